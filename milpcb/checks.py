@@ -1,0 +1,52 @@
+"""Checks of what users hand in; each failure is one line that says how to mend it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.types import Floats
+
+
+def context_array(contexts: Any) -> Floats:
+    """Return contexts as a read-only (m, d) float array; raises InputError on shape, text, NaN or infinity."""
+    array = _numbers(contexts, "contexts")
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}")
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        row, column = bad[0]
+        raise InputError(f"contexts[{row}, {column}] is {array[row, column]}; replace or drop what is not finite")
+    array.setflags(write=False)
+    return array
+
+
+def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
+    """Return costs as an (m, K) float array; raises InputError on shape, NaN or infinity."""
+    array: Floats = costs if isinstance(costs, np.ndarray) and costs.dtype == np.float64 else _numbers(costs, "costs")
+    if array.shape != (n_contexts, n_actions):
+        raise InputError(
+            f"costs have shape {array.shape}; give one row per context and one column per action: "
+            f"({n_contexts}, {n_actions})"
+        )
+    # A finite sum means finite entries; only when it is not (an overflow is possible) is every entry looked at.
+    if not np.isfinite(np.add.reduce(array, axis=None)) and not np.isfinite(array).all():
+        row, action = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(f"costs[{row}, {action}] is {array[row, action]}; costs must be finite")
+    return array
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """Return ``value`` as an int; raises InputError unless it is a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def _numbers(data: Any, what: str) -> Floats:
+    try:
+        return np.array(data, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers in a rectangular table: {' '.join(str(error).split())}") from error

@@ -1,0 +1,48 @@
+"""Errors a user can mend: each message is one line that names what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MilpcbError(Exception):
+    """Base of every error raised on purpose; the command line prints it as one line and exits with 2."""
+
+
+class InputError(MilpcbError, ValueError):
+    """An argument, a file or a config key is wrong."""
+
+
+class UnknownNameError(InputError):
+    """A name that no registry entry or key carries."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"unknown {kind} '{name}'{did_you_mean(name, known)}")
+
+
+class SolverMissingError(MilpcbError):
+    """The solver that the config names cannot run here; the message says how to install it."""
+
+
+class SolverFailedError(MilpcbError):
+    """The solver stopped without an answer, for a reason outside the model."""
+
+
+class OracleInexact(MilpcbError):  # noqa: N818 - the name is fixed by the contract
+    """A value was asked for that the solver did not prove."""
+
+
+class InfeasibleError(MilpcbError):
+    """No policy of the class satisfies the side constraints."""
+
+
+class RunError(MilpcbError):
+    """A run directory cannot be read, written or continued."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return '; did you mean ...?' when a known name is near, else the list of all known names."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names)}"

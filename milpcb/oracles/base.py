@@ -1,0 +1,94 @@
+"""The seam every oracle goes through: arguments are checked, and questions counted and timed, in one place."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import cost_array
+from milpcb.errors import InputError
+from milpcb.types import Answer, Floats, Ints
+
+
+class Oracle(ABC):
+    """Answers "what is the least total cost of any policy?" on fixed contexts (paper, equation (1)).
+
+    ``calls`` counts the questions asked (a profile is one question) and ``seconds`` the time spent on them.
+    ``log_size`` is the natural log of the number of policies, as the class states it.
+    """
+
+    def __init__(self, n_contexts: int, n_actions: int, log_size: float, group: Ints | None = None) -> None:
+        self.n_contexts = n_contexts
+        self.n_actions = n_actions
+        self.log_size = log_size
+        self.calls = 0
+        self.seconds = 0.0
+        self._grouping = None if group is None else _Grouping(group)
+
+    def minimise(self, costs: Any) -> Answer:
+        """Return bounds, a policy and why the search stopped; ``costs`` is (m, K), any sign."""
+        start = perf_counter()
+        costs = self._checked(costs)
+        lower, upper, policy, stop = self._minimise(costs)
+        return Answer(lower, upper, policy, stop, self._count(start))
+
+    def value(self, costs: Any) -> float:
+        """Return the proved minimum; raises OracleInexact when the solver could not prove it."""
+        start = perf_counter()
+        value = self._value(self._checked(costs))
+        self._count(start)
+        return value
+
+    def profile(self, costs: Any, row: int) -> Floats:
+        """Return (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
+        start = perf_counter()
+        if not 0 <= row < self.n_contexts:
+            raise InputError(f"row {row} is outside the {self.n_contexts} contexts of this oracle")
+        grouped = self._checked(costs)
+        profile = self._profile(grouped, row if self._grouping is None else int(self._grouping.group[row]))
+        self._count(start)
+        return profile
+
+    @abstractmethod
+    def _minimise(self, costs: Floats) -> tuple[float, float, Any, Any]:
+        """Return lower, upper, policy and stop for costs (g, K) on the distinct contexts."""
+
+    @abstractmethod
+    def _value(self, costs: Floats) -> float:
+        """Return the proved minimum for costs (g, K) on the distinct contexts."""
+
+    @abstractmethod
+    def _profile(self, costs: Floats, row: int) -> Floats:
+        """Return V[a] for the distinct context ``row``."""
+
+    def _checked(self, costs: Any) -> Floats:
+        array = cost_array(costs, self.n_contexts, self.n_actions)
+        return array if self._grouping is None else self._grouping.add_up(array)
+
+    def _count(self, start: float) -> float:
+        seconds = perf_counter() - start
+        self.calls += 1
+        self.seconds += seconds
+        return seconds
+
+
+class _Grouping:
+    """Adds up the costs of context rows that no policy tells apart."""
+
+    def __init__(self, group: Ints) -> None:
+        self.group = group
+        self._order = np.argsort(group, kind="stable")
+        self._starts = np.searchsorted(group[self._order], np.arange(group.max() + 1))
+        self._trivial = len(self._starts) == len(group) and bool((self._order == np.arange(len(group))).all())
+
+    def add_up(self, costs: Floats) -> Floats:
+        """Return (g, K) sums of the rows (m, K) of each group."""
+        return costs if self._trivial else np.add.reduceat(costs[self._order], self._starts, axis=0)
+
+
+def whole_numbers(costs: Floats) -> bool:
+    """Tell whether all costs are integers small enough for exact sums in float64."""
+    return bool((costs == np.rint(costs)).all()) and float(np.abs(costs).sum()) < 2.0**52

@@ -1,0 +1,152 @@
+"""A mixed-integer program as frozen arrays: min c'x over row bounds, column bounds and integrality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milpcb.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Program:
+    """The feasible set ``row_lower <= A x <= row_upper, column_lower <= x <= column_upper``; the objective comes later.
+
+    ``matrix`` is a scipy CSR array (rows, columns), ``integer`` (columns,) marks integer columns. ``integral`` is the
+    encoding's certificate that every vertex of the relaxation is integral, so that a simplex solution of the LP
+    is a solution of the MIP; rows added later withdraw it.
+    """
+
+    matrix: Any
+    row_lower: Floats
+    row_upper: Floats
+    column_lower: Floats
+    column_upper: Floats
+    integer: Bools
+    names: tuple[str, ...]
+    integral: bool = False
+
+    def __post_init__(self) -> None:
+        for array in (self.row_lower, self.row_upper, self.column_lower, self.column_upper, self.integer):
+            array.setflags(write=False)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.row_lower)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.column_lower)
+
+    def with_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> Program:
+        """Return the program with dense extra rows (r, columns); its integrality certificate is gone."""
+        return replace(
+            self,
+            matrix=sp.vstack([self.matrix, sp.csr_array(matrix)], format="csr"),
+            row_lower=np.concatenate([self.row_lower, lower]),
+            row_upper=np.concatenate([self.row_upper, upper]),
+            integral=False,
+        )
+
+    def to_text(self, objective: Floats) -> str:
+        """Return the program in the LP file format, for people and golden files."""
+        lines = ["Minimize", f" obj: {_sum(objective, np.arange(self.n_columns), self.names)}", "Subject To"]
+        for r in range(self.n_rows):
+            span = slice(self.matrix.indptr[r], self.matrix.indptr[r + 1])
+            text = _sum(self.matrix.data[span], self.matrix.indices[span], self.names)
+            lower, upper = self.row_lower[r], self.row_upper[r]
+            if lower == upper:
+                lines.append(f" r{r}: {text} = {lower:g}")
+                continue
+            if np.isfinite(lower):
+                lines.append(f" r{r}: {text} >= {lower:g}")
+            if np.isfinite(upper):
+                lines.append(f" r{r}: {text} <= {upper:g}")
+        lines.append("Bounds")
+        for name, lower, upper in zip(self.names, self.column_lower, self.column_upper, strict=True):
+            lines.append(f" {_bound(lower)} <= {name} <= {_bound(upper)}")
+        integers = [name for name, whole in zip(self.names, self.integer, strict=True) if whole]
+        if integers:
+            lines += ["General", " " + " ".join(integers)]
+        return "\n".join([*lines, "End", ""])
+
+
+class ProgramBuilder:
+    """Collects columns and rows, whole index arrays at a time."""
+
+    def __init__(self) -> None:
+        self._lower: list[Floats] = []
+        self._upper: list[Floats] = []
+        self._integer: list[Bools] = []
+        self._names: list[str] = []
+        self._entries: list[tuple[Ints, Ints, Floats]] = []
+        self._row_lower: list[Floats] = []
+        self._row_upper: list[Floats] = []
+        self._n_rows = 0
+
+    def columns(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        lower: float | Floats = 0.0,
+        upper: float | Floats = np.inf,
+        *,
+        integer: bool = False,
+    ) -> Ints:
+        """Add ``prod(shape)`` columns called name_i_j...; return their indices in that shape."""
+        first, size = len(self._names), int(np.prod(shape))
+        self._names += ["_".join([name, *map(str, index)]) for index in np.ndindex(*shape)]
+        self._lower.append(np.broadcast_to(np.asarray(lower, float), shape).ravel())
+        self._upper.append(np.broadcast_to(np.asarray(upper, float), shape).ravel())
+        self._integer.append(np.full(size, integer))
+        return np.arange(first, first + size).reshape(shape)
+
+    def rows(
+        self, *terms: tuple[Ints, float | Floats], lower: float | Floats = -np.inf, upper: float | Floats = np.inf
+    ) -> None:
+        """Add rows. A term is (columns, coefficients), both broadcast to (rows, k); a row sums all its terms."""
+        count = max(len(columns) for columns, _ in terms)
+        for columns, coefficients in terms:
+            wide = np.broadcast_to(columns, (count, columns.shape[1]))
+            values = np.broadcast_to(np.asarray(coefficients, float), wide.shape)
+            row = np.broadcast_to(np.arange(self._n_rows, self._n_rows + count)[:, None], wide.shape)
+            self._entries.append((row.ravel(), wide.ravel(), values.ravel()))
+        self._row_lower.append(np.broadcast_to(np.asarray(lower, float), (count,)))
+        self._row_upper.append(np.broadcast_to(np.asarray(upper, float), (count,)))
+        self._n_rows += count
+
+    def build(self, *, integral: bool = False) -> Program:
+        """Return the program; ``integral`` certifies that the relaxation's vertices are integral."""
+        empty: list[tuple[Ints, Ints, Floats]] = [(np.zeros(0, int), np.zeros(0, int), np.zeros(0))]
+        row, column, value = (np.concatenate(parts) for parts in zip(*(self._entries or empty), strict=True))
+        matrix = sp.csr_array(sp.coo_array((value, (row, column)), shape=(self._n_rows, len(self._names))))
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        return Program(
+            matrix=matrix,
+            row_lower=_join(self._row_lower),
+            row_upper=_join(self._row_upper),
+            column_lower=_join(self._lower),
+            column_upper=_join(self._upper),
+            integer=np.concatenate(self._integer) if self._integer else np.zeros(0, bool),
+            names=tuple(self._names),
+            integral=integral,
+        )
+
+
+def _join(parts: list[Floats]) -> Floats:
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _sum(values: Floats, columns: Ints, names: tuple[str, ...]) -> str:
+    terms = [f"{'-' if v < 0 else '+'} {abs(v):g} {names[c]}" for v, c in zip(values, columns, strict=True) if v]
+    return " ".join(terms) or "0"
+
+
+def _bound(value: float) -> str:
+    return f"{value:g}" if np.isfinite(value) else ("+inf" if value > 0 else "-inf")

@@ -1,0 +1,218 @@
+"""What each replaceable part promises. Adding one is a file that keeps a promise here, and a line in the registry.
+
+The pattern is the same everywhere: a *settings* object (a policy class, a solver, an environment) says what is wanted
+and is cheap; opening it on data (contexts, a program, a seed) gives the *working* object that is then asked many times.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from milpcb.program import Program
+from milpcb.types import Floats, Ints, Solution
+
+# --------------------------------------------------------------------------- policies
+
+
+class Policy(Protocol):
+    """A decision rule: a function from contexts to actions that prints as a rule one can read aloud."""
+
+    def predict(self, contexts: Any) -> Ints:
+        """Return the action of each context, (n, d) -> (n,) int."""
+        ...
+
+    def __str__(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The linear objective ``coefficients @ x + offset`` that a cost matrix becomes."""
+
+    coefficients: Floats
+    offset: float = 0.0
+
+
+class Encoding(ABC):
+    """A policy class on fixed contexts: a polytope that never changes, and the cost map into objectives.
+
+    ``program`` is the polytope; ``group`` (m,) sends each context row to its class of contexts that no policy tells
+    apart, numbered 0..g-1, and ``contexts`` (g, d) holds one representative of each class.
+    """
+
+    program: Program
+    group: Ints
+    contexts: Floats
+
+    @abstractmethod
+    def objective(self, costs: Floats) -> Objective:
+        """Return the objective whose minimum over the polytope is the least total cost; ``costs`` is (g, K).
+
+        In a *constrained* encoding the map is linear in ``costs`` and exact at every point of the polytope, so
+        ``objective(weights) <= b`` is the side constraint ``sum_j weights[j, pi(x_j)] <= b``.
+        """
+
+    @abstractmethod
+    def decode(self, x: Floats, costs: Floats) -> Policy:
+        """Return the policy that the vertex ``x`` of the polytope stands for, at the ``costs`` it was optimal for."""
+
+
+class PolicyClass(ABC):
+    """A set of policies. Constructor arguments are the keys of the ``[policies]`` section of a config."""
+
+    n_actions: int
+
+    @abstractmethod
+    def formulate(self, contexts: Floats, *, constrained: bool = False) -> Encoding:
+        """Return the encoding on ``contexts`` (m, d); ``constrained`` asks for a cost map usable as a row."""
+
+    @abstractmethod
+    def policies(self, contexts: Floats) -> Iterator[Policy]:
+        """List every policy by its definition, independently of the encoding (repeats allowed)."""
+
+    @abstractmethod
+    def draw(self, contexts: Floats, rng: np.random.Generator) -> Policy:
+        """Return a random policy of the class (any law that reaches every policy)."""
+
+    @abstractmethod
+    def log_size(self, contexts: Floats) -> float:
+        """Return the natural log of the number of policies, exactly or as an upper bound (the class says which)."""
+
+    def labelings(self, contexts: Floats) -> Ints:
+        """Return the distinct labelings (N, m) of ``contexts``, in the order in which the policies are listed."""
+        distinct = {labels.tobytes(): labels for labels in (p.predict(contexts) for p in self.policies(contexts))}
+        return np.array(list(distinct.values()), dtype=np.int64)
+
+
+# --------------------------------------------------------------------------- solvers
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """One line of ``milpcb solvers``: ``missing`` says why the solver cannot run here and how to mend that."""
+
+    name: str
+    version: str
+    can: str
+    missing: str = ""
+
+
+class Session(Protocol):
+    """A solver opened once on a program, then asked for many objectives."""
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Minimise ``objective`` (n_columns,) to an absolute gap; ``primal=False`` says that x is not needed."""
+        ...
+
+    def close(self) -> None:
+        """Free what the solver holds; closing twice is harmless."""
+        ...
+
+
+class Solver(Protocol):
+    """A way to solve programs. ``Solver(argument)`` gets what follows the colon in ``solver = "name:argument"``."""
+
+    def __init__(self, argument: str = "") -> None: ...
+
+    def open(self, program: Program, *, relax: bool = False) -> Session:
+        """Return a session on ``program``; ``relax`` drops integrality. Raises SolverMissingError."""
+        ...
+
+    @classmethod
+    def describe(cls) -> list[SolverInfo]:
+        """Say what can run here, and why the rest cannot."""
+        ...
+
+
+# --------------------------------------------------------------------------- learners and what they see
+
+
+class ValueOracle(Protocol):
+    """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each)."""
+
+    n_contexts: int
+    n_actions: int
+    log_size: float
+
+    def value(self, costs: Floats) -> float: ...
+    def profile(self, costs: Floats, row: int) -> Floats: ...
+
+
+class Learner(ABC):
+    """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
+
+    The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed`` to constructors that name them.
+    """
+
+    full_information: ClassVar[bool] = False
+    n_actions: int
+
+    @abstractmethod
+    def act(self, row: int) -> Floats:
+        """Return the probability (K,) of each action on the context ``row`` of the pool."""
+
+    @abstractmethod
+    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Take in the cost in [0, 1] of the action played, with the probability it was played with."""
+
+    def learn_all(self, row: int, costs: Floats) -> None:
+        """Take in all K costs; only learners that declare ``full_information`` are ever shown them."""
+        raise NotImplementedError(f"{type(self).__name__} learns from the played action only, row {row}, {costs}")
+
+    def guarantee(self) -> float:
+        """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
+        return np.inf
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what ``state`` returned on a learner made with the same arguments."""
+
+
+class ContextModel(Protocol):
+    """What a learner knows of future contexts: how many hallucinated rounds fall on each context."""
+
+    n_contexts: int
+
+    def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
+        """Return (m,) counts: of the rounds after ``t`` (0-based), each kept with probability ``rate``."""
+        ...
+
+
+# --------------------------------------------------------------------------- environments
+
+
+class Stream(Protocol):
+    """A running environment: oblivious, readable again from the start, the same bytes for the same seed."""
+
+    contexts: Floats
+    order: Ints | None
+
+    def reveal(self, t: int) -> int:
+        """Return the row of ``contexts`` that round ``t`` (0-based) shows."""
+        ...
+
+    def costs(self, t: int) -> Floats:
+        """Return the costs (K,) in [0, 1] of round ``t``."""
+        ...
+
+
+class Environment(Protocol):
+    """A process of contexts and costs. Constructor arguments are the keys of ``[environment]`` in a config."""
+
+    n_actions: int
+    feature_names: tuple[str, ...]
+    action_names: tuple[str, ...]
+
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> Stream:
+        """Return the stream of one seed; ``policies`` is the class that is competed with (and may be planted)."""
+        ...

@@ -1,0 +1,72 @@
+"""One dict of names. Importing it imports no implementation and no vendor.
+
+Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from milpcb.errors import InputError, UnknownNameError
+
+BUILTIN: dict[str, dict[str, str]] = {
+    "policies": {
+        "decision_trees": "policies.trees:DecisionTrees",
+        "threshold_rules": "policies.thresholds:ThresholdRules",
+        "linear_rules": "policies.linear:LinearRules",
+        "finite_class": "policies.finite:FiniteClass",
+    },
+    "solver": {
+        "highs": "milpcb.solvers.highs:Highs",
+        "pulp": "milpcb.solvers.pulp:Pulp",
+    },
+    "oracle": {
+        "milp": "milpcb.oracles.milp:MilpOracle",
+        "enumeration": "milpcb.oracles.enumeration:EnumerationOracle",
+    },
+    "relaxation": {
+        "paper": "milpcb.relaxations.paper:Paper",
+    },
+    "learner": {
+        "bistro_plus": "milpcb.learners.bistro_plus:BistroPlus",
+        "hedge": "milpcb.learners.hedge:Hedge",
+        "uniform": "milpcb.learners.uniform:Uniform",
+    },
+    "environment": {
+        "planted": "milpcb.environments.planted:Planted",
+        "switching": "milpcb.environments.switching:Switching",
+        "supervised": "milpcb.environments.supervised:Supervised",
+    },
+}
+
+
+def names(kind: str) -> list[str]:
+    """Return the registered names of a kind, sorted."""
+    return sorted(_table(kind))
+
+
+def target(kind: str, name: str) -> str:
+    """Return ``module:Class`` behind a name; raises UnknownNameError with the nearest name."""
+    table = _table(kind)
+    if name not in table:
+        raise UnknownNameError(kind, name, table)
+    return table[name]
+
+
+def load(kind: str, name: str) -> Any:
+    """Import and return the class behind a name."""
+    module, _, attribute = target(kind, name).partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@cache
+def _table(kind: str) -> dict[str, str]:
+    table = dict(BUILTIN[kind])
+    for point in entry_points(group=f"milpcb.{kind}"):
+        if point.name in table:
+            raise InputError(f"{kind} '{point.name}' is registered twice: by {table[point.name]} and {point.value}")
+        table[point.name] = point.value
+    return table

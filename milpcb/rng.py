@@ -1,0 +1,45 @@
+"""Every random draw comes from a named child of one seed.
+
+Children are independent of the order in which they are made, so adding a learner never changes another's numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from typing import Any, cast
+
+import numpy as np
+
+from milpcb.errors import InputError
+
+
+def child(seed: int, *names: str | int) -> np.random.Generator:
+    """Return the generator that belongs to ``names`` under ``seed`` (a non-negative integer)."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(check_seed(seed), spawn_key=_key(names))))
+
+
+def check_seed(seed: int) -> int:
+    """Return ``seed`` as a plain int; raise InputError unless it is a non-negative integer."""
+    try:
+        whole = operator.index(seed)
+    except TypeError:
+        whole = -1
+    if isinstance(seed, bool) or whole < 0:
+        raise InputError(f"seed must be a non-negative integer, got {seed!r}")
+    return whole
+
+
+def freeze(generator: np.random.Generator) -> dict[str, Any]:
+    """Return the generator's state as plain data (JSON-able)."""
+    return cast("dict[str, Any]", generator.bit_generator.state)
+
+
+def thaw(generator: np.random.Generator, state: dict[str, Any]) -> None:
+    """Put the generator back into a frozen state."""
+    generator.bit_generator.state = state
+
+
+def _key(names: tuple[str | int, ...]) -> tuple[int, ...]:
+    digest = hashlib.sha256("/".join(map(str, names)).encode()).digest()
+    return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

@@ -1,0 +1,19 @@
+"""Solver adapters, one a file; the only modules that import a solver."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from milpcb import registry
+from milpcb.protocols import Solver, SolverInfo
+
+
+def load_solver(spec: str) -> Solver:
+    """Return the solver that a config names: ``"highs"`` or ``"pulp:PULP_CBC_CMD"`` (family, then its argument)."""
+    family, _, argument = spec.partition(":")
+    return cast("Solver", registry.load("solver", family)(argument))
+
+
+def describe_all() -> list[SolverInfo]:
+    """Return what every registered solver says of itself, in registry order."""
+    return [info for name in registry.names("solver") for info in registry.load("solver", name).describe()]

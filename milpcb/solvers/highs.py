@@ -1,0 +1,143 @@
+"""HiGHS through highspy: the model is passed once, then only column costs change."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import highspy
+import numpy as np
+
+from milpcb.errors import InputError, SolverFailedError
+from milpcb.program import Program
+from milpcb.protocols import SolverInfo
+from milpcb.types import Floats, Solution, Stop
+
+_S = highspy.HighsModelStatus
+# https://ergo-code.github.io/HiGHS/stable/structures/enums/#HighsModelStatus ; a status not listed is UNKNOWN
+STATUS = {
+    _S.kOptimal: Stop.OPTIMAL,
+    _S.kModelEmpty: Stop.OPTIMAL,
+    _S.kInfeasible: Stop.INFEASIBLE,
+    _S.kUnbounded: Stop.UNBOUNDED,
+    _S.kTimeLimit: Stop.TIME_LIMIT,
+    _S.kInterrupt: Stop.INTERRUPTED,
+    _S.kLoadError: Stop.FAILED,
+    _S.kModelError: Stop.FAILED,
+    _S.kSolveError: Stop.FAILED,
+    _S.kMemoryLimit: Stop.FAILED,
+}
+_HOLDS_POINT = int(highspy.SolutionStatus.kSolutionStatusFeasible)
+_COMMON = {"output_flag": False, "threads": 1, "random_seed": 0}
+# The polytope is fixed, so the last basis stays primal feasible: primal simplex goes on from it, and presolve would
+# only throw it away. Simplex also ends at a vertex, which is what an integral encoding decodes.
+_LP = {"solver": "simplex", "simplex_strategy": 4, "presolve": "off"}
+_MIP = {"mip_rel_gap": 0.0}
+
+
+class Highs:
+    """The persistent HiGHS solver."""
+
+    def __init__(self, argument: str = "") -> None:
+        if argument:
+            raise InputError(f"solver 'highs' takes no argument, got 'highs:{argument}'; write solver = \"highs\"")
+
+    def open(self, program: Program, *, relax: bool = False) -> HighsSession:
+        """Pass the model to HiGHS once."""
+        return HighsSession(program, mip=bool(program.integer.any()) and not relax)
+
+    @classmethod
+    def describe(cls) -> list[SolverInfo]:
+        """HiGHS comes with the package, so it is always here."""
+        return [SolverInfo("highs", version("highspy"), "LP hot start, MIP, kept open between queries")]
+
+
+class HighsSession:
+    """One model inside HiGHS; the basis (LP) or the incumbent (MIP) of a query starts the next one."""
+
+    def __init__(self, program: Program, *, mip: bool) -> None:
+        self._mip = mip
+        self._columns = np.arange(program.n_columns, dtype=np.int32)
+        self._incumbent: Floats | None = None
+        self._highs = highspy.Highs()
+        for key, value in (_COMMON | (_MIP if mip else _LP)).items():
+            self._highs.setOptionValue(key, value)
+        if self._highs.passModel(_model(program, mip=mip)) == highspy.HighsStatus.kError:
+            raise SolverFailedError("HiGHS refused the model; please report it with the config that made it")
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Change the costs, go on from where the last query ended."""
+        highs = self._highs
+        highs.changeColsCost(len(self._columns), self._columns, objective)
+        if self._mip:
+            self._hand_over(gap)
+        if time_limit is not None:
+            highs.zeroAllClocks()  # the limit counts all runs of the model, not this one
+            highs.setOptionValue("time_limit", float(time_limit))
+        highs.run()
+        stop = self._status()
+        if stop in {Stop.UNKNOWN, Stop.FAILED}:  # a bad basis: once more from nothing
+            highs.clearSolver()
+            highs.run()
+            stop = self._status()
+        return self._solution(stop, primal=primal)
+
+    def close(self) -> None:
+        """Free the model."""
+        self._highs.clear()
+
+    def _hand_over(self, gap: float) -> None:
+        self._highs.setOptionValue("mip_abs_gap", max(gap, 1e-9))
+        if self._incumbent is not None:
+            start = highspy.HighsSolution()
+            start.col_value = self._incumbent
+            self._highs.setSolution(start)
+
+    def _status(self) -> Stop:
+        status = self._highs.getModelStatus()
+        if status == _S.kUnboundedOrInfeasible:
+            return self._tell_apart()
+        return STATUS.get(status, Stop.UNKNOWN)
+
+    def _tell_apart(self) -> Stop:
+        """Solve with no objective: what is feasible was unbounded."""
+        self._highs.changeColsCost(len(self._columns), self._columns, np.zeros(len(self._columns)))
+        self._highs.run()
+        return Stop.UNBOUNDED if self._highs.getModelStatus() == _S.kOptimal else Stop.INFEASIBLE
+
+    def _solution(self, stop: Stop, *, primal: bool) -> Solution:
+        highs = self._highs
+        if stop is Stop.OPTIMAL and not self._mip and not primal:  # the hot path of a value query
+            value = highs.getObjectiveValue()
+            return Solution(stop, value, value)
+        info = highs.getInfo()
+        held = stop in {Stop.OPTIMAL, Stop.TIME_LIMIT, Stop.INTERRUPTED}
+        found = held and info.primal_solution_status == _HOLDS_POINT
+        x = np.array(highs.getSolution().col_value) if found else None
+        if self._mip and x is not None:
+            self._incumbent = x
+        value = info.objective_function_value if found else np.inf
+        if stop is Stop.OPTIMAL:
+            bound = info.mip_dual_bound if self._mip else value
+        else:
+            bound = info.mip_dual_bound if self._mip and held else -np.inf
+        return Solution(stop, value, bound, x)
+
+
+def _model(program: Program, *, mip: bool) -> Any:
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows
+    lp.col_cost_ = np.zeros(program.n_columns)
+    lp.col_lower_, lp.col_upper_ = program.column_lower, program.column_upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = program.n_columns, program.n_rows
+    lp.a_matrix_.start_ = program.matrix.indptr
+    lp.a_matrix_.index_ = program.matrix.indices
+    lp.a_matrix_.value_ = program.matrix.data
+    if mip:
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(whole)] for whole in program.integer]
+    return lp

@@ -1,0 +1,157 @@
+"""Any solver that PuLP can reach: the LpProblem is built once, then only its objective is swapped."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pulp
+
+from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
+from milpcb.program import Program
+from milpcb.protocols import SolverInfo
+from milpcb.types import Floats, Solution, Stop
+
+# https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
+# time-limited incumbent "Optimal", so the solution status decides.
+STATUS = {
+    (pulp.LpStatusOptimal, pulp.LpSolutionOptimal): Stop.OPTIMAL,
+    (pulp.LpStatusOptimal, pulp.LpSolutionIntegerFeasible): Stop.TIME_LIMIT,
+    (pulp.LpStatusNotSolved, pulp.LpSolutionIntegerFeasible): Stop.TIME_LIMIT,
+    (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound): Stop.TIME_LIMIT,
+    (pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible): Stop.INFEASIBLE,
+    (pulp.LpStatusInfeasible, pulp.LpSolutionNoSolutionFound): Stop.INFEASIBLE,
+    (pulp.LpStatusUnbounded, pulp.LpSolutionUnbounded): Stop.UNBOUNDED,
+}
+
+
+class Pulp:
+    """``pulp:<name>`` with a name from ``pulp.listSolvers()``; CBC (``PULP_CBC_CMD``) comes with PuLP."""
+
+    def __init__(self, argument: str = "") -> None:
+        known = pulp.listSolvers()
+        if not argument:
+            raise InputError('solver \'pulp\' needs the name of a PuLP solver: write solver = "pulp:PULP_CBC_CMD"')
+        if argument not in known:
+            raise UnknownNameError("PuLP solver", argument, known)
+        if not _available(argument):
+            raise SolverMissingError(_advice(argument))
+        self._name = argument
+
+    def open(self, program: Program, *, relax: bool = False) -> PulpSession:
+        """Build the LpProblem once."""
+        with _quiet():
+            return PulpSession(program, self._name, relax=relax)
+
+    @classmethod
+    def describe(cls) -> list[SolverInfo]:
+        """List every solver that PuLP knows."""
+        return [
+            SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, a file and a process a query", missing)
+            for name in pulp.listSolvers()
+            for missing in ["" if _available(name) else _advice(name)]
+        ]
+
+
+class PulpSession:
+    """One LpProblem, kept; a query swaps the objective."""
+
+    def __init__(self, program: Program, name: str, *, relax: bool) -> None:
+        self._name = name
+        self._mip = bool(program.integer.any()) and not relax
+        self._problem = pulp.LpProblem("milpcb", pulp.LpMinimize)
+        self._x = [_variable(program, j, relax=relax) for j in range(program.n_columns)]
+        self._problem.addVariables(self._x)
+        self._options = _accepted(name)
+        self._one = pulp.LpVariable("one", 1, 1)  # priced in every objective: CBC crashes on an empty one
+        for r in range(program.n_rows):
+            self._add_row(program, r)
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Write the problem, run the solver, read it back."""
+        del primal  # the file is read back whole anyway
+        # Zero costs are written too: a column that neither a row nor the objective mentions makes CBC crash.
+        terms = zip(self._x, map(float, objective), strict=True)
+        self._problem.setObjective(pulp.LpAffineExpression([*terms, (self._one, 1.0)]))
+        wanted = {"mip": self._mip, "threads": 1, "gapRel": 0.0, "gapAbs": gap, "timeLimit": time_limit}
+        options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
+        try:
+            with _quiet():
+                self._problem.solve(_solver(self._name, **options))
+        except pulp.PulpSolverError as error:
+            raise SolverFailedError(f"pulp:{self._name} ended without an answer: {' '.join(str(error).split())}") from error
+        stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
+        return self._solution(stop, objective, gap)
+
+    def close(self) -> None:
+        """Nothing is kept outside Python."""
+
+    def _add_row(self, program: Program, r: int) -> None:
+        span = slice(program.matrix.indptr[r], program.matrix.indptr[r + 1])
+        pairs = zip(program.matrix.indices[span], program.matrix.data[span], strict=True)
+        row = pulp.LpAffineExpression([(self._x[j], float(v)) for j, v in pairs])
+        lower, upper = program.row_lower[r], program.row_upper[r]
+        if lower == upper:
+            self._problem += row == lower, f"r{r}"
+            return
+        if np.isfinite(lower):
+            self._problem += row >= lower, f"r{r}_lower"
+        if np.isfinite(upper):
+            self._problem += row <= upper, f"r{r}_upper"
+
+    def _solution(self, stop: Stop, objective: Floats, gap: float) -> Solution:
+        values = [variable.varValue for variable in self._x]
+        if stop not in {Stop.OPTIMAL, Stop.TIME_LIMIT} or self._problem.sol_status not in {
+            pulp.LpSolutionOptimal,
+            pulp.LpSolutionIntegerFeasible,
+        }:
+            return Solution(stop, np.inf, -np.inf)
+        x = np.array([0.0 if value is None else value for value in values])
+        value = float(objective @ x)
+        return Solution(stop, value, value - gap if stop is Stop.OPTIMAL else -np.inf, x)
+
+
+def _variable(program: Program, j: int, *, relax: bool) -> Any:
+    lower, upper = program.column_lower[j], program.column_upper[j]
+    return pulp.LpVariable(
+        f"x{j}",
+        lower if np.isfinite(lower) else None,
+        upper if np.isfinite(upper) else None,
+        pulp.LpInteger if program.integer[j] and not relax else pulp.LpContinuous,
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence PuLP's notices about PuLP 4: pyproject pins PuLP 3, which bundles CBC."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
+
+
+def _solver(name: str, **options: Any) -> Any:
+    with _quiet():
+        return pulp.getSolver(name, msg=False, **options)
+
+
+@cache
+def _accepted(name: str) -> frozenset[str]:
+    """Return the constructor options of a PuLP solver; they differ from solver to solver."""
+    return frozenset(inspect.signature(type(_solver(name)).__init__).parameters)
+
+
+@cache
+def _available(name: str) -> bool:
+    return bool(_solver(name).available())
+
+
+def _advice(name: str) -> str:
+    return f"PuLP finds no {name} here; install that solver so that PuLP can reach it, or use highs or pulp:PULP_CBC_CMD"

@@ -1,0 +1,69 @@
+"""Small values that every part passes to every other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from milpcb.errors import OracleInexact
+
+if TYPE_CHECKING:
+    from milpcb.protocols import Policy
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+class Stop(StrEnum):
+    """Why a solver stopped. Only ``OPTIMAL`` is a proof."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    TIME_LIMIT = "time_limit"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What a solver holds about one program and one objective, both in the program's own units.
+
+    ``objective`` belongs to the incumbent (``inf`` without one), ``bound`` is a proved lower bound,
+    ``x`` (n_columns,) is the incumbent, or None when there is none or when it was not asked for.
+    """
+
+    stop: Stop
+    objective: float
+    bound: float
+    x: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An oracle's answer: ``lower <= min over policies of the total cost <= upper``.
+
+    ``policy`` attains ``upper``; it is None when no policy was found in time.
+    """
+
+    lower: float
+    upper: float
+    policy: Policy | None
+    stop: Stop
+    seconds: float
+
+    @property
+    def value(self) -> float:
+        """The proved minimum, in the units of the costs; raises OracleInexact when it is not proved."""
+        if self.stop is not Stop.OPTIMAL:
+            raise OracleInexact(
+                f"the oracle stopped with '{self.stop}' between {self.lower:g} and {self.upper:g}: "
+                "give it more time, or read .lower and .upper"
+            )
+        return self.upper

@@ -1,0 +1,48 @@
+"""Pictures of policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+# Okabe & Ito's palette without black: told apart by colour-blind readers; pale enough to carry black text.
+LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
+
+
+def draw_tree(graph: nx.DiGraph, axes: Any) -> None:
+    """Draw a rooted tree: tests in white boxes, leaves coloured by their action, yes to the left."""
+    place = _places(graph)
+    for parent, child, answer in graph.edges(data="label"):
+        (x0, y0), (x1, y1) = place[parent], place[child]
+        axes.plot([x0, x1], [y0, y1], color="0.5", linewidth=1.2, zorder=1)
+        axes.text((x0 + x1) / 2, (y0 + y1) / 2, answer, ha="center", va="center", fontsize=8, color="0.35",
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})
+    for node, data in graph.nodes(data=True):
+        colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "white"
+        axes.text(*place[node], data["label"], ha="center", va="center", fontsize=9, zorder=2,
+                  bbox={"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"})
+    widths, heights = zip(*place.values(), strict=True)
+    axes.set_xlim(min(widths) - 0.7, max(widths) + 0.7)
+    axes.set_ylim(min(heights) - 0.5, max(heights) + 0.5)
+    axes.set_axis_off()
+
+
+def _places(graph: nx.DiGraph) -> dict[int, tuple[float, float]]:
+    """Leaves side by side in drawing order, parents above the middle of their children."""
+    place: dict[int, tuple[float, float]] = {}
+    leaves = 0
+
+    def put(node: int, depth: int) -> float:
+        nonlocal leaves
+        below = [put(child, depth + 1) for child in graph.successors(node)]
+        if below:
+            x = sum(below) / len(below)
+        else:
+            x, leaves = float(leaves), leaves + 1
+        place[node] = (x, -float(depth))
+        return x
+
+    put(0, 0)
+    return place

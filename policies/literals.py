@@ -1,0 +1,112 @@
+"""Cut points and literals: the 0/1 tests that trees and threshold rules are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.errors import InputError
+from milpcb.types import Bools, Floats, Ints
+from policies.names import Names
+
+# A number of quantile cuts per feature, or the cut points of every feature.
+Thresholds = int | tuple[tuple[float, ...], ...]
+
+
+def check_thresholds(thresholds: Any) -> Thresholds:
+    """Return thresholds as an int or nested tuples; raises InputError on anything else."""
+    if isinstance(thresholds, (int, np.integer)):
+        return whole("thresholds", thresholds, 1)
+    try:
+        cuts = tuple(tuple(sorted({float(cut) for cut in feature})) for feature in thresholds)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "thresholds must be a number of quantile cuts, or one list of cut points per feature"
+        ) from error
+    if not all(np.isfinite(cut) for feature in cuts for cut in feature):
+        raise InputError("thresholds must be finite cut points")
+    return cuts
+
+
+def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
+    """Return the cut points of each feature, increasing, those that leave all contexts on one side dropped.
+
+    A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for.
+    """
+    if not isinstance(thresholds, int):
+        if len(thresholds) != contexts.shape[1]:
+            raise InputError(
+                f"thresholds list {len(thresholds)} features, but the contexts have {contexts.shape[1]}; give one list each"
+            )
+        return [_dividing(column, np.asarray(cuts)) for column, cuts in zip(contexts.T, thresholds, strict=True)]
+    levels = np.arange(1, thresholds + 1) / (thresholds + 1)
+    return [
+        np.array([0.5]) if _binary(column) else _dividing(column, np.unique(np.quantile(column, levels)))
+        for column in contexts.T
+    ]
+
+
+@dataclass(frozen=True)
+class Literals:
+    """Tests ``x[feature[f]] <= threshold[f]``, f = 0..p-1."""
+
+    feature: Ints
+    threshold: Floats
+
+    @classmethod
+    def on(cls, contexts: Floats, thresholds: Thresholds) -> Literals:
+        """Return the literals that tell some contexts apart, one for each way of splitting them in two."""
+        cuts = cut_points(contexts, thresholds)
+        feature = np.repeat(np.arange(len(cuts)), [len(c) for c in cuts])
+        every = cls(feature, np.concatenate(cuts) if cuts else np.zeros(0))
+        splits: dict[bytes, int] = {}
+        for f, truth in enumerate(every.truth(contexts).T):
+            splits.setdefault((truth ^ truth[0]).tobytes(), f)  # a test and its negation split alike
+        kept = np.array([f for key, f in splits.items() if any(key)], dtype=np.int64)
+        return cls(every.feature[kept], every.threshold[kept])
+
+    def __len__(self) -> int:
+        return len(self.feature)
+
+    def truth(self, contexts: Floats) -> Bools:
+        """Return (m, p): which literal holds at which context."""
+        return np.asarray(contexts[:, self.feature] <= self.threshold)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Context rows merged into groups that no policy tells apart: ``group`` (m,) and first rows (g,)."""
+
+    group: Ints
+    first: Ints
+
+    @classmethod
+    def rows(cls, patterns: Any) -> Distinct:
+        """Group equal rows of ``patterns`` (m, k), numbered by first appearance."""
+        _, first, inverse = np.unique(np.asarray(patterns), axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first, kind="stable")
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return cls(rank[inverse.ravel()], first[order])
+
+
+def describe_test(names: Names, feature: int, threshold: float, *, binary: bool) -> str:
+    """Return the test as people say it."""
+    return f"{names.feature(feature)} = 0" if binary else f"{names.feature(feature)} <= {threshold:.6g}"
+
+
+def check_names(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return names as a tuple of strings."""
+    return () if names is None else tuple(str(name) for name in names)
+
+
+def _binary(column: Floats) -> bool:
+    return bool(np.isin(column, (0.0, 1.0)).all())
+
+
+def _dividing(column: Floats, cuts: Floats) -> Floats:
+    return cuts[(cuts >= column.min()) & (cuts < column.max())]

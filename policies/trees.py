@@ -1,0 +1,309 @@
+"""Decision trees: AND/OR formulation, decode, enumeration (formulations: Martin, Rardin & Campbell, Oper. Res. 1990).
+
+Policy class
+    Binary trees of depth D over p literals ``x[feature] <= threshold`` with any action at any leaf; trees with fewer
+    splits are included (equal actions on both sides). N <= p^(2^D - 1) K^(2^D).
+Variables
+    A *path* of length l is a sequence (f_1, s_1, ..., f_l, s_l): literal f_i was tested and came out s_i in {0, 1}.
+    y_l[path, f] for l = 0..D-1 and every path of length l: the node at the end of the path tests literal f.
+    u[path, a] for every path of length D (constrained encodings only): the leaf at the end of the path plays a.
+Constraints
+    (1)  sum_f y_0[f] = 1
+    (2)  sum_g y_l[path, f, s, g] = y_{l-1}[path, f]      l = 1..D-1, both sides s
+    (3)  sum_a u[path, f, s, a] = y_{D-1}[path, f]        constrained encodings only
+    The polytope of (1), (2) and (3) is a hyperflow on an acyclic AND/OR graph: every vertex is 0/1.
+Cost map
+    H[path, a], the sum of costs[j, a] over the contexts j that follow the path, is linear in the costs. u[path, a]
+    costs H[path, a]. Without side constraints each leaf takes its cheapest action, so u drops out and y_{D-1}[path, f]
+    costs sum_s min_a H[path, f, s, a].
+Size
+    p (2p)^l columns and 2p (2p)^(l-1) rows at level l; no big-M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from milpcb.checks import context_array, whole
+from milpcb.program import Program, ProgramBuilder
+from milpcb.protocols import Encoding, Objective, PolicyClass
+from milpcb.types import Bools, Floats, Ints
+from policies.literals import Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
+from policies.names import Names
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf that plays ``action``."""
+
+    action: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """A test ``x[feature] <= threshold``; ``binary`` says that the feature only takes 0 and 1."""
+
+    feature: int
+    threshold: float
+    yes: Node
+    no: Node
+    binary: bool = False
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True)
+class DecisionTree:
+    """One decision tree; prints as nested rules."""
+
+    root: Node
+    names: Names = field(default=Names(), compare=False)
+
+    def predict(self, contexts: Any) -> Ints:
+        """Return the action of each context, (n, d) -> (n,)."""
+        array = context_array(contexts)
+        actions = np.empty(len(array), dtype=np.int64)
+        _fill(self.root, array, np.arange(len(array)), actions)
+        return actions
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.root, self.names, ""))
+
+    def graph(self) -> nx.DiGraph:
+        """Return the tree as a networkx graph; nodes carry ``label``, edges ``label`` "yes" or "no"."""
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        _add_nodes(graph, self.root, self.names, 0)
+        return graph
+
+    def draw(self, axes: Any) -> None:
+        """Draw the tree on matplotlib axes."""
+        from policies.drawing import draw_tree
+
+        draw_tree(self.graph(), axes)
+
+
+@dataclass(frozen=True)
+class DecisionTrees(PolicyClass):
+    """Decision trees of a given depth.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+    depth : number of tests on the longest path, >= 1
+    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
+        0 and 1 gives one literal
+    feature_names, action_names : used in printed rules
+
+    """
+
+    n_actions: int
+    depth: int = 2
+    thresholds: Thresholds = 3
+    feature_names: Sequence[str] | None = None
+    action_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        whole("n_actions", self.n_actions, 2)
+        whole("depth", self.depth, 1)
+        object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
+
+    @property
+    def names(self) -> Names:
+        """Names for printing."""
+        return Names(check_names(self.feature_names), check_names(self.action_names))
+
+    def literals(self, contexts: Floats) -> Literals:
+        """Return the tests that trees on these contexts may use."""
+        return Literals.on(contexts, self.thresholds)
+
+    def formulate(self, contexts: Floats, *, constrained: bool = False) -> TreeEncoding:
+        """Return the AND/OR encoding; an LP suffices unless side constraints are added."""
+        return TreeEncoding(self, contexts, constrained=constrained)
+
+    def log_size(self, contexts: Floats) -> float:
+        """Return (2^D - 1) log p + 2^D log K, an upper bound (it counts trees, not labelings)."""
+        p = len(self.literals(contexts))
+        if p == 0:
+            return float(np.log(self.n_actions))
+        return float((2**self.depth - 1) * np.log(p) + 2**self.depth * np.log(self.n_actions))
+
+    def policies(self, contexts: Floats) -> Iterator[DecisionTree]:
+        """List all trees, small depths first; a split has two different sides."""
+        literals = self.literals(contexts)
+        tests = [self._test(literals, f, contexts) for f in range(len(literals))]
+        for root in _all_nodes(tests, self.n_actions, self.depth):
+            yield DecisionTree(root, self.names)
+
+    def draw(self, contexts: Floats, rng: np.random.Generator) -> DecisionTree:
+        """Return a random full tree: a path does not repeat a literal while others are left, siblings differ."""
+        literals = self.literals(contexts)
+        tests = [self._test(literals, f, contexts) for f in range(len(literals))]
+        return DecisionTree(_random_node(tests, self.n_actions, self.depth, rng), self.names)
+
+    def _test(self, literals: Literals, f: int, contexts: Floats) -> tuple[int, float, bool]:
+        feature = int(literals.feature[f])
+        binary = bool(np.isin(contexts[:, feature], (0.0, 1.0)).all())
+        return feature, float(literals.threshold[f]), binary
+
+
+class TreeEncoding(Encoding):
+    """The polytope of (1)-(3) and its cost map."""
+
+    def __init__(self, trees: DecisionTrees, contexts: Floats, *, constrained: bool) -> None:
+        literals = trees.literals(contexts)
+        truth = literals.truth(contexts)
+        distinct = Distinct.rows(truth) if len(literals) else Distinct.rows(np.zeros((len(contexts), 1)))
+        self.group = distinct.group
+        self.contexts = contexts[distinct.first]
+        self._names = trees.names
+        self._tests = [trees._test(literals, f, contexts) for f in range(len(literals))]  # noqa: SLF001 - same module
+        self._truth: Floats = truth[distinct.first].astype(float)
+        self._depth = trees.depth if len(literals) else 0
+        self._constrained = constrained
+        self.program, self._nodes, self._leaves = _polytope(
+            len(literals), self._depth, trees.n_actions if constrained or not len(literals) else 0
+        )
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return the coefficients of the last level of columns; all others are 0."""
+        totals = path_totals(self._truth, costs, self._depth)
+        coefficients = np.zeros(self.program.n_columns)
+        if self._leaves is None:
+            coefficients[self._nodes[-1].ravel()] = totals.min(axis=-1).sum(axis=-1).ravel()
+        else:
+            coefficients[self._leaves.ravel()] = totals.ravel()
+        return Objective(coefficients)
+
+    def decode(self, x: Floats, costs: Floats) -> DecisionTree:
+        """Follow the ones of y; a leaf plays its u, or the cheapest action of the contexts that reach it."""
+        return DecisionTree(self._node(x, costs, (), np.ones(len(self.contexts), bool)), self._names)
+
+    def _node(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Node:
+        level = len(path) // 2
+        if level == self._depth:
+            if self._leaves is not None:
+                return Leaf(int(x[self._leaves[path]].argmax()))
+            return Leaf(int(costs[here].sum(axis=0).argmin()))
+        f = int(x[self._nodes[level][path]].argmax())
+        yes, no = (self._node(x, costs, (*path, f, side), here & (self._truth[:, f] == side)) for side in (1, 0))
+        if yes == no:
+            return yes
+        feature, threshold, binary = self._tests[f]
+        return Split(feature, threshold, yes, no, binary)
+
+
+def path_totals(truth: Floats, costs: Floats, depth: int) -> Floats:
+    """Return H, shape (p, 2) * depth + costs.shape[1:]: total costs of the contexts on each path.
+
+    ``truth`` is (g, p) of 0 and 1, ``costs`` (g, ...). One side of each test is a matrix product, the other follows
+    by subtraction. Whole costs stay exact.
+    """
+    if depth == 0:
+        return np.asarray(costs.sum(axis=0))
+    g, p = truth.shape
+    if depth == 1:
+        rest = costs.shape[1:]
+        flat = costs.reshape(g, -1)
+        held = (truth.T @ flat).reshape(p, *rest)
+        every = flat.sum(axis=0).reshape(rest)
+    else:
+        wide = truth.reshape(g, p, *[1] * (costs.ndim - 1)) * costs[:, None]
+        held = np.moveaxis(path_totals(truth, wide, depth - 1), 2 * depth - 2, 0)
+        every = path_totals(truth, costs, depth - 1)
+    totals = np.empty((p, 2, *every.shape))
+    totals[:, 1] = held
+    np.subtract(every, held, out=totals[:, 0])
+    return totals
+
+
+def _polytope(p: int, depth: int, n_leaf_actions: int) -> tuple[Program, list[Ints], Ints | None]:
+    """Return the program, the columns y_l of shape (p, 2) * l + (p,), and the columns u or None."""
+    b = ProgramBuilder()
+    nodes: list[Ints] = []
+    for level in range(depth):
+        y = b.columns("y", (p, 2) * level + (p,), upper=1.0, integer=True)
+        if level == 0:
+            b.rows((y[None, :], 1.0), lower=1.0, upper=1.0)  # (1)
+        else:
+            _equal_parents(b, y, nodes[-1])  # (2)
+        nodes.append(y)
+    if not n_leaf_actions:
+        return b.build(integral=True), nodes, None
+    u = b.columns("u", (p, 2) * depth + (n_leaf_actions,), upper=1.0, integer=True)
+    if depth == 0:
+        b.rows((u[None, :], 1.0), lower=1.0, upper=1.0)
+    else:
+        _equal_parents(b, u, nodes[-1])  # (3)
+    return b.build(integral=True), nodes, u
+
+
+def _equal_parents(b: ProgramBuilder, children: Ints, parents: Ints) -> None:
+    """Add rows sum(children[..., side, :]) - parent = 0 for both sides of every parent."""
+    flat = children.reshape(-1, children.shape[-1])
+    b.rows((flat, 1.0), (np.repeat(parents.ravel(), 2)[:, None], -1.0), lower=0.0, upper=0.0)
+
+
+def _all_nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> Iterator[Node]:
+    yield from (Leaf(a) for a in range(n_actions))
+    if depth == 0:
+        return
+    below = list(_all_nodes(tests, n_actions, depth - 1))
+    for feature, threshold, binary in tests:
+        for yes, no in product(below, below):
+            if yes != no:
+                yield Split(feature, threshold, yes, no, binary)
+
+
+def _random_node(tests: list[tuple[int, float, bool]], n_actions: int, depth: int, rng: np.random.Generator) -> Node:
+    if depth == 0 or not tests:
+        return Leaf(int(rng.integers(n_actions)))
+    f = int(rng.integers(len(tests)))
+    feature, threshold, binary = tests[f]
+    rest = tests[:f] + tests[f + 1 :]
+    yes = _random_node(rest, n_actions, depth - 1, rng)
+    no = _random_node(rest, n_actions, depth - 1, rng)
+    while no == yes:
+        no = _random_node(rest, n_actions, depth - 1, rng)
+    return Split(feature, threshold, yes, no, binary)
+
+
+def _fill(node: Node, contexts: Floats, rows: Ints, actions: Ints) -> None:
+    if isinstance(node, Leaf):
+        actions[rows] = node.action
+        return
+    holds = contexts[rows, node.feature] <= node.threshold
+    _fill(node.yes, contexts, rows[holds], actions)
+    _fill(node.no, contexts, rows[~holds], actions)
+
+
+def _lines(node: Node, names: Names, indent: str) -> list[str]:
+    if isinstance(node, Leaf):
+        return [f"{indent}play {names.action(node.action)}"]
+    test = describe_test(names, node.feature, node.threshold, binary=node.binary)
+    yes, no = _lines(node.yes, names, indent + "    "), _lines(node.no, names, indent + "    ")
+    return [f"{indent}if {test}:", *yes, f"{indent}else:", *no]
+
+
+def _add_nodes(graph: nx.DiGraph, node: Node, names: Names, number: int) -> int:
+    """Add a subtree rooted at ``number``; return the next free number."""
+    if isinstance(node, Leaf):
+        graph.add_node(number, label=names.action(node.action), action=node.action)
+        return number + 1
+    label = describe_test(names, node.feature, node.threshold, binary=node.binary)
+    graph.add_node(number, label=label, feature=node.feature, threshold=node.threshold)
+    free = number + 1
+    for answer, child in (("yes", node.yes), ("no", node.no)):
+        graph.add_edge(number, free, label=answer)
+        free = _add_nodes(graph, child, names, free)
+    return free
