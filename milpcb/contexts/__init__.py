@@ -1,1 +1,6 @@
-""""""
+"""What a learner knows of future contexts, one model a file."""
+
+from milpcb.contexts.finite_pool import FinitePool
+from milpcb.contexts.transductive import Transductive
+
+__all__ = ["FinitePool", "Transductive"]

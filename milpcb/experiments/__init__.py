@@ -1,1 +1,1 @@
-""""""
+"""Experiments: config, loop, regret, run directories, plots."""

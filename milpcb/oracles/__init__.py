@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from milpcb import registry
 from milpcb.checks import context_array
-
-if TYPE_CHECKING:
-    from milpcb.constraints import LabelConstraint
-    from milpcb.oracles.base import Oracle
-    from milpcb.protocols import PolicyClass
+from milpcb.constraints import LabelConstraint
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import PolicyClass
 
 
 def open_oracle(

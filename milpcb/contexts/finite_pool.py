@@ -1,0 +1,34 @@
+"""Contexts drawn i.i.d. from a known finite pool (paper, section 2: the hybrid i.i.d.-adversarial setting)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import context_array
+from milpcb.errors import InputError
+from milpcb.types import Ints
+
+
+class FinitePool:
+    """A pool (m, d) of contexts; each round shows row j with probability ``weights[j]`` (uniform when None)."""
+
+    def __init__(self, contexts: Any, weights: Any = None) -> None:
+        self.contexts = context_array(contexts)
+        self.n_contexts = len(self.contexts)
+        if weights is None:
+            weights = np.ones(self.n_contexts)
+        weights = np.asarray(weights, dtype=float)
+        if weights.shape != (self.n_contexts,):
+            raise InputError(f"weights have shape {weights.shape}; give one per context: ({self.n_contexts},)")
+        if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+            raise InputError("weights must be finite and non-negative, with a positive sum")
+        self.weights = weights / weights.sum()
+
+    def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
+        """Return (m,) counts of the kept rounds after round ``t``: Binomial(T - t, rate) rounds, then their contexts.
+
+        Same law as drawing a context and Z for every future round and dropping the rounds with Z = 0.
+        """
+        return rng.multinomial(rng.binomial(horizon - t - 1, rate), self.weights)

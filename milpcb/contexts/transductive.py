@@ -1,0 +1,42 @@
+"""The sequence of contexts is known in advance (paper, section 2: the transductive setting)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import context_array
+from milpcb.errors import InputError
+from milpcb.types import Ints
+
+
+class Transductive:
+    """Round t (0-based) will show row ``order[t]`` of ``contexts`` (m, d); costs remain adversarial."""
+
+    def __init__(self, contexts: Any, order: Any) -> None:
+        self.contexts = context_array(contexts)
+        self.n_contexts = len(self.contexts)
+        self.order = np.asarray(order)
+        if self.order.ndim != 1 or not np.issubdtype(self.order.dtype, np.integer):
+            raise InputError("order must be a list of row numbers, one per round")
+        if len(self.order) and not (0 <= self.order.min() and self.order.max() < self.n_contexts):
+            raise InputError(f"order names rows outside 0..{self.n_contexts - 1}")
+        self._at = -1
+        self._left = np.bincount(self.order, minlength=self.n_contexts)
+
+    def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
+        """Return (m,) counts: each round after ``t`` is kept with probability ``rate``, its context is known."""
+        if horizon != len(self.order):
+            raise InputError(f"the order lists {len(self.order)} rounds, but the horizon is {horizon}; make them equal")
+        return rng.binomial(self._rounds_left(t), rate)
+
+    def _rounds_left(self, t: int) -> Ints:
+        """Return (m,): how many rounds after ``t`` show each context; one step per round in the usual order."""
+        if t < self._at:
+            self._at = -1
+            self._left = np.bincount(self.order, minlength=self.n_contexts)
+        while self._at < t:
+            self._at += 1
+            self._left[self.order[self._at]] -= 1
+        return self._left

@@ -1,0 +1,142 @@
+"""The mechanism of the built-in environments: contexts drawn i.i.d. from a pool, one right action for each of them.
+
+Everything that a round shows is a function of the seed and the round alone. Rounds are drawn a block at a time and only
+one block is kept, so memory does not grow with the horizon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Protocol
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.errors import InputError
+from milpcb.protocols import Policy, PolicyClass
+from milpcb.rng import check_seed, child
+from milpcb.types import Floats, Ints
+
+BLOCK = 4096
+
+
+class Labelling(Protocol):
+    """Says which action is right, on any context row at any round."""
+
+    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
+        """Return (n,) right actions of the context ``rows`` (n,) at the increasing ``rounds`` (n,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Phases:
+    """From round ``starts[p]`` on, and until the next phase starts, ``labels[p, j]`` is the right action of row j.
+
+    ``starts`` (P,) is non-decreasing and begins with 0, ``labels`` is (P, m); of phases that start together the last
+    one counts.
+    """
+
+    starts: Ints
+    labels: Ints
+
+    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
+        """Return (n,) right actions of the context ``rows`` (n,) at ``rounds`` (n,)."""
+        phase = np.searchsorted(self.starts, rounds, side="right") - 1
+        return np.asarray(self.labels[phase, rows])
+
+
+@dataclass(frozen=True)
+class _Block:
+    number: int
+    rows: list[int]
+    costs: Floats
+
+
+class LabelledStream:
+    """Rounds 0..horizon-1: a row drawn uniformly from the pool, Bernoulli costs, cheaper (or not) for the right action.
+
+    Parameters
+    ----------
+    contexts : (m, d) read-only floats, the pool
+    labelling : the right action of each row at each round
+    n_actions : K
+    cost_right, cost_wrong : P[cost = 1] of the right action and of every other; 0 and 1 make costs deterministic
+    horizon : number of rounds, >= 1
+    seed : non-negative integer
+    planted : the policies that ``labelling`` follows, one a phase, for reports
+
+    Raises
+    ------
+    InputError (bad horizon or seed)
+
+    """
+
+    def __init__(
+        self,
+        contexts: Floats,
+        labelling: Labelling,
+        n_actions: int,
+        *,
+        cost_right: float,
+        cost_wrong: float,
+        horizon: int,
+        seed: int,
+        planted: tuple[Policy, ...] = (),
+    ) -> None:
+        self.contexts = contexts
+        self.order: Ints | None = None  # the rows are drawn i.i.d.: nothing of their order is known beforehand
+        self.planted = planted
+        self.labelling = labelling
+        self.horizon = whole("horizon", horizon, 1)
+        self._n_actions = n_actions
+        self._cost_right = cost_right
+        self._cost_wrong = cost_wrong
+        self._seed = check_seed(seed)
+        self._block = self._draw(0)
+
+    def reveal(self, t: int) -> int:
+        """Return the row of ``contexts`` that round ``t`` (0-based) shows; raises InputError outside the horizon."""
+        return self._block_of(t).rows[t % BLOCK]
+
+    def costs(self, t: int) -> Floats:
+        """Return the costs (K,), 0 or 1 and read-only, of round ``t``; raises InputError outside the horizon."""
+        row: Floats = self._block_of(t).costs[t % BLOCK]
+        return row
+
+    def _block_of(self, t: int) -> _Block:
+        if not 0 <= t < self.horizon:
+            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {self.horizon - 1}")
+        block = self._block
+        if block.number != t // BLOCK:
+            block = self._block = self._draw(t // BLOCK)
+        return block
+
+    def _draw(self, number: int) -> _Block:
+        """Draw a whole block even where the horizon cuts it: the same rounds come first at any horizon."""
+        rng = child(self._seed, "environment", "rounds", number)
+        first = number * BLOCK
+        n = min(BLOCK, self.horizon - first)
+        rows = rng.integers(len(self.contexts), size=BLOCK)[:n]
+        uniform = rng.random((BLOCK, self._n_actions))[:n]
+        right = self.labelling(np.arange(first, first + n), rows)
+        chance = np.full((n, self._n_actions), self._cost_wrong)
+        chance[np.arange(n), right] = self._cost_right
+        costs = (uniform < chance).astype(np.float64)
+        costs.setflags(write=False)
+        return _Block(number, rows.tolist(), costs)
+
+
+def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:
+    """Raise InputError unless the class plays the environment's ``n_actions`` and the horizon has a round."""
+    whole("horizon", horizon, 1)
+    if policies.n_actions != n_actions:
+        raise InputError(
+            f"the policy class has {policies.n_actions} actions, the environment {n_actions}; give both the same"
+        )
+
+
+def check_probability(name: str, value: Any) -> None:
+    """Raise InputError unless ``value`` is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise InputError(f"{name} must be a probability from 0 to 1, got {value!r}")

@@ -1,0 +1,99 @@
+"""Run directories: the resolved config, one file of curves, pictures. Files are replaced whole, never half written."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+import tomli_w
+
+from milpcb.errors import RunError
+from milpcb.experiments.config import Config
+from milpcb.experiments.curves import CURVES, Row, read_curves, write_curves
+from milpcb.experiments.plots import draw_policy
+from milpcb.protocols import Policy
+
+CONFIG = "config.toml"
+VERSIONS = ("milpcb", "numpy", "scipy", "highspy", "pulp", "scikit-learn")
+
+
+class RunDirectory:
+    """One directory of results; opening one that holds another experiment is refused."""
+
+    def __init__(self, path: Path, config: Config) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        resolved = config.table()
+        if (path / CONFIG).exists():
+            self._continue(resolved)
+        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise RunError(f"{path} exists and is no run directory; choose another with --out")
+        else:
+            versions = {name: version(name) for name in VERSIONS}
+            self.write(CONFIG, tomli_w.dumps({**resolved, "versions": versions}).encode())
+
+    def finished(self) -> set[tuple[str, int]]:
+        """Return the (learner, seed) pairs whose curves are complete."""
+        return {(row.learner, row.seed) for row in self.rows}
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Add a finished curve; the file on disk is replaced whole."""
+        self.rows += rows
+        self.write(CURVES, write_curves(self.rows).encode())
+
+    def add_policy(self, seed: int, policy: Policy | None) -> None:
+        """Write the best policy in hindsight as rules, and as a picture if it can be drawn."""
+        self.write(f"best_policy_seed{seed}.txt", f"{policy}\n".encode())
+        if hasattr(policy, "draw"):
+            for suffix, content in draw_policy(policy).items():
+                self.write(f"best_policy_seed{seed}.{suffix}", content)
+
+    def write(self, name: str, content: bytes) -> Path:
+        """Write one file of the directory."""
+        return write_file(self.path / name, content)
+
+    def _continue(self, resolved: dict[str, Any]) -> None:
+        try:
+            held = tomllib.loads((self.path / CONFIG).read_text(encoding="utf-8"))
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise RunError(f"cannot read {self.path / CONFIG}: {error}; choose another directory with --out") from error
+        held.pop("versions", None)
+        if held != tomllib.loads(tomli_w.dumps(resolved)):
+            raise RunError(f"{self.path} holds another experiment ({_difference(held, resolved)}); choose another with --out")
+        if (self.path / CURVES).exists():
+            self.rows = read_curves(self.path)
+
+
+def write_file(target: Path, content: bytes) -> Path:
+    """Write a file so that a reader sees the old one or the new one; raises RunError when the disk refuses."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
+            _replace(Path(part.name), target, part, content)
+    except OSError as error:
+        raise RunError(
+            f"cannot write {target}: {error.strerror}; what was finished before is kept, mend that and run again"
+        ) from error
+    return target
+
+
+def _replace(temporary: Path, target: Path, part: IO[bytes], content: bytes) -> None:
+    try:
+        part.write(content)
+        part.flush()
+        os.fsync(part.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(target)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _difference(held: dict[str, Any], wanted: dict[str, Any]) -> str:
+    sections = [key for key in wanted if held.get(key) != wanted[key]] or [key for key in held if key not in wanted]
+    return "it differs in " + ", ".join(sections)

@@ -1,0 +1,70 @@
+"""Hedge with full information over an enumerated class: what could be had if all costs were shown."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.errors import InputError
+from milpcb.protocols import Learner
+from milpcb.types import Floats, Ints
+
+
+class EnumeratedOracle(Protocol):
+    """An oracle that lists its labelings (kind "enumeration")."""
+
+    n_actions: int
+    labelings: Ints
+
+
+class Hedge(Learner):
+    """Exponential weights over all N labelings, shown every cost (Freund & Schapire 1997).
+
+    Guarantee: regret <= sqrt(T log N / 2) for the rate sqrt(8 log N / T), whatever the costs and contexts.
+    A yardstick, not a bandit learner: it sees the costs of actions that were not played.
+    """
+
+    full_information: ClassVar[bool] = True
+
+    def __init__(self, oracle: EnumeratedOracle, horizon: int, rate: float | None = None) -> None:
+        if not hasattr(oracle, "labelings"):
+            raise InputError('hedge lists every policy: give its section the line oracle = { kind = "enumeration" }')
+        self.n_actions = oracle.n_actions
+        self.horizon = whole("horizon", horizon, 1)
+        self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
+        self._log_size = float(np.log(self._labelings.shape[1]))
+        self.rate = float(np.sqrt(8 * self._log_size / self.horizon)) if rate is None else float(rate)
+        if not (np.isfinite(self.rate) and self.rate >= 0):
+            raise InputError(f"rate must be finite and not negative, got {rate!r}")
+        self._totals = np.zeros(self._labelings.shape[1])
+
+    def act(self, row: int) -> Floats:
+        """Return the weight of the policies that play each action (K,)."""
+        weights = np.exp(-self.rate * (self._totals - self._totals.min()))
+        mass = np.bincount(self._labelings[row], weights, minlength=self.n_actions)
+        return np.asarray(mass / mass.sum())
+
+    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Learn nothing from the played action alone; see learn_all."""
+
+    def learn_all(self, row: int, costs: Floats) -> None:
+        """Charge every policy the cost of its own action."""
+        self._totals += costs[self._labelings[row]]
+
+    def guarantee(self) -> float:
+        """Return sqrt(T log N / 2) at the default rate, log N / rate + rate T / 8 at any other."""
+        if self._log_size == 0:
+            return 0.0
+        if self.rate == 0:
+            return np.inf
+        return float(self._log_size / self.rate + self.rate * self.horizon / 8)
+
+    def state(self) -> dict[str, Any]:
+        """Return the totals."""
+        return {"totals": self._totals.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from saved totals."""
+        self._totals[:] = state["totals"]

@@ -1,0 +1,124 @@
+"""What every environment must satisfy: the shapes of the contract, and the same bytes for the same seed.
+
+Each check takes an environment, a policy class with the same number of actions, a horizon and a seed, and raises
+AssertionError with what it saw. Run all of ``CHECKS`` over the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.protocols import Environment, PolicyClass, Stream
+from milpcb.types import Floats, Ints
+
+
+def transcript(stream: Stream, rounds: Ints) -> tuple[Ints, Floats]:
+    """Return the context rows (n,) and the costs (n, K) of ``rounds`` (n,), read in that order."""
+    shown = [(stream.reveal(int(t)), stream.costs(int(t))) for t in rounds]
+    return np.array([row for row, _ in shown]), np.array([costs for _, costs in shown])
+
+
+def check_settings(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
+    """Require that actions and names are known before opening; names are there for all or for none."""
+    _require(isinstance(environment.n_actions, int) and environment.n_actions >= 2, environment.n_actions)
+    d = environment.open(policies, horizon, seed).contexts.shape[1]
+    for names, count in ((environment.feature_names, d), (environment.action_names, environment.n_actions)):
+        _require(isinstance(names, tuple) and all(isinstance(name, str) for name in names), names)
+        _require(len(names) in {0, count}, names)
+
+
+def check_contexts(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
+    """Require a finite, read-only (m, d) table of floats; a known order lists the row of every round."""
+    stream = environment.open(policies, horizon, seed)
+    contexts = stream.contexts
+    _require(
+        contexts.ndim == 2 and contexts.dtype == np.float64 and contexts.size > 0, (contexts.shape, contexts.dtype)
+    )
+    _require(np.isfinite(contexts).all(), "contexts are not finite")
+    _require(not contexts.flags.writeable, "contexts can be written to")
+    if stream.order is not None:
+        rows, _ = transcript(stream, np.arange(horizon))
+        _require(np.array_equal(stream.order, rows), (stream.order, rows))
+
+
+def check_rounds(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
+    """Require of every round a row of the pool, as a plain int, and K costs from 0 to 1, as floats."""
+    stream = environment.open(policies, horizon, seed)
+    for t in range(horizon):
+        row, costs = stream.reveal(t), stream.costs(t)
+        _require(type(row) is int and 0 <= row < len(stream.contexts), (t, row))
+        _require(costs.shape == (environment.n_actions,) and costs.dtype == np.float64, (t, costs))
+        _require(costs.min() >= 0.0 and costs.max() <= 1.0, (t, costs))
+
+
+def check_same_seed(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
+    """Require the same bytes from opening twice with one seed."""
+    first, again = (environment.open(policies, horizon, seed) for _ in range(2))
+    _require(first.contexts.tobytes() == again.contexts.tobytes(), "contexts differ")
+    _require_equal(transcript(first, np.arange(horizon)), transcript(again, np.arange(horizon)))
+
+
+def check_rereadable(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
+    """Require that a round reads the same forwards, again from the start, backwards, and costs first."""
+    stream = environment.open(policies, horizon, seed)
+    rounds = np.arange(horizon)
+    rows, costs = forwards = transcript(stream, rounds)
+    _require_equal(forwards, transcript(stream, rounds))
+    backwards = transcript(stream, rounds[::-1])
+    _require_equal(forwards, (backwards[0][::-1], backwards[1][::-1]))
+    for t in (horizon - 1, 0, horizon // 2):
+        _require(np.array_equal(stream.costs(t), costs[t]), t)
+        _require(stream.reveal(t) == rows[t], t)
+
+
+def check_guarded(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
+    """Require that nothing a caller does to the costs handed out changes a later reading."""
+    stream = environment.open(policies, horizon, seed)
+    before = stream.costs(0).copy()
+    with suppress(ValueError):  # numpy's answer to a write on a read-only array
+        stream.costs(0)[:] = 0.5
+    _require(np.array_equal(stream.costs(0), before), (before, stream.costs(0)))
+
+
+def check_refusals(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
+    """Require InputError from rounds outside the horizon, an empty horizon and a seed that is none."""
+    stream = environment.open(policies, horizon, seed)
+    for t in (-1, horizon):
+        _require(_refuses(stream.reveal, t), f"round {t} was revealed")
+        _require(_refuses(stream.costs, t), f"round {t} has costs")
+    _require(_refuses(environment.open, policies, 0, seed), "horizon 0 was opened")
+    _require(_refuses(environment.open, policies, horizon, -1), "seed -1 was opened")
+
+
+def _refuses(call: Callable[..., object], *arguments: object) -> bool:
+    try:
+        call(*arguments)
+    except InputError:
+        return True
+    return False
+
+
+def _require_equal(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> None:
+    for what, one, other in zip(("rows", "costs"), first, second, strict=True):
+        _require(one.tobytes() == other.tobytes(), f"{what} differ between two readings")
+
+
+def _require(holds: object, seen: object) -> None:
+    """Raise AssertionError with what was seen; unlike an assert statement, also under ``python -O``."""
+    if not holds:
+        raise AssertionError(seen)
+
+
+CHECKS = (
+    check_settings,
+    check_contexts,
+    check_rounds,
+    check_same_seed,
+    check_rereadable,
+    check_guarded,
+    check_refusals,
+)

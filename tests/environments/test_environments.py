@@ -1,0 +1,382 @@
+"""The built-in environments: what they show, how often, and that a seed fixes all of it."""
+
+import tracemalloc
+import warnings
+from math import factorial
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from milpcb import registry
+from milpcb.environments.labelled import BLOCK, LabelledStream, Phases
+from milpcb.environments.planted import Planted
+from milpcb.environments.supervised import DATA_SETS, Supervised, permutations
+from milpcb.environments.switching import Switching
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.testing.environments import CHECKS, transcript
+from policies.trees import DecisionTrees
+
+HORIZON = 2 * BLOCK + 17  # no multiple of the block
+DETERMINISTIC = {"cost_right": 0.0, "cost_wrong": 1.0}
+
+
+def opened(environment, horizon=HORIZON, seed=7):
+    """Open an environment against depth-2 trees."""
+    return environment.open(DecisionTrees(environment.n_actions, depth=2), horizon, seed)
+
+
+def right_actions(stream, rounds):
+    """Return the rows shown and the actions of cost 0 where costs are deterministic."""
+    rows, costs = transcript(stream, np.asarray(rounds))
+    assert (costs.sum(axis=1) == costs.shape[1] - 1).all()
+    return rows, costs.argmin(axis=1)
+
+
+# --------------------------------------------------------------------------- every registered environment
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", registry.names("environment"))
+def test_battery(name, check):
+    """Every registered environment, with its default settings, keeps the contract."""
+    environment = registry.load("environment", name)()
+    check(environment, DecisionTrees(environment.n_actions, depth=2), BLOCK + 100, 3)
+
+
+@pytest.mark.parametrize("name", registry.names("environment"))
+def test_seeds_differ(name):
+    """Two seeds show different rows and different costs."""
+    environment = registry.load("environment", name)()
+    one, other = (transcript(opened(environment, 200, seed), np.arange(200)) for seed in (0, 1))
+    assert (one[0] != other[0]).any()
+    assert (one[1] != other[1]).any()
+
+
+@pytest.mark.parametrize(
+    "environment", [Planted(), Supervised("iris", permute_every=50)], ids=["planted", "supervised"]
+)
+def test_a_longer_horizon_begins_alike(environment):
+    """A longer horizon shows the same rounds first, across blocks."""
+    rounds = np.arange(BLOCK + 50)
+    short, long = (transcript(opened(environment, horizon), rounds) for horizon in (BLOCK + 50, HORIZON))
+    assert (short[0] == long[0]).all()
+    assert (short[1] == long[1]).all()
+
+
+@pytest.mark.parametrize("horizon", [1, 2, BLOCK - 1, BLOCK, BLOCK + 1])
+def test_last_round_of_any_horizon(horizon):
+    """The last round of the horizon reads, the one after it does not."""
+    stream = opened(Switching(), horizon)
+    assert stream.costs(horizon - 1).shape == (3,)
+    with pytest.raises(InputError, match=f"from 0 to {horizon - 1}"):
+        stream.reveal(horizon)
+
+
+def test_blocks_do_not_repeat():
+    """Successive blocks show different rows and costs."""
+    stream = opened(Planted())
+    (rows, costs), (later_rows, later_costs) = (
+        transcript(stream, np.arange(first, first + 100)) for first in (0, BLOCK)
+    )
+    assert (rows != later_rows).any()
+    assert (costs != later_costs).any()
+
+
+def test_jumping_between_blocks():
+    """Rounds read in random order are the rounds read in order."""
+    stream = opened(Switching())
+    rows, costs = transcript(stream, np.arange(HORIZON))
+    some = np.random.default_rng(0).integers(HORIZON, size=60)
+    jumped = transcript(stream, some)
+    assert (jumped[0] == rows[some]).all()
+    assert (jumped[1] == costs[some]).all()
+
+
+def test_costs_cannot_be_written():
+    """Neither a write nor lifting the protection first reaches the block that later readings use."""
+    stream = opened(Planted())
+    costs = stream.costs(5)
+    with pytest.raises(ValueError, match="read-only"):
+        costs[0] = 9.0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        costs.setflags(write=True)
+
+
+def test_contexts_cannot_be_written():
+    """The pools of planted and supervised are read-only."""
+    for environment in (Planted(), Supervised()):
+        with pytest.raises(ValueError, match="read-only"):
+            opened(environment, 10).contexts[0, 0] = 9.0
+
+
+def test_order_is_unknown():
+    """Rows are i.i.d., so no stream claims to know their order."""
+    for name in registry.names("environment"):
+        assert opened(registry.load("environment", name)(), 10).order is None
+
+
+# --------------------------------------------------------------------------- how often
+
+
+def test_rows_are_uniform():
+    """Each of the 200 contexts is shown equally often (chi-square, fixed seed)."""
+    stream = opened(Planted(), 40_000)
+    counts = np.bincount([stream.reveal(t) for t in range(40_000)], minlength=200)
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_successive_rows_are_independent():
+    """Which context comes next does not depend on the one before (chi-square on pairs, fixed seed)."""
+    rows, _ = transcript(opened(Planted(n_contexts=4), 40_000), np.arange(40_000))
+    pairs = np.bincount(4 * rows[::2] + rows[1::2], minlength=16)
+    assert stats.chisquare(pairs).pvalue > 1e-3
+
+
+def test_cost_frequencies():
+    """The planted action costs 1 in 30 % of the rounds, each other action in 60 % (standard error 0.4 %)."""
+    stream = opened(Planted(), 20_000)
+    rows, costs = transcript(stream, np.arange(20_000))
+    right = stream.planted[0].predict(stream.contexts)[rows]
+    hit = np.arange(3) == right[:, None]
+    assert abs(costs[hit].mean() - 0.3) < 0.02
+    for action in range(3):
+        assert abs(costs[right != action, action].mean() - 0.6) < 0.02
+
+
+def test_costs_of_actions_are_independent():
+    """Given the context, the costs of two wrong actions do not move together."""
+    stream = opened(Planted(cost_right=0.5, cost_wrong=0.5), 20_000)
+    _, costs = transcript(stream, np.arange(20_000))
+    assert np.abs(np.corrcoef(costs.T) - np.eye(3)).max() < 0.03
+
+
+# --------------------------------------------------------------------------- planted and switching
+
+
+def test_planted_policy_is_right():
+    """With deterministic costs the planted policy never pays and every other action always does."""
+    stream = opened(Planted(**DETERMINISTIC))
+    rows, right = right_actions(stream, range(HORIZON))
+    assert len(stream.planted) == 1
+    assert (right == stream.planted[0].predict(stream.contexts)[rows]).all()
+
+
+def test_planted_pool():
+    """The pool has the asked-for shape and only 0 and 1; it and the policy change with the seed."""
+    environment = Planted(n_contexts=50, n_features=6)
+    one, other = (opened(environment, 10, seed) for seed in (0, 1))
+    assert one.contexts.shape == (50, 6)
+    assert set(np.unique(one.contexts)) == {0.0, 1.0}
+    assert (one.contexts != other.contexts).any()
+    assert str(one.planted[0]) != str(other.planted[0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_constant_action_is_nearly_right(seed):
+    """The planted labels use every action on at most half of the contexts, so constants are wrong on the rest."""
+    stream = opened(Planted(), 10, seed)
+    share = np.bincount(stream.planted[0].predict(stream.contexts), minlength=3) / 200
+    assert share.max() <= 0.5
+    assert share.min() > 0.1
+
+
+def test_switching_follows_each_policy_in_turn():
+    """Before and after each switch the policy of that phase is right, to the round; the policies differ."""
+    stream = opened(Switching(**DETERMINISTIC, switch_at=(0.25, 0.75)), 1000)
+    labels = [policy.predict(stream.contexts) for policy in stream.planted]
+    rows, right = right_actions(stream, range(1000))
+    assert len(labels) == 3
+    for policy, (first, last) in zip(labels, [(0, 250), (250, 750), (750, 1000)], strict=True):
+        assert (right[first:last] == policy[rows[first:last]]).all()
+    assert (labels[0] != labels[1]).any()
+    assert (labels[1] != labels[2]).any()
+
+
+def test_switching_changes_on_the_round():
+    """With one context, the right action changes at round f * horizon and not before."""
+    stream = opened(Switching(n_contexts=1, n_features=1, **DETERMINISTIC, switch_at=(0.07,)), 100)
+    _, right = right_actions(stream, range(100))
+    assert (right[:7] == right[0]).all()
+    assert (right[7:] != right[0]).all()
+
+
+def test_switching_begins_as_planted():
+    """Up to the switch, switching and planted show the same rounds for the same seed."""
+    rounds = np.arange(HORIZON // 2)
+    one, other = (transcript(opened(environment), rounds) for environment in (Planted(), Switching()))
+    assert (one[0] == other[0]).all()
+    assert (one[1] == other[1]).all()
+
+
+def test_starts():
+    """Phases start at the first round at or after the fraction, whatever floating point makes of the product."""
+    assert Planted().starts(100).tolist() == [0]
+    assert Switching(switch_at=[0.07, 0.29, 0.995]).starts(100).tolist() == [0, 7, 29, 100]
+    assert Switching().starts(1).tolist() == [0, 1]
+
+
+def test_nothing_to_switch_to():
+    """A class whose draws all label alike cannot switch; the error says what to do."""
+
+    class Single(DecisionTrees):
+        def draw(self, contexts, _rng):
+            return super().draw(contexts, np.random.default_rng(0))
+
+    with pytest.raises(InputError, match="nothing to switch to"):
+        Switching().open(Single(3), 10, 0)
+
+
+def test_coinciding_phases():
+    """Of phases that start together, the last counts."""
+    phases = Phases(np.array([0, 2, 2]), np.array([[0], [1], [2]]))
+    assert phases(np.arange(4), np.zeros(4, int)).tolist() == [0, 0, 2, 2]
+
+
+# --------------------------------------------------------------------------- supervised
+
+
+@pytest.mark.parametrize(("name", "m", "d", "k"), [
+    ("breast_cancer", 569, 30, 2), ("digits", 1797, 64, 10), ("iris", 150, 4, 3), ("wine", 178, 13, 3),
+])  # fmt: skip
+def test_data_sets(name, m, d, k):
+    """Every data set opens without a warning, with its size, its names and its own labels as the right actions."""
+    from sklearn import datasets
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        environment = Supervised(name)
+        stream = opened(environment, 500)
+    target = getattr(datasets, f"load_{name}")().target
+    rows, right = right_actions(stream, range(500))
+    assert stream.contexts.shape == (m, d)
+    assert (len(environment.feature_names), len(environment.action_names), environment.n_actions) == (d, k, k)
+    assert (right == target[rows]).all()
+    assert stream.planted == ()
+
+
+def test_all_data_sets_are_tested():
+    """The table above names every data set there is."""
+    assert set(DATA_SETS) == {"breast_cancer", "digits", "iris", "wine"}
+
+
+def test_names_are_those_of_the_data():
+    """Printed rules use the names of the data set."""
+    assert Supervised("iris").feature_names[0] == "sepal length (cm)"
+    assert Supervised("iris").action_names == ("setosa", "versicolor", "virginica")
+    assert Supervised("digits").action_names == tuple("0123456789")
+
+
+@pytest.mark.parametrize(("name", "every"), [("iris", 100), ("digits", 333), ("breast_cancer", 64)])
+def test_phases_permute_the_labels(name, every):
+    """In every phase one permutation of the labels is right, the first the identity, each unlike the one before."""
+    from sklearn import datasets
+
+    stream = opened(Supervised(name, permute_every=every))
+    target = getattr(datasets, f"load_{name}")().target
+    rows, right = right_actions(stream, range(HORIZON))
+    before = None
+    for first in range(0, HORIZON - every, every):
+        phase = slice(first, first + every)
+        names = dict(zip(target[rows[phase]].tolist(), right[phase].tolist(), strict=True))
+        assert right[phase].tolist() == [names[label] for label in target[rows[phase]].tolist()]
+        assert len(set(names.values())) == len(names) == target.max() + 1
+        assert names != before
+        assert before is not None or all(label == action for label, action in names.items())
+        before = names
+
+
+def test_one_round_a_phase():
+    """With permute_every = 1 two labels swap their names each round."""
+    stream = opened(Supervised(permute_every=1), 300)
+    rows, right = right_actions(stream, range(300))
+    label = Supervised().open(DecisionTrees(2), 300, 7).labelling.labels[rows]
+    assert (right == (label + np.arange(300)) % 2).all()
+
+
+def test_permutations_change_with_the_seed():
+    """Two seeds permute differently."""
+    one, other = (opened(Supervised("digits", permute_every=10), 1000, seed).labelling.ranks for seed in (0, 1))
+    assert (one != other).any()
+
+
+def test_permutations_in_lexicographic_order():
+    """The 24 ranks of four values give the 24 permutations in order, the identity first."""
+    made = permutations(np.arange(factorial(4)), 4).tolist()
+    assert made[0] == [0, 1, 2, 3]
+    assert made == sorted(made)
+    assert len({tuple(p) for p in made}) == 24
+    assert all(sorted(p) == [0, 1, 2, 3] for p in made)
+
+
+def test_long_horizons_stay_small():
+    """A million rounds with a thousand phases take a few megabytes, wherever they are read."""
+    environment = Supervised("digits", permute_every=1000)
+    opened(environment, 10)  # loads the data set, which is not counted
+    tracemalloc.start()
+    stream = opened(environment, 1_000_000)
+    for t in (0, 500_000, 999_999):
+        stream.costs(t)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8e6
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Planted(n_actions=1), "n_actions must be a whole number of at least 2"),
+    (lambda: Planted(n_actions=2.0), "n_actions must be a whole number"),
+    (lambda: Planted(n_contexts=0), "n_contexts must be a whole number of at least 1"),
+    (lambda: Planted(n_features=0), "n_features must be a whole number of at least 1"),
+    (lambda: Planted(cost_right=-0.1), "cost_right must be a probability"),
+    (lambda: Planted(cost_right=float("nan")), "cost_right must be a probability"),
+    (lambda: Planted(cost_wrong=1.1), "cost_wrong must be a probability"),
+    (lambda: Planted(cost_wrong="high"), "cost_wrong must be a probability"),
+    (lambda: Planted(cost_wrong=True), "cost_wrong must be a probability"),
+    (lambda: Planted(cost_right=0.6, cost_wrong=0.3), "swap them"),
+    (lambda: Switching(n_actions=1), "n_actions must be a whole number of at least 2"),
+    (lambda: Switching(switch_at=0.5), "switch_at must list fractions"),
+    (lambda: Switching(switch_at=()), "switch_at must list fractions"),
+    (lambda: Switching(switch_at=(0.0,)), "switch_at must list fractions"),
+    (lambda: Switching(switch_at=(1.0,)), "switch_at must list fractions"),
+    (lambda: Switching(switch_at=("half",)), "switch_at must list fractions"),
+    (lambda: Switching(switch_at=(float("nan"),)), "switch_at must list fractions"),
+    (lambda: Switching(switch_at=(0.5, 0.5)), "strictly increasing"),
+    (lambda: Switching(switch_at=(0.6, 0.5)), "strictly increasing"),
+    (lambda: Supervised(permute_every=0), "permute_every must be a whole number of at least 1"),
+    (lambda: Supervised(permute_every=1.5), "permute_every must be a whole number"),
+    (lambda: Supervised(permute_every=False), "permute_every must be a whole number"),
+    (lambda: Supervised("wines"), "unknown data set 'wines'; did you mean 'wine'"),
+    (lambda: Supervised(3), "unknown data set '3'"),
+    (lambda: opened(Planted(), 0), "horizon must be a whole number of at least 1"),
+    (lambda: opened(Switching(), 10.5), "horizon must be a whole number"),
+    (lambda: opened(Supervised(), 10, -1), "seed must be a non-negative integer"),
+    (lambda: Planted().open(DecisionTrees(2), 10, 0), "the policy class has 2 actions, the environment 3"),
+    (lambda: Supervised().open(DecisionTrees(3), 10, 0), "the policy class has 3 actions, the environment 2"),
+])  # fmt: skip
+def test_refusals(make, message):
+    """A setting out of range is one line that names it."""
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_data_is_an_unknown_name():
+    """A data set that does not exist is told apart from a bad number."""
+    with pytest.raises(UnknownNameError, match="breast_cancer"):
+        Supervised("zzz")
+
+
+def test_switch_at_from_a_config():
+    """A list, as a config gives it, equals the tuple."""
+    assert Switching(switch_at=[0.5]) == Switching()
+
+
+def test_stream_checks_its_own_horizon():
+    """A stream made by hand refuses a horizon without rounds."""
+    with pytest.raises(InputError, match="horizon"):
+        LabelledStream(
+            np.zeros((1, 1)), Phases(np.zeros(1, int), np.zeros((1, 1), int)), 2, **DETERMINISTIC, horizon=0, seed=0
+        )
