@@ -14,7 +14,9 @@ def context_array(contexts: Any) -> Floats:
     """Return contexts as a read-only (m, d) float array; raises InputError on shape, text, NaN or infinity."""
     array = _numbers(contexts, "contexts")
     if array.ndim != 2 or 0 in array.shape:
-        raise InputError(f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}")
+        raise InputError(
+            f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}"
+        )
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         row, column = bad[0]

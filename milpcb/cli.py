@@ -21,7 +21,9 @@ out = Console(highlight=False, soft_wrap=True)
 
 
 class _Commands(click.Group):
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             raise InputError(f"unknown command '{args[0]}'{did_you_mean(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
@@ -130,7 +132,9 @@ def list_names() -> None:
     table = Table("kind", "name", "options")
     for kind in registry.BUILTIN:
         for name in registry.names(kind):
-            options = option_names(registry.load(kind, name), SUPPLIED[kind]) if kind in SUPPLIED and kind != "oracle" else []
+            options = (
+                option_names(registry.load(kind, name), SUPPLIED[kind]) if kind in SUPPLIED and kind != "oracle" else []
+            )
             table.add_row(kind, name, ", ".join(options))
     out.print(table)
 

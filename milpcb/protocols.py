@@ -140,8 +140,13 @@ class ValueOracle(Protocol):
     n_actions: int
     log_size: float
 
-    def value(self, costs: Floats) -> float: ...
-    def profile(self, costs: Floats, row: int) -> Floats: ...
+    def value(self, costs: Floats) -> float:
+        """Return the proved least total cost; ``costs`` is (m, K)."""
+        ...
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return V[a] (K,), the least total cost of the policies that play a on ``row``."""
+        ...
 
 
 class Learner(ABC):

@@ -17,12 +17,27 @@ def draw_tree(graph: nx.DiGraph, axes: Any) -> None:
     for parent, child, answer in graph.edges(data="label"):
         (x0, y0), (x1, y1) = place[parent], place[child]
         axes.plot([x0, x1], [y0, y1], color="0.5", linewidth=1.2, zorder=1)
-        axes.text((x0 + x1) / 2, (y0 + y1) / 2, answer, ha="center", va="center", fontsize=8, color="0.35",
-                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})
+        axes.text(
+            (x0 + x1) / 2,
+            (y0 + y1) / 2,
+            answer,
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="0.35",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+        )
     for node, data in graph.nodes(data=True):
         colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "white"
-        axes.text(*place[node], data["label"], ha="center", va="center", fontsize=9, zorder=2,
-                  bbox={"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"})
+        axes.text(
+            *place[node],
+            data["label"],
+            ha="center",
+            va="center",
+            fontsize=9,
+            zorder=2,
+            bbox={"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"},
+        )
     widths, heights = zip(*place.values(), strict=True)
     axes.set_xlim(min(widths) - 0.7, max(widths) + 0.7)
     axes.set_ylim(min(heights) - 0.5, max(heights) + 0.5)

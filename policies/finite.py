@@ -8,7 +8,8 @@ Variables
 Constraints
     sum_n x[n] = 1, a simplex: every vertex is 0/1.
 Cost map
-    x[n] costs sum_j costs[j, labelings[n, j]]. It is linear in the costs, and exact with side constraints too.
+    x[n] costs sum_j costs[j, labelings[n, j]]. One map serves with and without side
+    constraints.
 Size
     N columns and 1 row; no big-M.
 """

@@ -40,7 +40,8 @@ def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
     if not isinstance(thresholds, int):
         if len(thresholds) != contexts.shape[1]:
             raise InputError(
-                f"thresholds list {len(thresholds)} features, but the contexts have {contexts.shape[1]}; give one list each"
+                f"thresholds list {len(thresholds)} features, but the contexts have {contexts.shape[1]}; "
+                "give one list of cut points each"
             )
         return [_dividing(column, np.asarray(cuts)) for column, cuts in zip(contexts.T, thresholds, strict=True)]
     levels = np.arange(1, thresholds + 1) / (thresholds + 1)
@@ -109,4 +110,4 @@ def _binary(column: Floats) -> bool:
 
 
 def _dividing(column: Floats, cuts: Floats) -> Floats:
-    return cuts[(cuts >= column.min()) & (cuts < column.max())]
+    return np.asarray(cuts[(cuts >= column.min()) & (cuts < column.max())])

@@ -14,11 +14,11 @@ Constraints
     A path through the nodes (f, k, i): k cuts used, the last at i. Each column leaves one node and enters one other
     (the end needs no row), so the matrix is a directed incidence matrix, totally unimodular: every vertex is 0/1.
 Cost map
-    C[f, i, a], the sum of costs[j, a] over the contexts j with x_j[f] <= theta_i, is linear in the costs;
-    z[f, k, i, j, a] costs C[f, j, a] - C[f, i, a]. It is exact with side constraints too.
+    C[f, i, a], the total of costs[., a] over the contexts with x[f] <= theta_i, is linear in the costs;
+    z[f, k, i, j, a] costs C[f, j, a] - C[f, i, a]. One map serves with and without side constraints.
 Size
-    B = 1: (2 q + 1) K columns and q rows per feature; each further cut adds at most q (q + 1) / 2 K columns and q rows;
-    no big-M.
+    B = 1: (2 q + 1) K columns and q rows per feature; each further cut adds at most K q (q + 1) / 2 columns and
+    q rows; no big-M.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class ThresholdEncoding(Encoding):
         self._feature, _, self._start, self._stop = np.array(pieces).T
         # Row `base[f] + i` of `below` marks the contexts with x[f] <= theta_i, i = 0..q + 1.
         sizes = [len(cuts) + 2 for cuts in self._cuts.values()]
-        base = dict(zip(self._cuts, np.cumsum([0, *sizes]), strict=False))
+        base = dict(zip(self._cuts, np.cumsum([0, *sizes[:-1]]), strict=True))
         offset = np.array([base[f] for f in self._feature])
         self._lower, self._upper = offset + self._start, offset + self._stop
         self._below = np.vstack(

@@ -20,7 +20,7 @@ class Transductive:
         self.order = np.asarray(order)
         if self.order.ndim != 1 or not np.issubdtype(self.order.dtype, np.integer):
             raise InputError("order must be a list of row numbers, one per round")
-        if len(self.order) and not (0 <= self.order.min() and self.order.max() < self.n_contexts):
+        if len(self.order) and (self.order.min() < 0 or self.order.max() >= self.n_contexts):
             raise InputError(f"order names rows outside 0..{self.n_contexts - 1}")
         self._at = -1
         self._left = np.bincount(self.order, minlength=self.n_contexts)

@@ -118,6 +118,7 @@ def permutations(ranks: Ints, k: int) -> Ints:
 def _ranks(n_phases: int, k: int, rng: np.random.Generator) -> Ints:
     """Return (n_phases,) ranks: the first 0, each later one uniform among those that differ from the one before."""
     steps = rng.integers(1, factorial(k), size=n_phases)
+    steps[0] = 0
     return np.asarray(np.cumsum(steps) % factorial(k))
 
 

@@ -190,13 +190,17 @@ class _Reader:
         except KeyProblemError as error:
             raise self._placed(error, section, index) from error
         except InputError as error:
-            raise self._placed(KeyProblemError("solver" if "solver" in str(error) else "kind", str(error)), section, index) from error
+            raise self._placed(
+                KeyProblemError("solver" if "solver" in str(error) else "kind", str(error)), section, index
+            ) from error
         return options
 
     def _table(self, section: str) -> dict[str, Any]:
         table = self._tables.get(section, {})
         if not isinstance(table, dict):
-            raise InputError(f"{self._where}{_line(self._text, '', section)}: '{section}' must be a section [{section}]")
+            raise InputError(
+                f"{self._where}{_line(self._text, '', section)}: '{section}' must be a section [{section}]"
+            )
         return table
 
     def _placed(self, error: KeyProblemError, section: str, index: int = 0) -> InputError:

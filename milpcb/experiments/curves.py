@@ -37,15 +37,21 @@ def read_curves(path: Path) -> list[Row]:
     try:
         text = (path / CURVES).read_text(encoding="utf-8")
     except OSError as error:
-        raise RunError(f"{path} holds no {CURVES} ({error.strerror}); is it a run directory with a finished curve?") from error
+        raise RunError(
+            f"{path} holds no {CURVES} ({error.strerror}); is it a run directory with a finished curve?"
+        ) from error
     reader = csv.DictReader(io.StringIO(text))
     kinds = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Row)}
     if list(reader.fieldnames or []) != list(kinds):
-        raise RunError(f"{path / CURVES} is not from this version of milpcb: its columns differ; run the experiment again")
+        raise RunError(
+            f"{path / CURVES} is not from this version of milpcb: its columns differ; run the experiment again"
+        )
     try:
         return [Row(**{key: kinds[key](value) for key, value in line.items()}) for line in reader]
     except (KeyError, TypeError, ValueError) as error:
-        raise RunError(f"{path / CURVES}, line {reader.line_num}: damaged ({error}); remove the file and run again") from error
+        raise RunError(
+            f"{path / CURVES}, line {reader.line_num}: damaged ({error}); remove the file and run again"
+        ) from error
 
 
 def write_curves(rows: list[Row]) -> str:

@@ -23,9 +23,9 @@ FORMATS = ("png", "svg")
 def curve(rows: Sequence[Row], learner: str) -> tuple[Ints, Floats]:
     """Return rounds (n,) and regret (seeds, n) of a learner, at the rounds that all its seeds have."""
     by_seed: dict[tuple[int, int], dict[int, float]] = {}
-    for i, row in enumerate(rows):
+    for row in rows:
         if row.learner == learner:
-            by_seed.setdefault((row.seed, row.horizon), {})[row.round] = rows[i].regret
+            by_seed.setdefault((row.seed, row.horizon), {})[row.round] = row.regret
     rounds = sorted(set.intersection(*(set(points) for points in by_seed.values())))
     return np.array(rounds), np.array([[points[r] for r in rounds] for points in by_seed.values()])
 
@@ -51,7 +51,7 @@ def regret_figure(rows: Sequence[Row], title: str, *, loglog: bool = False) -> F
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.legend(frameon=False, loc="upper left")
+    axes.legend(frameon=False, loc="best")
     return figure
 
 
@@ -85,5 +85,6 @@ def _draw_learner(axes: Any, rows: Sequence[Row], learner: str, colour: str, das
         axes.fill_between(rounds[shown], low[shown], high[shown], color=colour, alpha=0.2, linewidth=0)
     for guarantee in sorted({row.guarantee for row in rows if row.learner == learner and np.isfinite(row.guarantee)}):
         axes.axhline(guarantee, color=colour, linewidth=1, linestyle=(0, (1, 2)))
-        axes.annotate(f"guarantee of {learner}: {guarantee:,.0f}", (1.0, guarantee), ha="right", va="bottom",
-                      xycoords=("axes fraction", "data"), fontsize=8, color=colour)
+        label = f"guarantee of {learner}: {guarantee:,.0f}"
+        corner = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
+        axes.annotate(label, (1.0, guarantee), fontsize=8, color=colour, **corner)

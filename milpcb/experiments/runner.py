@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -13,10 +13,11 @@ from milpcb import registry, rng
 from milpcb.contexts import FinitePool, Transductive
 from milpcb.errors import InputError
 from milpcb.experiments.config import Component, Config, LearnerSection
+from milpcb.experiments.curves import Row
 from milpcb.experiments.hindsight import Hindsight, hindsight
-from milpcb.experiments.loop import checkpoints, play
+from milpcb.experiments.loop import Point, checkpoints, play
 from milpcb.experiments.options import option_names
-from milpcb.experiments.store import Row, RunDirectory
+from milpcb.experiments.store import RunDirectory
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Environment, Learner, PolicyClass, Stream
@@ -32,12 +33,11 @@ class Progress(Protocol):
 
 @dataclass
 class World:
-    """What all learners of one seed share: environment, class, pool, best policy in hindsight."""
+    """What all learners of one seed share."""
 
     stream: Stream
     policies: PolicyClass
     pool: FinitePool | Transductive
-    hindsight: Hindsight = field(default_factory=lambda: Hindsight({}, None))
 
 
 def run(config: Config, directory: RunDirectory, progress: Progress) -> None:
@@ -47,10 +47,15 @@ def run(config: Config, directory: RunDirectory, progress: Progress) -> None:
         if not missing:
             continue
         world = open_world(config, seed)
-        world.hindsight = _hindsight(config, world, seed, progress)
-        directory.add_policy(seed, world.hindsight.policy)
-        for section in missing:
-            directory.add(_play(config, section, world, seed, progress))
+        players = [(section, *build_learner(section, world, config.experiment.horizon, seed)) for section in missing]
+        best = _hindsight(config, world, seed, progress)
+        directory.add_policy(seed, best.policy)
+        for section, learner, oracle in players:
+            tick = progress.start(f"{section.label}, seed {seed}", config.experiment.horizon)
+            points = play(
+                learner, world.stream, config.experiment.horizon, rng.child(seed, "actions"), _at(config), tick
+            )
+            directory.add(_rows(points, section.label, seed, learner, oracle, best))
 
 
 def open_world(config: Config, seed: int) -> World:
@@ -111,29 +116,26 @@ def _hindsight(config: Config, world: World, seed: int, progress: Progress) -> H
     return hindsight(world.stream, oracle, horizon, _at(config), tick)
 
 
-def _play(config: Config, section: LearnerSection, world: World, seed: int, progress: Progress) -> list[Row]:
-    horizon = config.experiment.horizon
-    learner, oracle = build_learner(section, world, horizon, seed)
-    tick = progress.start(f"{section.label}, seed {seed}", horizon)
-    rows = []
-    for point in play(learner, world.stream, horizon, rng.child(seed, "actions"), _at(config), tick):
-        best = world.hindsight.best_cost[point.round]
-        rows.append(
-            Row(
-                learner=section.label,
-                seed=seed,
-                horizon=horizon,
-                round=point.round,
-                cumulative_cost=point.cumulative_cost,
-                best_cost=best,
-                regret=point.cumulative_cost - best,
-                guarantee=learner.guarantee(),
-                oracle_calls=oracle.calls if oracle else 0,
-                seconds=round(point.seconds, 6),
-                oracle_seconds=round(oracle.seconds, 6) if oracle else 0.0,
-            )
+def _rows(
+    points: Iterator[Point], label: str, seed: int, learner: Learner, oracle: Oracle | None, best: Hindsight
+) -> list[Row]:
+    horizon, guarantee = max(best.best_cost), learner.guarantee()
+    return [
+        Row(
+            learner=label,
+            seed=seed,
+            horizon=horizon,
+            round=point.round,
+            cumulative_cost=point.cumulative_cost,
+            best_cost=best.best_cost[point.round],
+            regret=point.cumulative_cost - best.best_cost[point.round],
+            guarantee=guarantee,
+            oracle_calls=oracle.calls if oracle else 0,
+            seconds=round(point.seconds, 6),
+            oracle_seconds=round(oracle.seconds, 6) if oracle else 0.0,
         )
-    return rows
+        for point in points
+    ]
 
 
 def _at(config: Config) -> frozenset[int]:

@@ -64,7 +64,9 @@ class RunDirectory:
             raise RunError(f"cannot read {self.path / CONFIG}: {error}; choose another directory with --out") from error
         held.pop("versions", None)
         if held != tomllib.loads(tomli_w.dumps(resolved)):
-            raise RunError(f"{self.path} holds another experiment ({_difference(held, resolved)}); choose another with --out")
+            raise RunError(
+                f"{self.path} holds another experiment ({_difference(held, resolved)}); choose another with --out"
+            )
         if (self.path / CURVES).exists():
             self.rows = read_curves(self.path)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from milpcb.errors import InputError
@@ -34,9 +35,10 @@ def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
 
 def summary(rows: Sequence[Row]) -> Table:
     """Return the table of final checkpoints: learner, regret, guarantee, oracle calls, ms per round (mean over seeds)."""
-    table = Table("learner", *(("seeds", "rounds", "regret", "guarantee", "oracle calls", "ms per round")))
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("learner", no_wrap=True)
+    for heading in ("seeds", "rounds", "regret", "guarantee", "oracle calls", "ms/round"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for learner in dict.fromkeys(row.learner for row in rows):
         own = [row for row in rows if row.learner == learner]
         last = [row for row in own if row.round == row.horizon]
@@ -55,7 +57,9 @@ def summary(rows: Sequence[Row]) -> Table:
 
 def _numbers(path: Path, line_number: int, line: list[str], width: int) -> list[float]:
     if len(line) != width:
-        raise InputError(f"{path}, line {line_number} has {len(line)} cells, the first line has {width}; make them equal")
+        raise InputError(
+            f"{path}, line {line_number} has {len(line)} cells, the first line has {width}; make them equal"
+        )
     for column, cell in enumerate(line):
         if not _is_number(cell):
             raise InputError(f"{path}, line {line_number}, column {column + 1}: '{cell}' is not a number")

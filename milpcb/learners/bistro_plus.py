@@ -83,7 +83,9 @@ class BistroPlus(Learner):
     def act(self, row: int) -> Floats:
         """Return q_t(rho_t) for a fresh future rho_t (K,)."""
         if self._t >= self.horizon:
-            raise InputError(f"round {self._t + 1} is past the horizon of {self.horizon}; make the learner with a longer one")
+            raise InputError(
+                f"round {self._t + 1} is past the horizon of {self.horizon}; make the learner with a longer one"
+            )
         self._draw_totals()
         psi, leftover = self._ask(row)
         return mix(fill(phi_from_psi(psi, self.relaxation.hit), leftover), self.scale)
@@ -93,7 +95,9 @@ class BistroPlus(Learner):
         if not 0.0 <= cost <= 1.0:
             raise InputError(f"round {self._t + 1} has cost {cost} for action {action}; costs must lie in [0, 1]")
         if not (probability >= (1.0 - 1e-9) / self.scale and probability <= 1.0 + 1e-9):
-            raise InputError(f"probability {probability} of action {action} is not one that act() gave: it is below 1/L or above 1")
+            raise InputError(
+                f"probability {probability} of action {action} is not one that act() gave: it is below 1/L or above 1"
+            )
         if self._estimate_rng.random() < cost / (self.scale * probability):
             self._past[row, action] += self.relaxation.hit
         self._t += 1

@@ -23,7 +23,7 @@ def psi_from_profile(profile: Floats, hit: float) -> Floats:
 
 def phi_from_psi(psi: Floats, hit: float) -> Floats:
     """Return (K,): phi_i = (psi_i - psi_0) / L, clipped to [0, 1] where an exact oracle leaves it anyway."""
-    return np.clip((psi[1:] - psi[0]) / hit, 0.0, 1.0)
+    return np.asarray(np.clip((psi[1:] - psi[0]) / hit, 0.0, 1.0))
 
 
 def fill(phi: Floats, leftover: Floats) -> Floats:

@@ -66,7 +66,9 @@ def _list(policies: PolicyClass, contexts: Floats) -> tuple[list[Policy], Ints]:
         distinct.setdefault(labels.tobytes(), (policy, labels))
         count += 1
     if count > LARGEST:
-        raise InputError(f"more than {LARGEST} policies cannot be enumerated; use oracle kind 'milp', or fewer literals")
+        raise InputError(
+            f"more than {LARGEST} policies cannot be enumerated; use oracle kind 'milp', or fewer literals"
+        )
     return [policy for policy, _ in distinct.values()], np.array([labels for _, labels in distinct.values()])
 
 

@@ -8,7 +8,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InfeasibleError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle, whole_numbers
 from milpcb.program import Program
-from milpcb.protocols import Encoding, PolicyClass, Session
+from milpcb.protocols import PolicyClass, Session
 from milpcb.solvers import load_solver
 from milpcb.types import Floats, Solution, Stop
 
@@ -58,7 +58,9 @@ class MilpOracle(Oracle):
         if solution.stop is Stop.INFEASIBLE:
             raise InfeasibleError("no policy of the class satisfies the side constraints")
         if solution.stop not in {Stop.OPTIMAL, Stop.TIME_LIMIT, Stop.INTERRUPTED}:
-            raise SolverFailedError(f"the solver stopped with '{solution.stop}' on a bounded feasible program; report it")
+            raise SolverFailedError(
+                f"the solver stopped with '{solution.stop}' on a bounded feasible program; report it"
+            )
         policy, upper = None, np.inf
         if solution.x is not None:
             policy = self._encoding.decode(solution.x, costs)
@@ -99,9 +101,7 @@ class MilpOracle(Oracle):
     def _solve(self, costs: Floats, *, whole: bool, primal: bool) -> tuple[Solution, float]:
         objective = self._encoding.objective(costs)
         gap = WHOLE_GAP if whole else REAL_GAP
-        solution = self._session.solve(
-            objective.coefficients, gap=gap, time_limit=self._time_limit, primal=primal
-        )
+        solution = self._session.solve(objective.coefficients, gap=gap, time_limit=self._time_limit, primal=primal)
         return solution, objective.offset
 
     def _row(self, constraint: LabelConstraint) -> tuple[Floats, float]:

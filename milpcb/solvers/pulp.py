@@ -37,7 +37,7 @@ class Pulp:
     def __init__(self, argument: str = "") -> None:
         known = pulp.listSolvers()
         if not argument:
-            raise InputError('solver \'pulp\' needs the name of a PuLP solver: write solver = "pulp:PULP_CBC_CMD"')
+            raise InputError("solver 'pulp' needs the name of a PuLP solver: write solver = \"pulp:PULP_CBC_CMD\"")
         if argument not in known:
             raise UnknownNameError("PuLP solver", argument, known)
         if not _available(argument):
@@ -87,7 +87,9 @@ class PulpSession:
             with _quiet():
                 self._problem.solve(_solver(self._name, **options))
         except pulp.PulpSolverError as error:
-            raise SolverFailedError(f"pulp:{self._name} ended without an answer: {' '.join(str(error).split())}") from error
+            raise SolverFailedError(
+                f"pulp:{self._name} ended without an answer: {' '.join(str(error).split())}"
+            ) from error
         stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
         return self._solution(stop, objective, gap)
 
@@ -154,4 +156,6 @@ def _available(name: str) -> bool:
 
 
 def _advice(name: str) -> str:
-    return f"PuLP finds no {name} here; install that solver so that PuLP can reach it, or use highs or pulp:PULP_CBC_CMD"
+    return (
+        f"PuLP finds no {name} here; install that solver so that PuLP can reach it, or use highs or pulp:PULP_CBC_CMD"
+    )

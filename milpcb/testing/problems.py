@@ -85,7 +85,12 @@ def _integer_infeasible() -> KnownProblem:
     x = b.columns("x", (2,), 0.0, 5.0, integer=True)
     b.rows((x[None, :], 2.0), lower=3.0, upper=3.0)
     return KnownProblem(
-        "integer infeasible", b.build(), np.ones(2), None, Stop.INFEASIBLE, "an even number is not 3; the LP is feasible"
+        "integer infeasible",
+        b.build(),
+        np.ones(2),
+        None,
+        Stop.INFEASIBLE,
+        "an even number is not 3; the LP is feasible",
     )
 
 
@@ -118,7 +123,12 @@ def _knapsack() -> KnownProblem:
     x = b.columns("x", (4,), 0.0, 1.0, integer=True)
     b.rows((x[None, :], np.array([5.0, 4.0, 3.0, 2.0])), upper=8.0)
     return KnownProblem(
-        "knapsack", b.build(), np.array([-9.0, -6.0, -5.0, -3.0]), -14.0, Stop.OPTIMAL, "rounding the relaxation is wrong"
+        "knapsack",
+        b.build(),
+        np.array([-9.0, -6.0, -5.0, -3.0]),
+        -14.0,
+        Stop.OPTIMAL,
+        "rounding the relaxation is wrong",
     )
 
 

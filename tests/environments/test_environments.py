@@ -104,10 +104,12 @@ def test_costs_cannot_be_written():
 
 
 def test_contexts_cannot_be_written():
-    """The pools of planted and supervised are read-only."""
+    """The pools are read-only, and so are the labels that all streams of a data set share."""
     for environment in (Planted(), Supervised()):
         with pytest.raises(ValueError, match="read-only"):
             opened(environment, 10).contexts[0, 0] = 9.0
+    with pytest.raises(ValueError, match="read-only"):
+        opened(Supervised(), 10).labelling.labels[0] = 1
 
 
 def test_order_is_unknown():

@@ -1,0 +1,163 @@
+"""Finite classes: the one-hot program and labelings as functions of the row."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InfeasibleError, InputError
+from milpcb.oracles import open_oracle
+from policies.finite import FiniteClass
+
+BINARY = np.array([[0, 1], [1, 1], [0, 1], [1, 0]], dtype=float)
+REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [1.7, 5.5]])
+AGREE = [[0, 1, 0, 1, 1], [2, 2, 2, 0, 2], [1, 0, 1, 1, 0], [0, 1, 0, 1, 1]]  # equal rows of REALS, equal labels
+DIFFER = [[0, 1, 1, 1, 1], [1, 0, 1, 1, 0], [0, 0, 0, 0, 1]]  # equal rows of REALS, different labels
+INSTANCES = {
+    "binary, all labelings": (FiniteClass(np.indices((2,) * 4).reshape(4, -1).T, 2), BINARY),
+    "equal rows agree": (FiniteClass(AGREE, 3), REALS),
+    "equal rows differ": (FiniteClass(DIFFER, 2), REALS),
+    "one labeling": (FiniteClass([[1, 0, 2, 1]], 3), BINARY),
+}
+EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=25)
+@given(data=st.data())
+def test_the_program_answers_as_the_definition(name, data, battery):
+    """Values, policies, profiles and budgets from HiGHS are those of the list."""
+    battery(*INSTANCES[name], data)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=1)
+@given(data=st.data())
+def test_another_solver_answers_the_same(name, data, battery):
+    """The same battery holds with CBC."""
+    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
+
+
+@EVERY_INSTANCE
+@given(data=st.data())
+def test_the_value_is_the_least_of_the_list(name, data, draw_costs):
+    """The value is the least total cost over the labelings as they were given."""
+    policies, contexts = INSTANCES[name]
+    costs = draw_costs(data, len(contexts), policies.n_actions)
+    totals = [sum(costs[j, label] for j, label in enumerate(labels)) for labels in policies.table]
+    assert np.isclose(open_oracle(policies, contexts).value(costs), min(totals), atol=1e-6)
+
+
+@EVERY_INSTANCE
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_the_relaxation_is_integral(name, seed, assert_integral):
+    """Every LP optimum is whole, whatever the objective."""
+    assert_integral(*INSTANCES[name], seed)
+
+
+def test_golden_program(assert_golden):
+    """The program of three labelings is the one on file."""
+    encoding = FiniteClass([[0, 1], [1, 1], [0, 0]], 2).formulate(np.array([[1.0], [2.0]]))
+    costs = np.array([[3.0, 0.0], [-1.0, 5.0]])
+    assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "finite_class.lp")
+
+
+def test_equal_rows_that_agree_are_one_context():
+    """Rows with equal contexts are merged when every labeling agrees on them."""
+    assert FiniteClass(AGREE, 3).formulate(REALS).group.tolist() == [0, 1, 0, 2, 1]
+
+
+def test_equal_rows_that_differ_stay_apart():
+    """Rows with equal contexts stay apart when some labeling tells them apart."""
+    assert FiniteClass(DIFFER, 2).formulate(REALS).group.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_table_itself_is_answered_row_by_row():
+    """On the table it was made on, a labeling answers equal rows with their own labels, and keeps them safe."""
+    policy = next(FiniteClass(DIFFER, 2).policies(REALS))
+    labels = policy.predict(REALS.tolist())
+    assert labels.tolist() == DIFFER[0]
+    labels[:] = 9
+    assert policy.predict(REALS).tolist() == DIFFER[0]
+
+
+def test_other_tables_are_looked_up_by_value():
+    """Any choice of listed contexts is answered by value; -0 is 0."""
+    policy = next(FiniteClass([[1, 0, 1]], 2).policies(np.array([[0.0, 2.0], [3.0, 4.0], [5.0, 6.0]])))
+    assert policy.predict([[5, 6], [-0.0, 2], [3, 4], [5, 6]]).tolist() == [1, 1, 0, 1]
+
+
+def test_an_unknown_context_is_refused():
+    """A context that is not listed raises InputError with its row."""
+    policy = next(FiniteClass(AGREE, 3).policies(REALS))
+    with pytest.raises(InputError, match=r"contexts\[1\] is not among"):
+        policy.predict([REALS[0], [8.0, 8.0]])
+
+
+def test_an_ambiguous_context_is_refused():
+    """A context listed with two labels raises InputError; the others of the table are still answered."""
+    policy = next(FiniteClass(DIFFER, 2).policies(REALS))
+    assert policy.predict(REALS[[3, 1]]).tolist() == [1, 1]
+    with pytest.raises(InputError, match=r"contexts\[1\] is listed several times"):
+        policy.predict(REALS[[3, 0]])
+
+
+def test_repeated_labelings_count_once():
+    """log_size is the log of the number of distinct labelings."""
+    policies = FiniteClass(AGREE, 3)
+    assert np.isclose(policies.log_size(REALS), np.log(3))
+    assert len(policies.labelings(REALS)) == 3
+
+
+def test_draw_is_uniform():
+    """Each of the N labelings is drawn with probability 1 / N."""
+    rng = np.random.default_rng(0)
+    policies = FiniteClass(AGREE, 3)
+    counts = np.bincount([policies.draw(REALS, rng).index for _ in range(2000)], minlength=4)
+    assert np.abs(counts - 500).max() < 100  # five standard deviations
+
+
+def test_a_labeling_prints_its_counts():
+    """A labeling prints its number and how often it plays each action."""
+    first, second, *_ = FiniteClass([[0, 1, 0], [1, 1, 1], [2, 1, 0]], 3).policies(REALS[:3])
+    assert str(first) == "labeling 0: action 0 on 2 contexts, action 1 on 1"
+    assert str(second) == "labeling 1: action 1 on 3 contexts"
+    assert str(next(FiniteClass([[1]], 2).policies(REALS[:1]))) == "labeling 0: action 1 on 1 context"
+
+
+def test_a_budget_that_no_labeling_keeps_is_infeasible():
+    """A side constraint that every labeling breaks is named."""
+    budget = LabelConstraint(np.tile([1.0, 0.0], (5, 1)), 0.0, "no zero")
+    with pytest.raises(InfeasibleError, match="no zero"):
+        open_oracle(FiniteClass(DIFFER, 2), REALS, constraints=[budget])
+
+
+@pytest.mark.parametrize(
+    ("labelings", "n_actions", "message"),
+    [
+        ([0, 1], 2, "must be a table"),
+        ([[]], 2, "must be a table"),
+        ([], 2, "must be a table"),
+        ([[0, 1], [1]], 2, "rectangular"),
+        ([[0.5, 1.0]], 2, "whole numbers"),
+        ([[True, False]], 2, "whole numbers"),
+        ([[0, 1], [0, 2]], 2, r"labelings\[1, 1\] is 2; actions are 0..1"),
+        ([[0, -1]], 2, r"labelings\[0, 1\] is -1"),
+        ([[0]], 1, "n_actions"),
+    ],
+)
+def test_wrong_labelings_are_refused(labelings, n_actions, message):
+    """Labelings of the wrong shape, kind or range raise an InputError that says so."""
+    with pytest.raises(InputError, match=message):
+        FiniteClass(labelings, n_actions)
+
+
+@pytest.mark.parametrize("use", ["formulate", "log_size", "labelings"])
+def test_other_numbers_of_contexts_are_refused(use):
+    """The labelings must have one column per context."""
+    with pytest.raises(InputError, match="of 5 contexts, but the contexts have 4 rows"):
+        getattr(FiniteClass(AGREE, 3), use)(BINARY)

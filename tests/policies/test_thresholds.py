@@ -1,0 +1,214 @@
+"""Threshold rules: the shortest-path program against the definition."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from policies.literals import cut_points
+from policies.names import Names
+from policies.thresholds import ThresholdRule, ThresholdRules
+
+BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=float)
+REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5], [0.9, 3.0]])
+MIXED = np.column_stack([BINARY[:, 0], np.full(6, 4.0), REALS[:6, 0]])  # the middle column divides nothing
+ALIKE = np.full((3, 2), 7.0)
+INSTANCES = {
+    "binary, one cut": (ThresholdRules(2), BINARY),
+    "binary, three actions": (ThresholdRules(3, max_cuts=2), BINARY),
+    "reals, one cut": (ThresholdRules(3), REALS),
+    "reals, two cuts": (ThresholdRules(2, max_cuts=2, thresholds=4), REALS),
+    "reals, more cuts than points": (ThresholdRules(2, max_cuts=5, thresholds=((0.5, 1.0, 2.0), (0.0,))), REALS),
+    "mixed": (ThresholdRules(3, max_cuts=2, thresholds=2), MIXED),
+    "no cut": (ThresholdRules(3), ALIKE),
+    "one context": (ThresholdRules(2), REALS[:1]),
+}
+EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
+
+
+def labelings_by_hand(rules, contexts):
+    """Every labeling of every choice of raw cut points, as a set."""
+    found = set()
+    for column, cuts in zip(contexts.T, cut_points(contexts, rules.thresholds), strict=True):
+        for c in range(rules.max_cuts + 1):
+            for chosen in combinations(cuts, c):
+                pieces = [sum(value > cut for cut in chosen) for value in column]
+                found |= {tuple(a[p] for p in pieces) for a in product(range(rules.n_actions), repeat=c + 1)}
+    return found
+
+
+@EVERY_INSTANCE
+@settings(max_examples=25)
+@given(data=st.data())
+def test_the_program_answers_as_the_definition(name, data, battery):
+    """Values, policies, profiles and budgets from HiGHS are those of the list of all rules."""
+    battery(*INSTANCES[name], data)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=1)
+@given(data=st.data())
+def test_another_solver_answers_the_same(name, data, battery):
+    """The same battery holds with CBC."""
+    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
+
+
+@EVERY_INSTANCE
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_the_relaxation_is_integral(name, seed, assert_integral):
+    """Every LP optimum is whole, whatever the objective."""
+    assert_integral(*INSTANCES[name], seed)
+
+
+@EVERY_INSTANCE
+def test_labelings_are_all_those_of_the_definition(name):
+    """Dropping cuts that divide alike loses no labeling and invents none."""
+    rules, contexts = INSTANCES[name]
+    assert set(map(tuple, rules.labelings(contexts).tolist())) == labelings_by_hand(rules, contexts)
+
+
+@EVERY_INSTANCE
+def test_log_size_counts_the_rules(name):
+    """log_size is the log of the number of listed rules, which are all different."""
+    rules, contexts = INSTANCES[name]
+    listed = list(rules.policies(contexts))
+    assert len(set(listed)) == len(listed)
+    assert np.isclose(rules.log_size(contexts), np.log(len(listed)))
+
+
+@EVERY_INSTANCE
+def test_draw_reaches_every_rule(name):
+    """Every rule of the class can be drawn."""
+    rules, contexts = INSTANCES[name]
+    rng = np.random.default_rng(1)
+    missing = set(rules.policies(contexts))
+    for _ in range(20_000):
+        missing.discard(rules.draw(contexts, rng))
+        if not missing:
+            break
+    assert not missing
+
+
+def test_side_constraints_leave_the_program_as_it_is():
+    """One program and one linear cost map serve both with and without side constraints."""
+    rules, contexts = INSTANCES["reals, two cuts"]
+    free, constrained = rules.formulate(contexts), rules.formulate(contexts, constrained=True)
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, len(free.contexts), 2))
+    total = constrained.objective(first + second).coefficients
+    assert free.program.to_text(total) == constrained.program.to_text(total)
+    assert np.allclose(constrained.objective(first).coefficients + constrained.objective(second).coefficients, total)
+
+
+def test_golden_program(assert_golden):
+    """The program of three contexts, one feature and two cuts is the one on file."""
+    encoding = ThresholdRules(2, max_cuts=2).formulate(np.array([[1.0], [2.0], [4.0]]))
+    costs = np.array([[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0]])
+    assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "threshold_rules.lp")
+
+
+def test_contexts_between_the_same_cuts_are_one():
+    """Contexts that no rule tells apart are merged."""
+    rules = ThresholdRules(2, thresholds=((1.0,), (0.0,)))
+    encoding = rules.formulate(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
+    assert encoding.group.tolist() == [0, 1, 0, 2]
+    assert encoding.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
+
+
+def test_cuts_that_divide_alike_are_kept_once():
+    """Of the cuts between the same two values only the lowest stays, and cuts outside the values go."""
+    rules = ThresholdRules(2, thresholds=((-1.0, 0.2, 0.4, 1.0, 1.5, 9.0), (0.5,)))
+    cuts = rules.cuts(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]))
+    assert {feature: points.tolist() for feature, points in cuts.items()} == {0: [0.2, 1.0]}
+
+
+def test_without_dividing_cuts_only_constants_remain():
+    """Contexts that are all alike have the K constants and the cheapest of them wins."""
+    rules, contexts = INSTANCES["no cut"]
+    assert [str(rule) for rule in rules.policies(contexts)] == ["play action 0", "play action 1", "play action 2"]
+    answer = open_oracle(rules, contexts).minimise([[0, -1, 0], [0, 0, 0], [2, 0, 0]])
+    assert (answer.value, str(answer.policy)) == (-1.0, "play action 1")
+
+
+def test_a_context_on_the_cut_is_below_it():
+    """A test is x <= theta."""
+    rule = ThresholdRule(1, (0.0, 2.0), (2, 0, 1))
+    assert rule.predict([[9, -1.0], [9, 0.0], [9, 0.1], [9, 2.0], [9, 2.1]]).tolist() == [2, 2, 0, 0, 1]
+
+
+def test_equal_rules_compare_equal():
+    """Cuts between equal actions vanish, and a constant has no feature; names do not count."""
+    assert ThresholdRule(1, (0.0, 1.0), (0, 0, 1)) == ThresholdRule(1, (1.0,), (0, 1), Names(("age",)))
+    assert ThresholdRule(2, (3.0,), (1, 1), binary=True) == ThresholdRule(0, (), (1,))
+    assert ThresholdRule(1, (0.0,), (0, 1)) != ThresholdRule(2, (0.0,), (0, 1))
+
+
+def test_the_optimum_is_decoded_without_idle_cuts():
+    """When one cut is enough, the decoded rule has one cut, though the class allows three."""
+    contexts = np.arange(6.0)[:, None]
+    wanted = contexts[:, 0] > 2
+    costs = np.column_stack([wanted, ~wanted]).astype(float)
+    policy = open_oracle(ThresholdRules(2, max_cuts=3, thresholds=5), contexts).minimise(costs).policy
+    assert (len(policy.cuts), policy.actions) == (1, (0, 1))
+    assert policy.predict(contexts).tolist() == wanted.tolist()
+
+
+def test_a_rule_prints_as_one_reads_it_aloud():
+    """Names, elif for the middle pieces, = 0 for features of 0 and 1."""
+    names = Names(("age", "insured"), ("wait", "treat", "refer"))
+    assert str(ThresholdRule(0, (30.0, 64.5), (0, 1, 2), names)) == (
+        "if age <= 30:\n    play wait\nelif age <= 64.5:\n    play treat\nelse:\n    play refer"
+    )
+    assert str(ThresholdRule(1, (0.5,), (2, 0), names, binary=True)) == (
+        "if insured = 0:\n    play refer\nelse:\n    play wait"
+    )
+    assert str(ThresholdRule(1, (0.5,), (2, 2), names)) == "play refer"
+
+
+def test_the_class_hands_its_names_to_its_rules():
+    """Answers print with the names given to the class."""
+    rules = ThresholdRules(2, feature_names=["age", "insured"], action_names=["wait", "treat"])
+    answer = open_oracle(rules, [[20, 0], [70, 0], [30, 0]]).minimise([[0, 1], [1, 0], [0, 1]])
+    assert str(answer.policy).startswith("if age <= ")
+    assert "play treat" in str(answer.policy)
+
+
+def test_a_feature_is_binary_only_if_all_its_values_are():
+    """A column whose merged representatives happen to be 0 and 1 is still said with its threshold."""
+    contexts = np.array([[0.0], [1.0], [0.25]])
+    rules = ThresholdRules(2, thresholds=((0.5,),))
+    answer = open_oracle(rules, contexts).minimise([[0, 1], [1, 0], [0, 1]])
+    assert str(answer.policy).startswith("if x0 <= 0.5:")
+    assert answer.policy in set(rules.policies(contexts))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_actions": 1}, "n_actions"),
+        ({"n_actions": 2, "max_cuts": 0}, "max_cuts"),
+        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
+        ({"n_actions": 2, "thresholds": "high"}, "thresholds"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    """A wrong constructor argument is named in an InputError."""
+    with pytest.raises(InputError, match=message):
+        ThresholdRules(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "message"),
+    [([[1.0]], "tests feature 1, but the contexts have 1 columns"), ([[1.0, np.nan]], "nan"), ([1.0, 2.0], "table")],
+)
+def test_predict_refuses_wrong_contexts(contexts, message):
+    """Contexts without the feature, with NaN or of the wrong shape raise InputError."""
+    with pytest.raises(InputError, match=message):
+        ThresholdRule(1, (0.0,), (0, 1)).predict(contexts)

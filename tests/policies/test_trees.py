@@ -1,0 +1,226 @@
+"""Decision trees: the AND/OR program against the definition."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from matplotlib.figure import Figure
+
+from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from policies.literals import Literals
+from policies.names import Names
+from policies.trees import DecisionTree, DecisionTrees, Leaf, Split, path_totals
+
+BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=float)
+REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0]])
+MIXED = np.column_stack([BINARY[:5, 0], np.full(5, 4.0), REALS[:, 0]])  # the middle column divides nothing
+INSTANCES = {
+    "depth 1, binary": (DecisionTrees(2, depth=1), BINARY),
+    "depth 1, reals": (DecisionTrees(3, depth=1), REALS),
+    "depth 1, mixed": (DecisionTrees(3, depth=1, thresholds=2), MIXED),
+    "depth 1, no literal": (DecisionTrees(3, depth=1), REALS[[0, 0, 0]]),
+    "depth 2, binary": (DecisionTrees(2, depth=2), BINARY),
+    "depth 2, reals": (DecisionTrees(3, depth=2, thresholds=((1.0,), (0.5,))), REALS),
+    "depth 2, no literal": (DecisionTrees(2, depth=2), REALS[:1]),
+}
+DEEP = (DecisionTrees(2, depth=3), np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1]], dtype=float))
+EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
+
+NAMES = Names(("age", "insured"), ("wait", "treat", "refer"))
+TREE = DecisionTree(Split(0, 40.0, Leaf(2), Split(1, 0.5, Leaf(0), Leaf(1), binary=True)), NAMES)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=25)
+@given(data=st.data())
+def test_the_program_answers_as_the_definition(name, data, battery):
+    """Values, policies, profiles and budgets from HiGHS are those of the list of all trees."""
+    battery(*INSTANCES[name], data)
+
+
+@settings(max_examples=2)
+@given(data=st.data())
+def test_depth_3_answers_as_the_definition(data, battery):
+    """The recursion goes on at depth 3."""
+    battery(*DEEP, data)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=1)
+@given(data=st.data())
+def test_another_solver_answers_the_same(name, data, battery):
+    """The same battery holds with CBC."""
+    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
+
+
+@EVERY_INSTANCE
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_the_relaxation_is_integral(name, seed, assert_integral):
+    """Every LP optimum is whole, whatever the objective, at depths 1 and 2."""
+    assert_integral(*INSTANCES[name], seed)
+
+
+def test_the_relaxation_is_integral_at_depth_3(assert_integral):
+    """Every LP optimum is whole, whatever the objective, at depth 3."""
+    assert_integral(*DEEP, seed=3)
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_golden_program(constrained, assert_golden):
+    """The program of two contexts, one literal, depth 1 is the one on file, with and without leaf columns."""
+    encoding = DecisionTrees(2, depth=1).formulate(np.array([[0.0], [1.0]]), constrained=constrained)
+    costs = np.array([[3.0, 0.0], [-1.0, 5.0]])
+    name = "decision_trees_constrained.lp" if constrained else "decision_trees.lp"
+    assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), name)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+@given(data=st.data())
+@settings(max_examples=20)
+def test_path_totals_add_up_each_path(depth, data, draw_costs):
+    """H[path, a] is the total cost of action a over the contexts that follow the path."""
+    g, p = 5, 2
+    truth = np.array(data.draw(st.lists(st.lists(st.integers(0, 1), min_size=p, max_size=p), min_size=g, max_size=g)))
+    costs = draw_costs(data, g, 2)
+    totals = path_totals(truth.astype(float), costs, depth)
+    assert totals.shape == (p, 2) * depth + (2,)
+    for path in product(*[range(p), range(2)] * depth):
+        follows = [all(truth[j, f] == s for f, s in zip(path[::2], path[1::2], strict=True)) for j in range(g)]
+        assert np.allclose(totals[path], costs[follows].sum(axis=0), atol=1e-9), path
+
+
+def test_whole_path_totals_are_exact():
+    """Whole costs give whole totals on both sides of every test."""
+    rng = np.random.default_rng(0)
+    totals = path_totals(rng.integers(0, 2, (50, 4)).astype(float), rng.integers(-9, 9, (50, 3)).astype(float), 2)
+    assert (totals == np.rint(totals)).all()
+
+
+def test_a_tree_prints_as_nested_rules():
+    """Names of features and actions, = 0 for a feature of 0 and 1, indented by depth."""
+    assert str(TREE) == (
+        "if age <= 40:\n    play refer\nelse:\n    if insured = 0:\n        play wait\n    else:\n        play treat"
+    )
+    assert str(DecisionTree(Leaf(1))) == "play action 1"
+
+
+def test_predict_follows_the_tests():
+    """A context on the threshold goes to the yes side."""
+    assert TREE.predict([[40, 1], [40.5, 0], [41, 1]]).tolist() == [2, 0, 1]
+
+
+def test_names_do_not_count_in_comparisons():
+    """Two trees with the same tests and leaves are equal whatever they are called."""
+    assert DecisionTree(TREE.root) == TREE
+
+
+def test_predict_refuses_what_is_not_finite():
+    """Contexts with NaN raise InputError."""
+    with pytest.raises(InputError, match=r"contexts\[0, 1\]"):
+        TREE.predict([[1.0, np.nan]])
+
+
+def test_graph_has_a_node_for_each_test_and_leaf():
+    """Nodes carry the printed tests and actions, edges the answer, yes first."""
+    graph = TREE.graph()
+    labels = [graph.nodes[n]["label"] for n in range(5)]
+    assert labels == ["age <= 40", "refer", "insured = 0", "wait", "treat"]
+    answers = [(a, b, answer) for a, b, answer in graph.edges(data="label")]
+    assert answers == [(0, 1, "yes"), (0, 2, "no"), (2, 3, "yes"), (2, 4, "no")]
+
+
+def test_draw_writes_every_test_leaf_and_answer():
+    """The picture shows each node of the graph and the answer on each edge, parents above children."""
+    axes = Figure().subplots()
+    TREE.draw(axes)
+    texts = {text.get_text(): text.get_position() for text in axes.texts}
+    assert set(texts) == {"age <= 40", "insured = 0", "wait", "treat", "refer", "yes", "no"}
+    assert texts["age <= 40"][1] > texts["insured = 0"][1] > texts["wait"][1]
+    assert texts["refer"][0] < texts["wait"][0] < texts["treat"][0]
+
+
+def test_a_single_leaf_can_be_drawn():
+    """A tree without tests has a picture too."""
+    axes = Figure().subplots()
+    DecisionTree(Leaf(0)).draw(axes)
+    assert [text.get_text() for text in axes.texts] == ["action 0"]
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_decode_prunes_equal_sides(constrained):
+    """A test whose sides both play the same action is no part of the decoded tree."""
+    contexts = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=float)
+    encoding = DecisionTrees(3, depth=2).formulate(contexts, constrained=constrained)
+    costs = np.array([[1, 2, 0], [1, 2, 0], [1, 2, 0], [1, 0, 2]], dtype=float)
+    x = np.zeros(encoding.program.n_columns)
+    chosen = ["y_0", "y_0_0_1", "y_0_1_1"]  # feature 0, then feature 1 on both sides; x[0] = 0 is side 1
+    if constrained:
+        chosen += ["u_0_1_1_0_2", "u_0_1_1_1_2", "u_0_0_1_0_1", "u_0_0_1_1_2"]
+    x[[encoding.program.names.index(name) for name in chosen]] = 1.0
+    assert str(encoding.decode(x, costs)) == (
+        "if x0 = 0:\n    play action 2\nelse:\n    if x1 = 0:\n        play action 2\n    else:\n        play action 1"
+    )
+
+
+def test_explicit_thresholds_are_the_literals():
+    """Given cut points are used as they are; those that divide no contexts are dropped."""
+    trees = DecisionTrees(2, depth=1, thresholds=[[0.5, 2.0, 99.0], [-7.0]])
+    literals = trees.literals(np.array([[0.0, 1.0], [1.0, 5.0], [3.0, 5.0]]))
+    assert literals.feature.tolist() == [0, 0]
+    assert literals.threshold.tolist() == [0.5, 2.0]
+
+
+def test_thresholds_are_quantiles():
+    """Three thresholds are the quartiles of the column."""
+    literals = DecisionTrees(2, thresholds=3).literals(np.arange(1.0, 8.0)[:, None])
+    assert literals.threshold.tolist() == [2.5, 4.0, 5.5]
+
+
+def test_binary_columns_give_one_literal_each():
+    """A column of 0 and 1 gives the cut 0.5, a constant or complementary column gives none."""
+    a, b = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    literals = DecisionTrees(2, thresholds=9).literals(np.column_stack([a, 1 - a, np.zeros(4), b]).astype(float))
+    assert literals.feature.tolist() == [0, 3]
+    assert literals.threshold.tolist() == [0.5, 0.5]
+
+
+def test_thresholds_for_another_number_of_features_are_refused():
+    """One list of cut points per feature."""
+    with pytest.raises(InputError, match="thresholds list 1 features, but the contexts have 2"):
+        Literals.on(REALS, ((0.5,),))
+
+
+def test_the_class_hands_its_names_to_its_trees():
+    """Answers print with the names given to the class."""
+    trees = DecisionTrees(2, depth=1, feature_names=["age", "insured"], action_names=["wait", "treat"])
+    answer = open_oracle(trees, [[0, 0], [0, 1]]).minimise([[0, 1], [1, 0]])
+    assert str(answer.policy) == "if insured = 0:\n    play wait\nelse:\n    play treat"
+
+
+def test_contexts_with_the_same_literals_are_one():
+    """Contexts that no tree tells apart are merged."""
+    encoding = DecisionTrees(2, thresholds=((1.0,), (0.0,))).formulate(
+        np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]])
+    )
+    assert encoding.group.tolist() == [0, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_actions": 1}, "n_actions"),
+        ({"n_actions": 2, "depth": 0}, "depth"),
+        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
+        ({"n_actions": 2, "thresholds": [[np.inf]]}, "finite"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    """A wrong constructor argument is named in an InputError."""
+    with pytest.raises(InputError, match=message):
+        DecisionTrees(**arguments)
