@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from milpcb.errors import InputError
 from milpcb.program import Program
 from milpcb.types import Floats, Ints, Solution
 
@@ -61,6 +62,42 @@ class Encoding(ABC):
         """Return the policy that the vertex ``x`` of the polytope stands for, at the ``costs`` it was optimal for."""
 
 
+class Search(ABC):
+    """A policy class's own exact search on fixed contexts: one recursion, read in several semirings.
+
+    ``group`` and ``contexts`` are as in Encoding. Costs are (g, K), ``row`` a number of a distinct context.
+    """
+
+    n_actions: int
+    group: Ints
+    contexts: Floats
+
+    @abstractmethod
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost, in the semiring (min, +)."""
+
+    @abstractmethod
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the least total cost and a policy that attains it; the lowest-numbered choice wins a tie."""
+
+    @abstractmethod
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return V[a] (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
+
+    @abstractmethod
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the sum of exp(-rate * total cost) over the derivations that play a on ``row``.
+
+        The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
+        this is the logarithm of a count.
+        """
+
+    def log_count(self) -> float:
+        """Return the natural log of the number of derivations, the N of Exp4's guarantee."""
+        nothing = np.zeros((len(self.contexts), self.n_actions))
+        return float(np.logaddexp.reduce(self.log_weights(nothing, 0, 0.0)))
+
+
 class PolicyClass(ABC):
     """A set of policies. Constructor arguments are the keys of the ``[policies]`` section of a config."""
 
@@ -69,6 +106,11 @@ class PolicyClass(ABC):
     @abstractmethod
     def formulate(self, contexts: Floats, *, constrained: bool = False) -> Encoding:
         """Return the encoding on ``contexts`` (m, d); ``constrained`` asks for a cost map usable as a row."""
+
+    def search(self, contexts: Floats) -> Search:
+        """Return the class's own exact search on ``contexts`` (m, d); raises InputError when it has none."""
+        del contexts
+        raise InputError(f"{type(self).__name__} has no search of its own; use oracle kind 'milp'")
 
     @abstractmethod
     def policies(self, contexts: Floats) -> Iterator[Policy]:
@@ -214,9 +256,20 @@ class Stream(Protocol):
 class Environment(Protocol):
     """A process of contexts and costs. Constructor arguments are the keys of ``[environment]`` in a config."""
 
-    n_actions: int
-    feature_names: tuple[str, ...]
-    action_names: tuple[str, ...]
+    @property
+    def n_actions(self) -> int:
+        """Number of actions K."""
+        ...
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of the contexts, or ()."""
+        ...
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Names of the actions, or ()."""
+        ...
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> Stream:
         """Return the stream of one seed; ``policies`` is the class that is competed with (and may be planted)."""

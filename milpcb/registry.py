@@ -25,6 +25,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "oracle": {
         "milp": "milpcb.oracles.milp:MilpOracle",
+        "search": "milpcb.oracles.search:SearchOracle",
         "enumeration": "milpcb.oracles.enumeration:EnumerationOracle",
     },
     "relaxation": {

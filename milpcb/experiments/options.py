@@ -29,7 +29,7 @@ def check_options(
     component: Callable[..., Any], table: Mapping[str, Any], where: str, supplied: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return all options with defaults filled in; raises KeyProblemError that names the key and the nearest one."""
-    hints = get_type_hints(component if inspect.isfunction(component) else component.__init__)  # type: ignore[misc]
+    hints = get_type_hints(component if inspect.isfunction(component) else component.__init__)
     parameters = inspect.signature(component).parameters
     fields: dict[str, Any] = {
         name: (hints[name], ... if parameters[name].default is inspect.Parameter.empty else parameters[name].default)

@@ -45,12 +45,35 @@ class Oracle(ABC):
     def profile(self, costs: Any, row: int) -> Floats:
         """Return (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
         start = perf_counter()
-        if not 0 <= row < self.n_contexts:
-            raise InputError(f"row {row} is outside the {self.n_contexts} contexts of this oracle")
-        grouped = self._checked(costs)
-        profile = self._profile(grouped, row if self._grouping is None else int(self._grouping.group[row]))
+        profile = self._profile(self._checked(costs), self._group_of(row))
         self._count(start)
         return profile
+
+    def action_weights(self, costs: Any, row: int, rate: float) -> Floats:
+        """Return (K,): the Exp4 distribution at ``row``, proportional to the summed exp(-rate * total cost) by action.
+
+        Kinds "search" and "enumeration" have it; the others raise InputError.
+        """
+        start = perf_counter()
+        grouped = self._checked(costs)
+        if not (np.isfinite(rate) and rate >= 0):
+            raise InputError(f"rate must be finite and not negative, got {rate!r}")
+        logs = self._log_weights(grouped, self._group_of(row), rate)
+        weights = np.exp(logs - logs.max())
+        self._count(start)
+        return np.asarray(weights / weights.sum())
+
+    def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,) log weights for costs (g, K) and a distinct context ``row``."""
+        del costs, row, rate
+        raise InputError(
+            "action weights need a class that factorises: open the oracle with kind 'search' or 'enumeration'"
+        )
+
+    def _group_of(self, row: int) -> int:
+        if not 0 <= row < self.n_contexts:
+            raise InputError(f"row {row} is outside the {self.n_contexts} contexts of this oracle")
+        return row if self._grouping is None else int(self._grouping.group[row])
 
     @abstractmethod
     def _minimise(self, costs: Floats) -> tuple[float, float, Any, Any]:

@@ -51,6 +51,11 @@ class EnumerationOracle(Oracle):
     def _value(self, costs: Floats) -> float:
         return float(_totals(costs, self.labelings).min())
 
+    def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        logs = np.full(self.n_actions, -np.inf)
+        np.logaddexp.at(logs, self.labelings[:, row], -rate * _totals(costs, self.labelings))
+        return logs
+
     def _profile(self, costs: Floats, row: int) -> Floats:
         profile = np.full(self.n_actions, np.inf)
         np.minimum.at(profile, self.labelings[:, row], _totals(costs, self.labelings))

@@ -1,0 +1,397 @@
+"""Linear rules (scoring systems): big-M formulation in dominant form, decode, enumeration.
+
+Policy class
+    Integer weights w in {-B..B}^d with at most s non-zeros and cuts t_1 <= ... <= t_{K-1}; the action at x is the number
+    of cuts at or below the score w.x. A column that is not all integers is first turned into the number of its cut
+    points at or below the value, so scores are integers and "below the cut" means "at least 1 below". Columns that are
+    equal up to sign and shift are one column of weight -rB..rB, r the number of them: any total splits among them.
+Variables
+    w[i]        integer weight of column i, measured from the first context (a shift of a column moves the cuts only)
+    t[k]        cut, real: with integer scores t and ceil(t - 1/2) label alike
+    u[j, k]     >= 1 if score_j >= t_k
+    v[j, k]     >= 1 if score_j < t_k; constrained encodings have 1 - u in its place
+    n[i]        how many of the r features of column i have a weight; only when s limits
+Constraints
+    (1)  score_j - t_k + 1 <= M_j u[j, k]
+    (2)  t_k - score_j <= M_j v[j, k]
+    (3)  |w[i]| <= B n[i], 0 <= n[i] <= r_i, sum_i n[i] <= s     only when s limits
+    (4)  t_k <= t_{k+1}, u[j, k] >= u[j, k+1], v[j, k] <= v[j, k+1]
+    (5)  v[a, k] + v[b, k] + u[c, k] + u[d, k] >= 1 for contexts with x_a + x_b = x_c + x_d (a = b allowed)
+    M_j is the exact maximum over the box of w, t and (3): R_j + max_i R_i + 1 with R_j = B * (the s largest |x_j|).
+    (5) holds as score_a + score_b = score_c + score_d: not both of the first at or above the cut, the others below.
+Cost map
+    With d_jk = costs[j, k] - costs[j, k-1] a context costs costs[j, 0] + sum_k [score_j >= t_k] d_jk. Dominant form:
+    u[j, k] costs max(d_jk, 0), v[j, k] costs max(-d_jk, 0), the rest is an offset. All coefficients are >= 0, so u and v
+    fall to the indicators that (1) and (2) bound from below, and a row whose side is free drops out. Constrained
+    encodings charge u with d_jk, exact at every feasible point.
+Size
+    d + (K-1)(2g + 1) columns, 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context and cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, combinations_with_replacement, count, pairwise, product
+from math import comb, gcd, log
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import context_array, whole
+from milpcb.errors import InputError
+from milpcb.program import Program, ProgramBuilder
+from milpcb.protocols import Encoding, Objective, PolicyClass
+from milpcb.types import Floats, Ints
+from policies.literals import Distinct, Thresholds, check_names, check_thresholds, cut_points
+from policies.names import Names
+
+# Sums of this many such whole numbers times small weights are exact in float64.
+LARGEST_WHOLE = 2.0**40
+# Solvers take 1e-6 for 0: a big M beyond this would let a label be wrong by more than a tenth of the margin.
+LARGEST_BIG_M = 1e5
+# Rows (5) beyond this many pairs of pairs per context cost more than they cut off; beyond this many contexts the
+# pairs themselves are too many.
+PARALLELOGRAMS = 30
+MOST_PAIRED = 500
+
+# The cut points that turn a column into points, or None for a column of integers, which is taken as it is.
+Steps = tuple[tuple[float, ...] | None, ...]
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """One scoring rule; prints as the score and the range of each action."""
+
+    weights: tuple[int, ...]
+    cuts: tuple[float, ...]
+    steps: Steps
+    names: Names = field(default=Names(), compare=False)
+
+    def predict(self, contexts: Any) -> Ints:
+        """Return the action of each context, (n, d) -> (n,)."""
+        array = context_array(contexts)
+        if array.shape[1] != len(self.weights):
+            raise InputError(f"the rule scores {len(self.weights)} features, but the contexts have {array.shape[1]}")
+        return np.searchsorted(self.cuts, _points(array, self.steps) @ np.array(self.weights, float), side="right")
+
+    def __str__(self) -> str:
+        used = [i for i, weight in enumerate(self.weights) if weight]
+        if not used:
+            return f"play {self.names.action(sum(cut <= 0 for cut in self.cuts))}"
+        score = " ".join(f"{self.weights[i]:+d}*{self._term(i)}" for i in used)
+        points = [f"{self._term(i)} = {self._points_of(i)}" for i in used if self.steps[i] is not None]
+        return "\n".join([f"score = {score}", *points, *self._plays()])
+
+    def _term(self, i: int) -> str:
+        name = self.names.feature(i)
+        return name if self.steps[i] is None else f"points({name})"
+
+    def _points_of(self, i: int) -> str:
+        steps = self.steps[i] or ()
+        each = "each of " if len(steps) > 1 else ""
+        return f"1 point for {each}{self.names.feature(i)} >= {', '.join(f'{step:.6g}' for step in steps)}"
+
+    def _plays(self) -> list[str]:
+        play = [f"play {self.names.action(a)}" for a in range(len(self.cuts) + 1)]
+        cuts = [f"{cut:.12g}" for cut in self.cuts]
+        if len(cuts) == 1:
+            return [f"{play[1]} if score >= {cuts[0]}, else {play[0]}"]
+        ranges = pairwise(cuts)
+        between = [f"{play[a]} if {low} <= score < {high}" for a, (low, high) in enumerate(ranges, 1) if low != high]
+        return [f"{play[0]} if score < {cuts[0]}", *between, f"{play[-1]} if score >= {cuts[-1]}"]
+
+
+@dataclass(frozen=True)
+class LinearRules(PolicyClass):
+    """Scoring rules with small integer weights.
+
+    Parameters
+    ----------
+    n_actions : K >= 2, ordered: a higher score plays a higher action
+    max_weight : weights are integers in [-max_weight, max_weight]
+    max_features : number of features that may have a weight; None for no limit
+    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a column of contexts that
+        holds anything but integers counts for the number of its thresholds at or below the value, others for themselves
+    feature_names, action_names : used in printed rules
+
+    """
+
+    n_actions: int = 2
+    max_weight: int = 5
+    max_features: int | None = None
+    thresholds: Thresholds = 3
+    feature_names: Sequence[str] | None = None
+    action_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        whole("n_actions", self.n_actions, 2)
+        whole("max_weight", self.max_weight, 1)
+        if self.max_features is not None:
+            whole("max_features", self.max_features, 1)
+        object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
+
+    @property
+    def names(self) -> Names:
+        """Names for printing."""
+        return Names(check_names(self.feature_names), check_names(self.action_names))
+
+    def scored(self, contexts: Floats) -> tuple[Steps, Floats]:
+        """Return how columns become points, and the points (m, d), whole numbers."""
+        steps = _steps(contexts, self.thresholds)
+        return steps, _points(contexts, steps)
+
+    def formulate(self, contexts: Floats, *, constrained: bool = False) -> LinearEncoding:
+        """Return the big-M encoding; raises InputError where scores span too much for a solver's tolerances."""
+        return LinearEncoding(self, contexts, constrained=constrained)
+
+    def log_size(self, contexts: Floats) -> float:
+        """Return the log of an upper bound on the number of labelings, the least of three.
+
+        With g distinct contexts and s of d columns: the weight vectors times the placements of K - 1 cuts among at most
+        g + 1 places; K - 1 halfspaces on s columns, C(d, s) (2 sum_{k <= s} C(g-1, k))^(K-1) (Cover, IEEE Trans.
+        Electron. Comput. 1965), also with s = d; and K^g.
+        """
+        _, points = self.scored(contexts)
+        distinct, cuts = len(Distinct.rows(points).first), self.n_actions - 1
+        features = int(np.ptp(points, axis=0).astype(bool).sum())
+        columns, limit = len(_columns(points)), self.limit(features)
+        vectors = sum(comb(features, k) * (2 * self.max_weight) ** k for k in range(limit + 1))
+        halfspaces = [
+            comb(columns, size) * (2 * sum(comb(distinct - 1, k) for k in range(size + 1))) ** cuts
+            for size in (min(limit, columns), columns)
+        ]
+        return log(min(vectors * comb(distinct + cuts, cuts), *halfspaces, self.n_actions**distinct))
+
+    def limit(self, features: int) -> int:
+        """Return how many of so many features may have a weight."""
+        return features if self.max_features is None else min(self.max_features, features)
+
+    def policies(self, contexts: Floats) -> Iterator[LinearRule]:
+        """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.
+
+        Constant columns get no weight, and weights with a common factor are left out: neither tells more contexts apart.
+        """
+        steps, points = self.scored(contexts)
+        values = sorted((w for w in range(-self.max_weight, self.max_weight + 1) if w), key=lambda w: (abs(w), -w))
+        features = np.flatnonzero(np.ptp(points, axis=0))
+        for size in range(self.limit(len(features)) + 1):
+            for support, chosen in product(combinations(features, size), product(values, repeat=size)):
+                if gcd(*chosen) <= 1:
+                    weights = _spread(points.shape[1], support, chosen)
+                    for cuts in combinations_with_replacement(_places(points @ weights), self.n_actions - 1):
+                        yield LinearRule(tuple(weights.tolist()), cuts, steps, self.names)
+
+    def draw(self, contexts: Floats, rng: np.random.Generator) -> LinearRule:
+        """Return a random rule that splits the contexts (any such rule can come), or a constant one if none does."""
+        steps, points = self.scored(contexts)
+        features = np.flatnonzero(np.ptp(points, axis=0))
+        weights = _spread(points.shape[1], (), ())
+        while len(features) and not np.ptp(points @ weights):
+            support = rng.choice(features, rng.integers(1, self.limit(len(features)) + 1), replace=False)
+            size = rng.integers(1, self.max_weight + 1, len(support))
+            weights = _spread(points.shape[1], support, size * rng.choice((-1, 1), len(support)))
+        places = _places(points @ weights)
+        splitting = rng.choice(places[1:-1] or places)  # the first place has no context below it, the last none above
+        others = rng.choice(places, self.n_actions - 2)
+        cuts = tuple(int(cut) for cut in sorted([splitting, *others]))
+        return LinearRule(tuple(weights.tolist()), cuts, steps, self.names)
+
+
+class LinearEncoding(Encoding):
+    """The polytope of (1)-(5) and its cost map."""
+
+    def __init__(self, rules: LinearRules, contexts: Floats, *, constrained: bool) -> None:
+        self._steps, points = rules.scored(contexts)
+        distinct = Distinct.rows(points)
+        self.group = distinct.group
+        self.contexts = contexts[distinct.first]
+        self._points = points[distinct.first]
+        self._names, self._max_weight = rules.names, rules.max_weight
+        self._columns = _columns(self._points)
+        self._scored = _scale(self._columns, len(self._points))
+        self._constrained = constrained
+        self.program, self._w, self._t, self._u, self._v = self._polytope(rules)
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return the coefficients of u and v; the offset is the cost of u = 0, v = 1 before its charge on v."""
+        steps = np.diff(costs, axis=1)
+        coefficients = np.zeros(self.program.n_columns)
+        if self._constrained:
+            coefficients[self._u] = steps
+            return Objective(coefficients, float(costs[:, 0].sum()))
+        falls = np.maximum(-steps, 0.0)
+        coefficients[self._u] = np.maximum(steps, 0.0)
+        coefficients[self._v] = falls
+        return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
+
+    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t say it all
+        """Round w, label by t, and return primitive weights with each cut at a score that some context has."""
+        totals = np.rint(x[self._w]).astype(np.int64)
+        # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.
+        labels = (_dot(self._scored, totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
+        weights = self._weights(totals) if np.ptp(labels) else np.zeros(len(self._steps), np.int64)
+        weights //= max(1, int(np.gcd.reduce(weights)))
+        scores = _dot(self._points, weights)
+        cuts = [_least(scores[labels > k], above=scores) for k in range(len(self._t))]
+        return LinearRule(tuple(weights.tolist()), tuple(cuts), self._steps, self._names)
+
+    def _weights(self, totals: Ints) -> Ints:
+        """Split the weight of each merged column among its features, filling one after the other."""
+        weights = np.zeros(len(self._steps), dtype=np.int64)
+        for total, column in zip(totals, self._columns, strict=True):
+            filled = np.arange(len(column.members)) * self._max_weight
+            parts = np.sign(total) * np.clip(abs(total) - filled, 0, self._max_weight)
+            for (feature, sign), part in zip(column.members, parts, strict=True):
+                weights[feature] = sign * part
+        return weights
+
+    def _polytope(self, rules: LinearRules) -> tuple[Program, Ints, Ints, Ints, Ints]:
+        """Return the program and the columns w (d,), t (K-1,), u (g, K-1) and v (g, K-1) or u again."""
+        X, (g, d), K = self._scored, self._scored.shape, rules.n_actions
+        copies = np.array([len(column.members) for column in self._columns], dtype=np.int64)
+        limit = rules.limit(copies.sum())
+        reach = rules.max_weight * _largest(np.repeat(np.abs(X), copies, axis=1), limit)  # R_j
+        highest = float(reach.max())
+        big = reach + highest + 1.0  # M_j
+        self._check_tolerance(float(big.max()))
+
+        b = ProgramBuilder()
+        w = b.columns("w", (d,), -rules.max_weight * copies, rules.max_weight * copies, integer=True)
+        t = b.columns("t", (K - 1,), -highest, highest + 1.0)
+        u = b.columns("u", (g, K - 1), upper=1.0, integer=True)
+        v = u if self._constrained else b.columns("v", (g, K - 1), upper=1.0, integer=True)
+        low, one = (-1.0, 1.0) if self._constrained else (1.0, 0.0)  # [score_j < t_k] is low * v + one
+        for k in range(K - 1):
+            b.rows((w[None], X), (t[[[k]]], -1.0), (u[:, [k]], -big[:, None]), upper=-1.0)  # (1)
+            b.rows((w[None], -X), (t[[[k]]], 1.0), (v[:, [k]], -low * big[:, None]), upper=one * big)  # (2)
+        if limit < copies.sum():
+            _limit_support(b, w, copies, rules.max_weight, limit)
+        if K > 2:
+            # No rule is lost: cuts are ordered by definition, and so the indicators that u and v fall to are nested.
+            b.rows((t[:-1, None], 1.0), (t[1:, None], -1.0), upper=0.0)  # (4)
+            b.rows((u[:, :-1].reshape(-1, 1), 1.0), (u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
+        if K > 2 and not self._constrained:
+            b.rows((v[:, :-1].reshape(-1, 1), 1.0), (v[:, 1:].reshape(-1, 1), -1.0), upper=0.0)
+        pairs, others = parallelograms(X)
+        for k, (high, under) in product(range(K - 1), ((pairs, others), (others, pairs)) if len(pairs) else ()):
+            # A pair (a, a) is one context: half its coefficient twice.
+            p, q = (np.where(ends[:, :1] == ends[:, 1:], 0.5, 1.0) for ends in (high, under))
+            b.rows((v[high, k], low * p * np.ones(2)), (u[under, k], q), lower=1.0 - one * 2.0 * p.ravel())  # (5)
+        return b.build(), w, t, u, v
+
+    def _check_tolerance(self, big: float) -> None:
+        if big > LARGEST_BIG_M:
+            widest = self._columns[int(np.abs(self._scored).max(axis=0).argmax())].members[0][0]
+            raise InputError(
+                f"scores can differ by {big:.0f}, too much for a solver to tell 1 apart (at most {LARGEST_BIG_M:.0f}); "
+                f"give feature {self._names.feature(widest)} in larger units or in classes, or lower max_weight"
+            )
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Whole numbers (g,) that are 0 at the first context, and the (feature, sign) pairs that carry them."""
+
+    values: Ints
+    members: list[tuple[int, int]]
+
+
+def _columns(points: Floats) -> list[_Column]:
+    """Return the columns that are not constant, those equal up to sign and shift merged.
+
+    No rule is lost: a shift of a column moves every score, and so the cuts, by the same amount.
+    """
+    found: dict[bytes, _Column] = {}
+    for i, column in enumerate((points - points[0]).astype(np.int64).T):
+        if column.any():
+            sign = int(np.sign(column[column != 0][0]))
+            values = sign * column
+            found.setdefault(values.tobytes(), _Column(values, [])).members.append((i, sign))
+    return list(found.values())
+
+
+def _scale(columns: list[_Column], n_rows: int) -> Ints:
+    """Return the columns side by side, divided by the common factor of all entries: it scales cuts and scores alike."""
+    table = np.array([column.values for column in columns], dtype=np.int64).reshape(len(columns), n_rows).T
+    return table // max(1, int(np.gcd.reduce(table, axis=None)))
+
+
+def parallelograms(X: Ints) -> tuple[Ints, Ints]:
+    """Return pairs of contexts (n, 2) and (n, 2) with equal sums x_a + x_b = x_c + x_d, the smallest ones.
+
+    Of three contexts on a line the middle one stands for both ends of its pair.
+    """
+    none = np.zeros((0, 2), dtype=np.int64)
+    if not 1 < len(X) <= MOST_PAIRED:
+        return none, none
+    ends = np.column_stack(np.triu_indices(len(X)))
+    _, total = np.unique(X[ends].sum(axis=1), axis=0, return_inverse=True)
+    length = np.abs(X[ends[:, 0]] - X[ends[:, 1]]).sum(axis=1)
+    order = np.lexsort((length, total.ravel()))
+    ends, length, total = ends[order], length[order], total.ravel()[order]
+    found, size = [none], 0
+    for lag in count(1):
+        first = np.flatnonzero(total[:-lag] == total[lag:])
+        found.append(np.column_stack([first, first + lag]))
+        size += len(first)
+        if not len(first) or size >= PARALLELOGRAMS * len(X):
+            break
+    both = np.concatenate(found)
+    both = both[np.argsort(length[both].sum(axis=1), kind="stable")[: PARALLELOGRAMS * len(X)]]
+    return ends[both[:, 0]], ends[both[:, 1]]
+
+
+def _limit_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> None:
+    """Add (3)."""
+    n = b.columns("n", w.shape, upper=copies, integer=True)
+    b.rows((w[:, None], 1.0), (n[:, None], -max_weight), upper=0.0)
+    b.rows((w[:, None], -1.0), (n[:, None], -max_weight), upper=0.0)
+    b.rows((n[None], 1.0), upper=limit)
+
+
+def _steps(contexts: Floats, thresholds: Thresholds) -> Steps:
+    """Return the cut points, increasing, of each column that is not all integers."""
+    integers = (contexts == np.rint(contexts)).all(axis=0)
+    large = np.flatnonzero(integers & (np.abs(contexts).max(axis=0) > LARGEST_WHOLE))
+    if len(large):
+        raise InputError(f"feature {large[0]} has whole numbers beyond {LARGEST_WHOLE:.0f}; give it in larger units")
+    # x >= t is -x <= -t: the cut points of -x are those of x, less those that leave all contexts on one side of x >= t.
+    mirrored = thresholds if isinstance(thresholds, int) else tuple(tuple(-t for t in cuts) for cuts in thresholds)
+    cuts = cut_points(-contexts, mirrored)
+    return tuple(None if integers[i] else tuple(np.sort(0.0 - cuts[i]).tolist()) for i in range(contexts.shape[1]))
+
+
+def _points(contexts: Floats, steps: Steps) -> Floats:
+    """Return (m, d): integer columns as they are, for others the number of cut points at or below the value."""
+    points = contexts.copy()
+    for i, cuts in enumerate(steps):
+        if cuts is not None:
+            points[:, i] = np.searchsorted(cuts, contexts[:, i], side="right")
+    return points
+
+
+def _places(scores: Floats) -> list[int]:
+    """Return where a cut can be: at each score, or above all of them."""
+    found = [int(score) for score in np.unique(scores)]
+    return [*found, found[-1] + 1]
+
+
+def _spread(size: int, support: Any, values: Any) -> Ints:
+    weights = np.zeros(size, dtype=np.int64)
+    weights[list(support)] = values
+    return weights
+
+
+def _largest(rows: Ints, size: int) -> Floats:
+    """Return (g,): the sum of the ``size`` largest entries of each row."""
+    return np.asarray(np.sort(rows, axis=1)[:, rows.shape[1] - size :].sum(axis=1), dtype=float)
+
+
+def _least(scores: Ints, *, above: Ints) -> int:
+    """Return the smallest of ``scores``, or a score above all others when there is none."""
+    return int(scores.min()) if len(scores) else int(above.max()) + 1
+
+
+def _dot(table: Any, weights: Ints) -> Ints:
+    return np.asarray(table, dtype=np.int64) @ weights
