@@ -10,13 +10,15 @@ from milpcb.errors import InputError
 from milpcb.types import Floats
 
 
-def context_array(contexts: Any) -> Floats:
+def context_array(contexts: Any, least_columns: int = 1) -> Floats:
     """Return contexts as a read-only (m, d) float array; raises InputError on shape, text, NaN or infinity."""
     array = _numbers(contexts, "contexts")
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
             f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}"
         )
+    if array.shape[1] < least_columns:
+        raise InputError(f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them")
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         row, column = bad[0]

@@ -44,5 +44,6 @@ class RunError(MilpcbError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return '; did you mean ...?' when a known name is near, else the list of all known names."""
     names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    return f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names)}"
+    by_lower = {known_name.lower(): known_name for known_name in names}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    return f"; did you mean '{by_lower[near[0]]}'?" if near else f"; known: {', '.join(names)}"

@@ -118,7 +118,7 @@ class PolicyClass(ABC):
 
     @abstractmethod
     def draw(self, contexts: Floats, rng: np.random.Generator) -> Policy:
-        """Return a random policy of the class (any law that reaches every policy)."""
+        """Return a random policy of the class (the class says by which law)."""
 
     @abstractmethod
     def log_size(self, contexts: Floats) -> float:

@@ -15,24 +15,25 @@ Constraints
     (1)  score_j - t_k + 1 <= M_j u[j, k]
     (2)  t_k - score_j <= M_j v[j, k]
     (3)  |w[i]| <= B n[i], 0 <= n[i] <= r_i, sum_i n[i] <= s     only when s limits
-    (4)  t_k <= t_{k+1}, u[j, k] >= u[j, k+1], v[j, k] <= v[j, k+1]
-    (5)  v[a, k] + v[b, k] + u[c, k] + u[d, k] >= 1 for contexts with x_a + x_b = x_c + x_d (a = b allowed)
+    (4)  t_k <= t_{k+1}, u[j, k] >= u[j, k+1], v[j, k] <= v[j, k+1]     K > 2
+    (5)  v[a] + v[b] + u[c] + u[d] >= 1 for contexts with x_a + x_b = x_c + x_d (a = b allowed)     K = 2
     M_j is the exact maximum over the box of w, t and (3): R_j + max_i R_i + 1 with R_j = B * (the s largest |x_j|).
-    (5) holds as score_a + score_b = score_c + score_d: not both of the first at or above the cut, the others below.
+    (4) and (5) cut off no rule; they make the solver faster, (5) four times on 32 binary contexts with d = 5.
+    The program is not integral.
 Cost map
     With d_jk = costs[j, k] - costs[j, k-1] a context costs costs[j, 0] + sum_k [score_j >= t_k] d_jk. Dominant form:
     u[j, k] costs max(d_jk, 0), v[j, k] costs max(-d_jk, 0), the rest is an offset. All coefficients are >= 0, so u and v
     fall to the indicators that (1) and (2) bound from below, and a row whose side is free drops out. Constrained
     encodings charge u with d_jk, exact at every feasible point.
 Size
-    d + (K-1)(2g + 1) columns, 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context and cut.
+    d + (K-1)(2g + 1) columns and 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, combinations_with_replacement, count, pairwise, product
+from itertools import combinations, combinations_with_replacement, pairwise, product
 from math import comb, gcd, log
 from typing import Any
 
@@ -50,8 +51,8 @@ from policies.names import Names
 LARGEST_WHOLE = 2.0**40
 # Solvers take 1e-6 for 0: a big M beyond this would let a label be wrong by more than a tenth of the margin.
 LARGEST_BIG_M = 1e5
-# Rows (5) beyond this many pairs of pairs per context cost more than they cut off; beyond this many contexts the
-# pairs themselves are too many.
+# More rows (5) than two for each of this many parallelograms per context slow the solver down; above MOST_PAIRED
+# contexts listing the pairs takes too much memory.
 PARALLELOGRAMS = 30
 MOST_PAIRED = 500
 
@@ -73,7 +74,8 @@ class LinearRule:
         array = context_array(contexts)
         if array.shape[1] != len(self.weights):
             raise InputError(f"the rule scores {len(self.weights)} features, but the contexts have {array.shape[1]}")
-        return np.searchsorted(self.cuts, _points(array, self.steps) @ np.array(self.weights, float), side="right")
+        scores = _points(array, self.steps) @ np.array(self.weights, dtype=float)
+        return np.asarray(np.searchsorted(self.cuts, scores, side="right"))
 
     def __str__(self) -> str:
         used = [i for i, weight in enumerate(self.weights) if weight]
@@ -209,35 +211,35 @@ class LinearEncoding(Encoding):
         self._points = points[distinct.first]
         self._names, self._max_weight = rules.names, rules.max_weight
         self._columns = _columns(self._points)
-        self._scored = _scale(self._columns, len(self._points))
+        self._X = _table(self._columns, len(self._points))
         self._constrained = constrained
-        self.program, self._w, self._t, self._u, self._v = self._polytope(rules)
+        self.program = self._polytope(rules)
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the coefficients of u and v; the offset is the cost of u = 0, v = 1 before its charge on v."""
-        steps = np.diff(costs, axis=1)
+        """Return the coefficients of u and v; the offset is what is left when no cut is at or below any score."""
+        rises = np.diff(costs, axis=1)
         coefficients = np.zeros(self.program.n_columns)
         if self._constrained:
-            coefficients[self._u] = steps
+            coefficients[self._u] = rises
             return Objective(coefficients, float(costs[:, 0].sum()))
-        falls = np.maximum(-steps, 0.0)
-        coefficients[self._u] = np.maximum(steps, 0.0)
-        coefficients[self._v] = falls
+        falls = np.maximum(-rises, 0.0)
+        coefficients[self._u] = np.maximum(rises, 0.0)
+        coefficients[self._below.columns] = falls
         return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
 
     def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t say it all
         """Round w, label by t, and return primitive weights with each cut at a score that some context has."""
-        totals = np.rint(x[self._w]).astype(np.int64)
+        totals = np.rint(x[self._w])
         # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.
-        labels = (_dot(self._scored, totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
-        weights = self._weights(totals) if np.ptp(labels) else np.zeros(len(self._steps), np.int64)
+        labels = ((self._X @ totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
+        weights = self._split(totals) if np.ptp(labels) else np.zeros(len(self._steps), dtype=np.int64)
         weights //= max(1, int(np.gcd.reduce(weights)))
-        scores = _dot(self._points, weights)
-        cuts = [_least(scores[labels > k], above=scores) for k in range(len(self._t))]
+        scores = self._points @ weights
+        cuts = [int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(len(self._t))]
         return LinearRule(tuple(weights.tolist()), tuple(cuts), self._steps, self._names)
 
-    def _weights(self, totals: Ints) -> Ints:
-        """Split the weight of each merged column among its features, filling one after the other."""
+    def _split(self, totals: Floats) -> Ints:
+        """Return the weight (d,) of each feature; those of one column are filled one after the other."""
         weights = np.zeros(len(self._steps), dtype=np.int64)
         for total, column in zip(totals, self._columns, strict=True):
             filled = np.arange(len(column.members)) * self._max_weight
@@ -246,47 +248,75 @@ class LinearEncoding(Encoding):
                 weights[feature] = sign * part
         return weights
 
-    def _polytope(self, rules: LinearRules) -> tuple[Program, Ints, Ints, Ints, Ints]:
-        """Return the program and the columns w (d,), t (K-1,), u (g, K-1) and v (g, K-1) or u again."""
-        X, (g, d), K = self._scored, self._scored.shape, rules.n_actions
-        copies = np.array([len(column.members) for column in self._columns], dtype=np.int64)
-        limit = rules.limit(copies.sum())
-        reach = rules.max_weight * _largest(np.repeat(np.abs(X), copies, axis=1), limit)  # R_j
+    def _polytope(self, rules: LinearRules) -> Program:
+        """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1) and what stands for v."""
+        X, cuts = self._X, rules.n_actions - 1
+        copies = np.array([float(len(column.members)) for column in self._columns])
+        limit = rules.limit(int(copies.sum()))
+        reach = rules.max_weight * _largest(np.repeat(np.abs(X), copies.astype(int), axis=1), limit)  # R_j
         highest = float(reach.max())
-        big = reach + highest + 1.0  # M_j
-        self._check_tolerance(float(big.max()))
+        self._check_tolerance(2.0 * highest + 1.0)
 
         b = ProgramBuilder()
-        w = b.columns("w", (d,), -rules.max_weight * copies, rules.max_weight * copies, integer=True)
-        t = b.columns("t", (K - 1,), -highest, highest + 1.0)
-        u = b.columns("u", (g, K - 1), upper=1.0, integer=True)
-        v = u if self._constrained else b.columns("v", (g, K - 1), upper=1.0, integer=True)
-        low, one = (-1.0, 1.0) if self._constrained else (1.0, 0.0)  # [score_j < t_k] is low * v + one
-        for k in range(K - 1):
-            b.rows((w[None], X), (t[[[k]]], -1.0), (u[:, [k]], -big[:, None]), upper=-1.0)  # (1)
-            b.rows((w[None], -X), (t[[[k]]], 1.0), (v[:, [k]], -low * big[:, None]), upper=one * big)  # (2)
+        widest = rules.max_weight * copies
+        self._w = b.columns("w", (X.shape[1],), -widest, widest, integer=True)
+        self._t = b.columns("t", (cuts,), -highest, highest + 1.0)
+        self._u = b.columns("u", (len(X), cuts), upper=1.0, integer=True)
+        if self._constrained:
+            self._below = _Below(self._u, sign=-1.0, constant=1.0)
+        else:
+            self._below = _Below(b.columns("v", (len(X), cuts), upper=1.0, integer=True), sign=1.0, constant=0.0)
+        self._add_scores(b, reach + highest + 1.0)
         if limit < copies.sum():
-            _limit_support(b, w, copies, rules.max_weight, limit)
-        if K > 2:
-            # No rule is lost: cuts are ordered by definition, and so the indicators that u and v fall to are nested.
-            b.rows((t[:-1, None], 1.0), (t[1:, None], -1.0), upper=0.0)  # (4)
-            b.rows((u[:, :-1].reshape(-1, 1), 1.0), (u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
-        if K > 2 and not self._constrained:
+            _add_support(b, self._w, copies, rules.max_weight, limit)
+        if cuts > 1:
+            self._add_order(b)
+        else:
+            self._add_parallelograms(b)
+        return b.build()
+
+    def _add_scores(self, b: ProgramBuilder, big: Floats) -> None:
+        """Add (1) and (2), ``big`` being M."""
+        w, M = self._w[None], big[:, None]
+        for k in range(len(self._t)):
+            t, u, v = self._t[None, [k]], self._u[:, [k]], self._below.columns[:, [k]]
+            b.rows((w, self._X), (t, -1.0), (u, -M), upper=-1.0)
+            b.rows((w, -self._X), (t, 1.0), (v, -self._below.sign * M), upper=self._below.constant * big)
+
+    def _add_order(self, b: ProgramBuilder) -> None:
+        """Add (4). No rule is lost: the cuts are ordered by definition, and with them the indicators are nested."""
+        b.rows((self._t[:-1, None], 1.0), (self._t[1:, None], -1.0), upper=0.0)
+        b.rows((self._u[:, :-1].reshape(-1, 1), 1.0), (self._u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
+        if not self._constrained:
+            v = self._below.columns
             b.rows((v[:, :-1].reshape(-1, 1), 1.0), (v[:, 1:].reshape(-1, 1), -1.0), upper=0.0)
-        pairs, others = parallelograms(X)
-        for k, (high, under) in product(range(K - 1), ((pairs, others), (others, pairs)) if len(pairs) else ()):
-            # A pair (a, a) is one context: half its coefficient twice.
-            p, q = (np.where(ends[:, :1] == ends[:, 1:], 0.5, 1.0) for ends in (high, under))
-            b.rows((v[high, k], low * p * np.ones(2)), (u[under, k], q), lower=1.0 - one * 2.0 * p.ravel())  # (5)
-        return b.build(), w, t, u, v
+
+    def _add_parallelograms(self, b: ProgramBuilder) -> None:
+        """Add (5). No rule is lost: of two pairs with equal sums of scores not one is above the cut, the other below."""
+        pairs, others = parallelograms(self._X)
+        if not len(pairs):
+            return
+        u, v, sign, constant = self._u[:, 0], self._below.columns[:, 0], self._below.sign, self._below.constant
+        for one, other in ((pairs, others), (others, pairs)):
+            p, q = _halves(one), _halves(other)
+            b.rows((v[one], sign * p), (u[other], q), lower=1.0 - constant * p.sum(axis=1))
 
     def _check_tolerance(self, big: float) -> None:
         if big > LARGEST_BIG_M:
-            widest = self._columns[int(np.abs(self._scored).max(axis=0).argmax())].members[0][0]
+            feature, _ = self._columns[int(np.abs(self._X).max(axis=0).argmax())].members[0]
             raise InputError(
-                f"scores can differ by {big:.0f}, too much for a solver to tell 1 apart (at most {LARGEST_BIG_M:.0f}); "
-                f"give feature {self._names.feature(widest)} in larger units or in classes, or lower max_weight"
+                f"scores may differ by {big:.0f}, where a solver tells 1 apart only up to {LARGEST_BIG_M:.0f}: "
+                f"give feature {self._names.feature(feature)} in larger units or in classes, or lower max_weight"
             )
+
+
+@dataclass(frozen=True)
+class _Below:
+    """The indicator of score_j < t_k as ``sign * x[columns] + constant``."""
+
+    columns: Ints
+    sign: float
+    constant: float
 
 
 @dataclass(frozen=True)
@@ -311,38 +341,43 @@ def _columns(points: Floats) -> list[_Column]:
     return list(found.values())
 
 
-def _scale(columns: list[_Column], n_rows: int) -> Ints:
-    """Return the columns side by side, divided by the common factor of all entries: it scales cuts and scores alike."""
+def _table(columns: list[_Column], n_rows: int) -> Floats:
+    """Return X (g, columns) without the common factor of all its entries, which scales scores and cuts alike."""
     table = np.array([column.values for column in columns], dtype=np.int64).reshape(len(columns), n_rows).T
-    return table // max(1, int(np.gcd.reduce(table, axis=None)))
+    return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)
 
 
-def parallelograms(X: Ints) -> tuple[Ints, Ints]:
-    """Return pairs of contexts (n, 2) and (n, 2) with equal sums x_a + x_b = x_c + x_d, the smallest ones.
+def parallelograms(X: Floats) -> tuple[Ints, Ints]:
+    """Return pairs of contexts (n, 2) and (n, 2) with equal sums, x_a + x_b = x_c + x_d, the smallest ones.
 
-    Of three contexts on a line the middle one stands for both ends of its pair.
+    Of three contexts evenly spaced on a line the middle one is a pair with itself.
     """
     none = np.zeros((0, 2), dtype=np.int64)
-    if not 1 < len(X) <= MOST_PAIRED:
+    if len(X) > MOST_PAIRED or not X.shape[1]:
         return none, none
-    ends = np.column_stack(np.triu_indices(len(X)))
-    _, total = np.unique(X[ends].sum(axis=1), axis=0, return_inverse=True)
-    length = np.abs(X[ends[:, 0]] - X[ends[:, 1]]).sum(axis=1)
-    order = np.lexsort((length, total.ravel()))
-    ends, length, total = ends[order], length[order], total.ravel()[order]
-    found, size = [none], 0
-    for lag in count(1):
+    pairs = np.column_stack(np.triu_indices(len(X)))
+    length = np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)
+    total = Distinct.rows(X[pairs].sum(axis=1)).group
+    order = np.lexsort((length, total))
+    pairs, length, total = pairs[order], length[order], total[order]
+    most, size, found = PARALLELOGRAMS * len(X), 0, [none]
+    for lag in range(1, len(pairs)):
         first = np.flatnonzero(total[:-lag] == total[lag:])
         found.append(np.column_stack([first, first + lag]))
         size += len(first)
-        if not len(first) or size >= PARALLELOGRAMS * len(X):
+        if not len(first) or size >= most:
             break
     both = np.concatenate(found)
-    both = both[np.argsort(length[both].sum(axis=1), kind="stable")[: PARALLELOGRAMS * len(X)]]
-    return ends[both[:, 0]], ends[both[:, 1]]
+    both = both[np.argsort(length[both].sum(axis=1), kind="stable")[:most]]
+    return pairs[both[:, 0]], pairs[both[:, 1]]
 
 
-def _limit_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> None:
+def _halves(pairs: Ints) -> Floats:
+    """Return coefficients (n, 2) that add up to 1 for each different context of a pair."""
+    return np.where(pairs[:, :1] == pairs[:, 1:], 0.5, 1.0) * np.ones(2)
+
+
+def _add_support(b: ProgramBuilder, w: Ints, copies: Floats, max_weight: int, limit: int) -> None:
     """Add (3)."""
     n = b.columns("n", w.shape, upper=copies, integer=True)
     b.rows((w[:, None], 1.0), (n[:, None], -max_weight), upper=0.0)
@@ -383,15 +418,6 @@ def _spread(size: int, support: Any, values: Any) -> Ints:
     return weights
 
 
-def _largest(rows: Ints, size: int) -> Floats:
+def _largest(rows: Floats, size: int) -> Floats:
     """Return (g,): the sum of the ``size`` largest entries of each row."""
-    return np.asarray(np.sort(rows, axis=1)[:, rows.shape[1] - size :].sum(axis=1), dtype=float)
-
-
-def _least(scores: Ints, *, above: Ints) -> int:
-    """Return the smallest of ``scores``, or a score above all others when there is none."""
-    return int(scores.min()) if len(scores) else int(above.max()) + 1
-
-
-def _dot(table: Any, weights: Ints) -> Ints:
-    return np.asarray(table, dtype=np.int64) @ weights
+    return np.asarray(np.sort(rows, axis=1)[:, rows.shape[1] - size :].sum(axis=1))

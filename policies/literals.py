@@ -33,7 +33,7 @@ def check_thresholds(thresholds: Any) -> Thresholds:
 
 
 def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
-    """Return the cut points of each feature, increasing, those that leave all contexts on one side dropped.
+    """Return the cut points of each feature, increasing, without those that leave all on one side.
 
     A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for.
     """
@@ -46,7 +46,7 @@ def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
         return [_dividing(column, np.asarray(cuts)) for column, cuts in zip(contexts.T, thresholds, strict=True)]
     levels = np.arange(1, thresholds + 1) / (thresholds + 1)
     return [
-        np.array([0.5]) if _binary(column) else _dividing(column, np.unique(np.quantile(column, levels)))
+        _dividing(column, np.array([0.5]) if _binary(column) else np.unique(np.quantile(column, levels)))
         for column in contexts.T
     ]
 

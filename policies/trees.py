@@ -70,7 +70,7 @@ class DecisionTree:
 
     def predict(self, contexts: Any) -> Ints:
         """Return the action of each context, (n, d) -> (n,)."""
-        array = context_array(contexts)
+        array = context_array(contexts, least_columns=1 + _last_feature(self.root))
         actions = np.empty(len(array), dtype=np.int64)
         _fill(self.root, array, np.arange(len(array)), actions)
         return actions
@@ -196,7 +196,11 @@ class TreeEncoding(Encoding):
                 return Leaf(int(x[self._leaves[path]].argmax()))
             return Leaf(int(costs[here].sum(axis=0).argmin()))
         f = int(x[self._nodes[level][path]].argmax())
-        yes, no = (self._node(x, costs, (*path, f, side), here & (self._truth[:, f] == side)) for side in (1, 0))
+        sides = {side: here & (self._truth[:, f] == side) for side in (1, 0)}
+        for side in (1, 0):
+            if not sides[side].any():  # the test divides no context that gets here
+                return self._node(x, costs, (*path, f, 1 - side), here)
+        yes, no = (self._node(x, costs, (*path, f, side), sides[side]) for side in (1, 0))
         if yes == no:
             return yes
         feature, threshold, binary = self._tests[f]
@@ -276,6 +280,12 @@ def _random_node(tests: list[tuple[int, float, bool]], n_actions: int, depth: in
     while no == yes:
         no = _random_node(rest, n_actions, depth - 1, rng)
     return Split(feature, threshold, yes, no, binary)
+
+
+def _last_feature(node: Node) -> int:
+    if isinstance(node, Leaf):
+        return -1
+    return max(node.feature, _last_feature(node.yes), _last_feature(node.no))
 
 
 def _fill(node: Node, contexts: Floats, rows: Ints, actions: Ints) -> None:

@@ -74,8 +74,7 @@ class HighsSession:
         if self._mip:
             self._hand_over(gap)
         if time_limit is not None:
-            highs.zeroAllClocks()  # the limit counts all runs of the model, not this one
-            highs.setOptionValue("time_limit", float(time_limit))
+            highs.setOptionValue("time_limit", highs.getRunTime() + time_limit)  # its clock runs on between runs
         highs.run()
         stop = self._status()
         if stop in {Stop.UNKNOWN, Stop.FAILED}:  # a bad basis: once more from nothing

@@ -64,7 +64,6 @@ class PulpSession:
 
     def __init__(self, program: Program, name: str, *, relax: bool) -> None:
         self._name = name
-        self._mip = bool(program.integer.any()) and not relax
         self._problem = pulp.LpProblem("milpcb", pulp.LpMinimize)
         self._x = [_variable(program, j, relax=relax) for j in range(program.n_columns)]
         self._problem.addVariables(self._x)
@@ -81,7 +80,7 @@ class PulpSession:
         # Zero costs are written too: a column that neither a row nor the objective mentions makes CBC crash.
         terms = zip(self._x, map(float, objective), strict=True)
         self._problem.setObjective(pulp.LpAffineExpression([*terms, (self._one, 1.0)]))
-        wanted = {"mip": self._mip, "threads": 1, "gapRel": 0.0, "gapAbs": gap, "timeLimit": time_limit}
+        wanted = {"threads": 1, "gapRel": 0.0, "gapAbs": gap, "timeLimit": time_limit}
         options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
         try:
             with _quiet():

@@ -121,12 +121,12 @@ def _equality() -> KnownProblem:
 def _knapsack() -> KnownProblem:
     b = ProgramBuilder()
     x = b.columns("x", (4,), 0.0, 1.0, integer=True)
-    b.rows((x[None, :], np.array([5.0, 4.0, 3.0, 2.0])), upper=8.0)
+    b.rows((x[None, :], np.array([5.0, 4.0, 3.0, 2.0])), upper=7.0)
     return KnownProblem(
         "knapsack",
         b.build(),
         np.array([-9.0, -6.0, -5.0, -3.0]),
-        -14.0,
+        -12.0,
         Stop.OPTIMAL,
         "rounding the relaxation is wrong",
     )

@@ -89,6 +89,7 @@ def test_other_tables_are_looked_up_by_value():
     """Any choice of listed contexts is answered by value; -0 is 0."""
     policy = next(FiniteClass([[1, 0, 1]], 2).policies(np.array([[0.0, 2.0], [3.0, 4.0], [5.0, 6.0]])))
     assert policy.predict([[5, 6], [-0.0, 2], [3, 4], [5, 6]]).tolist() == [1, 1, 0, 1]
+    assert policy.predict([[3, 4], [0, 2], [5, 6]]).tolist() == [0, 1, 1]
 
 
 def test_an_unknown_context_is_refused():

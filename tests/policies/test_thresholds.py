@@ -129,6 +129,12 @@ def test_cuts_that_divide_alike_are_kept_once():
     assert {feature: points.tolist() for feature, points in cuts.items()} == {0: [0.2, 1.0]}
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0, 2.0])
+def test_a_constant_column_has_no_cut(value):
+    """A column with one value gives no cut, not even when that value is 0 or 1."""
+    assert list(ThresholdRules(2).cuts(np.array([[value, 3.0], [value, 5.0]]))) == [1]
+
+
 def test_without_dividing_cuts_only_constants_remain():
     """Contexts that are all alike have the K constants and the cheapest of them wins."""
     rules, contexts = INSTANCES["no cut"]

@@ -1,0 +1,193 @@
+"""The law of hallucinated futures: exactly on tiny ones, by chi-square on larger ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from math import comb, factorial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chisquare, multinomial
+
+from milpcb import FinitePool, Transductive
+from milpcb.contexts.signs import rademacher_sums
+from milpcb.errors import InputError
+from milpcb.relaxations.paper import Paper
+
+Law = dict[tuple[int, ...], Fraction]
+
+
+class EveryDraw:
+    """Stands in for a generator: walks through every outcome of its draws, with its probability."""
+
+    def __init__(self, script: list[int]) -> None:
+        self._script = iter(script)
+        self.probability = Fraction(1)
+        self.widths: list[int] = []
+
+    def _next(self, width: int) -> int:
+        self.widths.append(width)
+        return next(self._script, 0)
+
+    def binomial(self, n: Any, p: float) -> Any:
+        """Return the scripted outcome of a binomial draw, an array of them for an array n."""
+        if isinstance(n, np.ndarray):
+            return np.array([self.binomial(int(k), p) for k in n])
+        k, chance = self._next(n + 1), Fraction(p).limit_denominator(1000)
+        self.probability *= comb(n, k) * chance**k * (1 - chance) ** (n - k)
+        return k
+
+    def multinomial(self, n: int, weights: np.ndarray) -> np.ndarray:
+        """Return the scripted outcome of a multinomial draw."""
+        outcomes = [c for c in product(range(n + 1), repeat=len(weights)) if sum(c) == n]
+        counts = outcomes[self._next(len(outcomes))]
+        chance = Fraction(factorial(n))
+        for count, weight in zip(counts, weights, strict=True):
+            chance *= Fraction(float(weight)).limit_denominator(1000) ** count / factorial(count)
+        self.probability *= chance
+        return np.array(counts)
+
+
+def every_draw(call: Any) -> Iterator[tuple[Any, Fraction]]:
+    """Yield (result, probability) of ``call(rng)`` for every outcome of its draws."""
+    scripts: list[list[int]] = [[]]
+    while scripts:
+        script = scripts.pop()
+        rng = EveryDraw(script)
+        result = call(rng)
+        if len(rng.widths) > len(script):  # branch at the first draw that the script does not fix
+            scripts += [[*script, i] for i in range(rng.widths[len(script)])]
+        else:
+            yield result, rng.probability
+
+
+def law_of(outcomes: Iterator[tuple[Any, Fraction]]) -> Law:
+    """Add up the probabilities of equal results."""
+    law: Law = {}
+    for result, probability in outcomes:
+        key = tuple(int(v) for v in np.ravel(result))
+        law[key] = law.get(key, Fraction(0)) + probability
+    return {key: p for key, p in law.items() if p}
+
+
+def by_definition(shown: list[dict[int, Fraction]], rate: Fraction, m: int) -> Law:
+    """Return the law of the counts, one future round after the other: a context is drawn, kept with ``rate``."""
+    law: Law = {(0,) * m: Fraction(1)}
+    for contexts in shown:
+        step: Law = {}
+        for counts, p in law.items():
+            step[counts] = step.get(counts, Fraction(0)) + p * (1 - rate)
+            for j, weight in contexts.items():
+                more = (*counts[:j], counts[j] + 1, *counts[j + 1 :])
+                step[more] = step.get(more, Fraction(0)) + p * rate * weight
+        law = step
+    return {key: p for key, p in law.items() if p}
+
+
+@pytest.mark.parametrize("rounds_left", [0, 1, 2, 3])
+def test_finite_pool_has_the_paper_s_law(rounds_left: int) -> None:
+    """Binomial then multinomial counts equal a context and a Z for every future round, exactly."""
+    pool = FinitePool(np.arange(3.0)[:, None], weights=[1, 2, 1])
+    weights = {0: Fraction(1, 4), 1: Fraction(1, 2), 2: Fraction(1, 4)}
+    drawn = law_of(every_draw(lambda rng: pool.future(4, 5 + rounds_left, 0.375, rng)))
+    assert drawn == by_definition([weights] * rounds_left, Fraction(3, 8), 3)
+
+
+@pytest.mark.parametrize("t", [0, 1, 2, 3])
+def test_transductive_has_the_paper_s_law(t: int) -> None:
+    """Each later round of the known order is kept with the rate, exactly."""
+    order = [0, 2, 2, 0]
+    model = Transductive(np.arange(3.0)[:, None], order)
+    drawn = law_of(every_draw(lambda rng: model.future(t, 4, 0.375, rng)))
+    assert drawn == by_definition([{j: Fraction(1)} for j in order[t + 1 :]], Fraction(3, 8), 3)
+
+
+def test_transductive_may_be_asked_in_any_order() -> None:
+    """Going back to an earlier round gives the counts of that round."""
+    model = Transductive(np.arange(3.0)[:, None], [0, 1, 2, 1])
+    counts = [model.future(t, 4, 1.0, np.random.default_rng(0)).tolist() for t in (3, 0, 2, 1)]
+    assert counts == [[0, 0, 0], [0, 2, 1], [0, 1, 0], [0, 1, 1]]
+
+
+def test_signs_have_the_law_of_sums_of_signs_exactly() -> None:
+    """Over every pattern of the bits that are read, the sums are those of independent fair signs."""
+    counts, K = np.array([2, 0, 1]), 2
+    signs = list(product((-1, 1), repeat=int(counts.sum()) * K))
+    # Sign order: action by action, context by context, as many as its count.
+    expected = Counter((s[0] + s[1], s[3] + s[4], 0, 0, s[2], s[5]) for s in signs)
+    seen: Counter[tuple[int, ...]] = Counter()
+    for a0, a1, c0, c1 in product(range(4), range(4), range(2), range(2)):
+        junk = 0xDEADBEEF << 16  # bits beyond the count must not matter
+        raw = np.array([a0 | junk, junk, c0 | junk, a1 | junk, junk, c1 | junk], np.uint64)
+        rng = SimpleNamespace(bit_generator=SimpleNamespace(random_raw=lambda n, raw=raw: raw[:n].copy()))
+        sums = rademacher_sums(counts, K, rng)  # type: ignore[arg-type]
+        seen[tuple(sums.ravel().tolist())] += 1
+    assert seen == expected
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 200])
+def test_sums_of_signs_by_chi_square(count: int) -> None:
+    """Large counts follow 2 Binomial(n, 1/2) - n, also across the borders of words."""
+    rng = np.random.default_rng(count)
+    sums = np.concatenate([rademacher_sums(np.array([count, count]), 3, rng).ravel() for _ in range(4000)])
+    values = (sums + count) // 2
+    low, high = binom.ppf([0.01, 0.99], count, 0.5).astype(int)
+    cells = [values <= low, *[values == v for v in range(low + 1, high)], values >= high]
+    chances = [binom.cdf(low, count, 0.5), *binom.pmf(range(low + 1, high), count, 0.5), binom.sf(high - 1, count, 0.5)]
+    observed = np.array([cell.sum() for cell in cells], float) if high > low else np.array([len(values)], float)
+    expected = np.array(chances if high > low else [1.0]) * len(values)
+    assert chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-4
+
+
+def test_signs_of_different_cells_are_uncorrelated() -> None:
+    """Contexts and actions get their own signs."""
+    rng = np.random.default_rng(1)
+    draws = np.array([rademacher_sums(np.array([5, 70, 3]), 2, rng).ravel() for _ in range(4000)])
+    correlation = np.corrcoef(draws.T) - np.eye(6)
+    assert np.abs(correlation).max() < 0.08
+
+
+def test_finite_pool_counts_by_chi_square() -> None:
+    """On a larger future the counts of each context are Binomial(T - t, rate * weight)."""
+    pool, rng = FinitePool(np.arange(4.0)[:, None], weights=[1, 2, 3, 4]), np.random.default_rng(7)
+    draws = np.array([pool.future(99, 1100, 0.02, rng) for _ in range(3000)])
+    for j, weight in enumerate(pool.weights):
+        chances = binom.pmf(np.arange(31), 1000, 0.02 * weight)
+        observed = np.bincount(np.minimum(draws[:, j], 30), minlength=31).astype(float)
+        keep = chances * 3000 > 5
+        cells = np.append(observed[keep], observed[~keep].sum())
+        expected = np.append(chances[keep], 1 - chances[keep].sum()) * 3000
+        assert chisquare(cells, expected).pvalue > 1e-4
+    joint = multinomial(3, pool.weights)
+    assert joint.pmf([3, 0, 0, 0]) == pytest.approx(0.001)
+
+
+def test_the_noise_of_the_paper_is_0_or_2_in_units_of_L() -> None:
+    """One kept round adds +-2 to every action of its context and nothing elsewhere."""
+    noise = Paper().noise(np.array([0, 1, 0]), 4, np.random.default_rng(0))
+    assert (noise[[0, 2]] == 0).all()
+    assert (np.abs(noise[1]) == 2).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "fragment"),
+    [
+        (lambda: FinitePool([[1.0], [2.0]], weights=[1.0]), "one per context"),
+        (lambda: FinitePool([[1.0], [2.0]], weights=[1.0, -1.0]), "non-negative"),
+        (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
+        (lambda: FinitePool([[np.nan]]), "not finite"),
+        (lambda: Transductive([[1.0]], [0, 1]), "outside 0..0"),
+        (lambda: Transductive([[1.0]], [0.5]), "row numbers"),
+        (lambda: Transductive([[1.0]], [0, 0]).future(0, 3, 0.5, np.random.default_rng(0)), "make them equal"),
+    ],
+)
+def test_bad_context_models_are_one_clear_line(make: Any, fragment: str) -> None:
+    """What is wrong with weights or an order is named."""
+    with pytest.raises(InputError, match=fragment) as caught:
+        make()
+    assert "\n" not in str(caught.value)
