@@ -12,6 +12,12 @@ Constraints
     (2)  sum_g y_l[path, f, s, g] = y_{l-1}[path, f]      l = 1..D-1, both sides s
     (3)  sum_a u[path, f, s, a] = y_{D-1}[path, f]        constrained encodings only
     The polytope of (1), (2) and (3) is a hyperflow on an acyclic AND/OR graph: every vertex is 0/1.
+Structure limits
+    They count splits, so a path may then stop: stop_l[path(, a)] for l < D joins the left side of (1) and (2).
+    (4)  sum of all y <= max_leaves - 1
+    (5)  sum over the paths with sides s_1..s_l of y_l[path, f] <= t[feature of f],  sum t <= max_features,  t binary
+    (6)  y_l[path, f] = 0 where a side of the test would hold fewer than min_leaf_size contexts
+    (4) and (5) make the relaxation fractional, (6) only fixes columns.
 Cost map
     H[path, a], the sum of costs[j, a] over the contexts j that follow the path, is linear in the costs. u[path, a]
     costs H[path, a]. Without side constraints each leaf takes its cheapest action, so u drops out and y_{D-1}[path, f]
@@ -22,7 +28,7 @@ Size
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -30,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from milpcb.checks import context_array, whole
-from milpcb.program import Program, ProgramBuilder
+from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, PolicyClass
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
@@ -59,6 +65,7 @@ class Split:
 
 
 Node = Leaf | Split
+Test = tuple[int, float, bool]  # feature, threshold, whether the feature is 0/1
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,8 @@ class DecisionTrees(PolicyClass):
     depth : number of tests on the longest path, >= 1
     thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
         0 and 1 gives one literal
+    max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
+    min_leaf_size : every leaf holds at least this many rows of the contexts
     feature_names, action_names : used in printed rules
 
     """
@@ -110,13 +119,24 @@ class DecisionTrees(PolicyClass):
     n_actions: int
     depth: int = 2
     thresholds: Thresholds = 3
+    max_leaves: int | None = None
+    max_features: int | None = None
+    min_leaf_size: int | None = None
     feature_names: Sequence[str] | None = None
     action_names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
         whole("depth", self.depth, 1)
+        for limit in ("max_leaves", "max_features", "min_leaf_size"):
+            if getattr(self, limit) is not None:
+                whole(limit, getattr(self, limit), 1)
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
+
+    @property
+    def limited(self) -> bool:
+        """Whether a structure limit is set."""
+        return (self.max_leaves, self.max_features, self.min_leaf_size) != (None, None, None)
 
     @property
     def names(self) -> Names:
@@ -128,7 +148,7 @@ class DecisionTrees(PolicyClass):
         return Literals.on(contexts, self.thresholds)
 
     def formulate(self, contexts: Floats, *, constrained: bool = False) -> TreeEncoding:
-        """Return the AND/OR encoding; an LP suffices unless side constraints are added."""
+        """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
         return TreeEncoding(self, contexts, constrained=constrained)
 
     def log_size(self, contexts: Floats) -> float:
@@ -139,22 +159,40 @@ class DecisionTrees(PolicyClass):
         return float((2**self.depth - 1) * np.log(p) + 2**self.depth * np.log(self.n_actions))
 
     def policies(self, contexts: Floats) -> Iterator[DecisionTree]:
-        """List all trees, small depths first; a split has two different sides."""
-        literals = self.literals(contexts)
-        tests = [self._test(literals, f, contexts) for f in range(len(literals))]
+        """List all trees within the limits, small depths first; a split has two different sides."""
+        tests = self.tests(contexts)
         for root in _all_nodes(tests, self.n_actions, self.depth):
-            yield DecisionTree(root, self.names)
+            if not self.limited or self._allowed(root, contexts):
+                yield DecisionTree(root, self.names)
 
     def draw(self, contexts: Floats, rng: np.random.Generator) -> DecisionTree:
-        """Return a random full tree: a path does not repeat a literal while others are left, siblings differ."""
-        literals = self.literals(contexts)
-        tests = [self._test(literals, f, contexts) for f in range(len(literals))]
-        return DecisionTree(_random_node(tests, self.n_actions, self.depth, rng), self.names)
+        """Return a random full tree: a path does not repeat a literal while others are left, siblings differ.
 
-    def _test(self, literals: Literals, f: int, contexts: Floats) -> tuple[int, float, bool]:
-        feature = int(literals.feature[f])
-        binary = bool(np.isin(contexts[:, feature], (0.0, 1.0)).all())
-        return feature, float(literals.threshold[f]), binary
+        Under structure limits the depth is random too, and the first allowed tree of many is taken (or one leaf).
+        """
+        tests = self.tests(contexts)
+        if not self.limited:
+            return DecisionTree(_random_node(tests, self.n_actions, self.depth, rng), self.names)
+        for _ in range(1000):
+            root = _random_node(tests, self.n_actions, int(rng.integers(self.depth + 1)), rng)
+            if self._allowed(root, contexts):
+                return DecisionTree(root, self.names)
+        return DecisionTree(Leaf(int(rng.integers(self.n_actions))), self.names)
+
+    def tests(self, contexts: Floats) -> list[Test]:
+        """Return (feature, threshold, whether the feature is 0/1) of each literal."""
+        literals = self.literals(contexts)
+        binary = np.asarray(np.isin(contexts, (0.0, 1.0))).all(axis=0).tolist()
+        return [(int(i), float(cut), binary[i]) for i, cut in zip(literals.feature, literals.threshold, strict=True)]
+
+    def _allowed(self, root: Node, contexts: Floats) -> bool:
+        leaves = list(_leaves(root, contexts, np.ones(len(contexts), bool), frozenset()))
+        used = frozenset().union(*(features for _, features in leaves))
+        return (
+            (self.max_leaves is None or len(leaves) <= self.max_leaves)
+            and (self.max_features is None or len(used) <= self.max_features)
+            and (self.min_leaf_size is None or min(size for size, _ in leaves) >= self.min_leaf_size)
+        )
 
 
 class TreeEncoding(Encoding):
@@ -167,22 +205,32 @@ class TreeEncoding(Encoding):
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self._names = trees.names
-        self._tests = [trees._test(literals, f, contexts) for f in range(len(literals))]  # noqa: SLF001 - same module
+        self._tests = trees.tests(contexts)
         self._truth: Floats = truth[distinct.first].astype(float)
         self._depth = trees.depth if len(literals) else 0
-        self._constrained = constrained
-        self.program, self._nodes, self._leaves = _polytope(
-            len(literals), self._depth, trees.n_actions if constrained or not len(literals) else 0
+        b = ProgramBuilder()
+        n_leaf_actions = trees.n_actions if constrained or self._depth == 0 else 0
+        self._nodes, self._stops, self._leaves = _polytope(
+            b, len(literals), self._depth, n_leaf_actions, stops=trees.limited
         )
+        if trees.limited and self._depth:
+            sizes = np.bincount(self.group).astype(float)[:, None]
+            _limit(
+                b, trees, self._nodes, literals.feature, lambda level: path_totals(self._truth, sizes, level)[..., 0]
+            )
+        self.program = b.build(integral=trees.max_leaves is None and trees.max_features is None)
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the coefficients of the last level of columns; all others are 0."""
+        """Return the coefficients of the columns that end a path; all others are 0."""
         totals = path_totals(self._truth, costs, self._depth)
         coefficients = np.zeros(self.program.n_columns)
         if self._leaves is None:
             coefficients[self._nodes[-1].ravel()] = totals.min(axis=-1).sum(axis=-1).ravel()
         else:
             coefficients[self._leaves.ravel()] = totals.ravel()
+        for level, stop in enumerate(self._stops):
+            ended = path_totals(self._truth, costs, level)
+            coefficients[stop.ravel()] = (ended if self._leaves is not None else ended.min(axis=-1)).ravel()
         return Objective(coefficients)
 
     def decode(self, x: Floats, costs: Floats) -> DecisionTree:
@@ -191,9 +239,10 @@ class TreeEncoding(Encoding):
 
     def _node(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Node:
         level = len(path) // 2
-        if level == self._depth:
-            if self._leaves is not None:
-                return Leaf(int(x[self._leaves[path]].argmax()))
+        ends = self._leaves if level == self._depth else self._stops[level] if self._stops else None
+        if level == self._depth or (ends is not None and x[ends[path]].sum() > 0.5):
+            if self._leaves is not None and ends is not None:
+                return Leaf(int(x[ends[path]].argmax()))
             return Leaf(int(costs[here].sum(axis=0).argmin()))
         f = int(x[self._nodes[level][path]].argmax())
         sides = {side: here & (self._truth[:, f] == side) for side in (1, 0)}
@@ -231,34 +280,58 @@ def path_totals(truth: Floats, costs: Floats, depth: int) -> Floats:
     return totals
 
 
-def _polytope(p: int, depth: int, n_leaf_actions: int) -> tuple[Program, list[Ints], Ints | None]:
-    """Return the program, the columns y_l of shape (p, 2) * l + (p,), and the columns u or None."""
-    b = ProgramBuilder()
+def _polytope(
+    b: ProgramBuilder, p: int, depth: int, n_leaf_actions: int, *, stops: bool
+) -> tuple[list[Ints], list[Ints], Ints | None]:
+    """Add columns and rows (1)-(3); return y_l of shape (p, 2) * l + (p,), stop_l (or none), and u (or None)."""
     nodes: list[Ints] = []
+    ended: list[Ints] = []
     for level in range(depth):
-        y = b.columns("y", (p, 2) * level + (p,), upper=1.0, integer=True)
-        if level == 0:
-            b.rows((y[None, :], 1.0), lower=1.0, upper=1.0)  # (1)
-        else:
-            _equal_parents(b, y, nodes[-1])  # (2)
+        children = y = b.columns("y", (p, 2) * level + (p,), upper=1.0, integer=True)
+        if stops:
+            ended.append(b.columns("stop", (p, 2) * level + (max(1, n_leaf_actions),), upper=1.0, integer=True))
+            children = np.concatenate([y, ended[-1]], axis=-1)
+        _share_parents(b, children, nodes)  # (1), (2)
         nodes.append(y)
     if not n_leaf_actions:
-        return b.build(integral=True), nodes, None
+        return nodes, ended, None
     u = b.columns("u", (p, 2) * depth + (n_leaf_actions,), upper=1.0, integer=True)
-    if depth == 0:
-        b.rows((u[None, :], 1.0), lower=1.0, upper=1.0)
-    else:
-        _equal_parents(b, u, nodes[-1])  # (3)
-    return b.build(integral=True), nodes, u
+    _share_parents(b, u, nodes)  # (3)
+    return nodes, ended, u
 
 
-def _equal_parents(b: ProgramBuilder, children: Ints, parents: Ints) -> None:
-    """Add rows sum(children[..., side, :]) - parent = 0 for both sides of every parent."""
+def _share_parents(b: ProgramBuilder, children: Ints, levels: list[Ints]) -> None:
+    """Add rows sum(children[..., side, :]) = parent for both sides of every parent; the root's children sum to 1."""
     flat = children.reshape(-1, children.shape[-1])
-    b.rows((flat, 1.0), (np.repeat(parents.ravel(), 2)[:, None], -1.0), lower=0.0, upper=0.0)
+    if not levels:
+        b.rows((flat, 1.0), lower=1.0, upper=1.0)
+    else:
+        b.rows((flat, 1.0), (np.repeat(levels[-1].ravel(), 2)[:, None], -1.0), lower=0.0, upper=0.0)
 
 
-def _all_nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> Iterator[Node]:
+def _limit(
+    b: ProgramBuilder, trees: DecisionTrees, nodes: list[Ints], feature: Ints, sizes: Callable[[int], Floats]
+) -> None:
+    """Add the structure limits; ``sizes(l)`` counts the rows of the contexts on every path of length l."""
+    if trees.max_leaves is not None:
+        every = np.concatenate([y.ravel() for y in nodes])
+        b.rows((every[None, :], 1.0), upper=trees.max_leaves - 1.0)  # (4)
+    if trees.max_features is not None:
+        distinct, number = np.unique(feature, return_inverse=True)
+        t = b.columns("t", (len(distinct),), upper=1.0, integer=True)
+        for level, y in enumerate(nodes):
+            sides_first = np.moveaxis(y, [*range(1, 2 * level, 2), 2 * level], range(level + 1))
+            flat = sides_first.reshape(2**level * len(feature), -1)
+            b.rows((flat, 1.0), (t[np.tile(number, 2**level)][:, None], -1.0), upper=0.0)  # (5)
+        b.rows((t[None, :], 1.0), upper=float(trees.max_features))
+    if trees.min_leaf_size is not None:
+        for level, y in enumerate(nodes):
+            small = y[sizes(level + 1).min(axis=-1) < trees.min_leaf_size]
+            if small.size:
+                b.rows((small.reshape(-1, 1), 1.0), upper=0.0)  # (6)
+
+
+def _all_nodes(tests: list[Test], n_actions: int, depth: int) -> Iterator[Node]:
     yield from (Leaf(a) for a in range(n_actions))
     if depth == 0:
         return
@@ -269,7 +342,7 @@ def _all_nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int)
                 yield Split(feature, threshold, yes, no, binary)
 
 
-def _random_node(tests: list[tuple[int, float, bool]], n_actions: int, depth: int, rng: np.random.Generator) -> Node:
+def _random_node(tests: list[Test], n_actions: int, depth: int, rng: np.random.Generator) -> Node:
     if depth == 0 or not tests:
         return Leaf(int(rng.integers(n_actions)))
     f = int(rng.integers(len(tests)))
@@ -280,6 +353,16 @@ def _random_node(tests: list[tuple[int, float, bool]], n_actions: int, depth: in
     while no == yes:
         no = _random_node(rest, n_actions, depth - 1, rng)
     return Split(feature, threshold, yes, no, binary)
+
+
+def _leaves(node: Node, contexts: Floats, here: Bools, used: frozenset[int]) -> Iterator[tuple[int, frozenset[int]]]:
+    """Yield, for each leaf, the number of contexts it holds and the features tested on its path."""
+    if isinstance(node, Leaf):
+        yield int(here.sum()), used
+        return
+    holds = contexts[:, node.feature] <= node.threshold
+    yield from _leaves(node.yes, contexts, here & holds, used | {node.feature})
+    yield from _leaves(node.no, contexts, here & ~holds, used | {node.feature})
 
 
 def _last_feature(node: Node) -> int:
