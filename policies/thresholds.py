@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 from math import comb, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from milpcb.protocols import Encoding, Objective, PolicyClass
 from milpcb.types import Floats, Ints
 from policies.literals import Distinct, Thresholds, check_names, check_thresholds, cut_points, describe_test
 from policies.names import Names
+
+if TYPE_CHECKING:
+    from policies.thresholds_search import ThresholdSearch
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,12 @@ class ThresholdRules(PolicyClass):
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
         del constrained  # the one cost map is linear and exact
         return ThresholdEncoding(self, contexts)
+
+    def search(self, contexts: Floats) -> ThresholdSearch:
+        """Return the dynamic programme over bins."""
+        from policies.thresholds_search import ThresholdSearch
+
+        return ThresholdSearch(self, contexts)
 
     def log_size(self, contexts: Floats) -> float:
         """Return log N, exact for the rules; an upper bound for labelings, which two features may share."""

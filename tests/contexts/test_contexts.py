@@ -167,7 +167,7 @@ def test_finite_pool_counts_by_chi_square() -> None:
     assert joint.pmf([3, 0, 0, 0]) == pytest.approx(0.001)
 
 
-def test_the_noise_of_the_paper_is_0_or_2_in_units_of_L() -> None:
+def test_the_noise_of_the_paper_is_0_or_2_in_its_units() -> None:
     """One kept round adds +-2 to every action of its context and nothing elsewhere."""
     noise = Paper().noise(np.array([0, 1, 0]), 4, np.random.default_rng(0))
     assert (noise[[0, 2]] == 0).all()

@@ -29,7 +29,9 @@ CLASSES: dict[str, PolicyClass] = {
 }
 
 
-def learner_on(policies: PolicyClass, horizon: int = 400, oracle: dict[str, Any] | None = None, **options: Any) -> BistroPlus:
+def learner_on(
+    policies: PolicyClass, horizon: int = 400, oracle: dict[str, Any] | None = None, **options: Any
+) -> BistroPlus:
     """Return BISTRO+ on the five contexts."""
     opened = open_oracle(policies, CONTEXTS, **(oracle or {}))
     return BistroPlus(opened, FinitePool(CONTEXTS), horizon=horizon, **{"seed": 3, **options})
@@ -70,7 +72,7 @@ def minimax(psi: Floats, scale: float) -> float:
 
 @pytest.mark.parametrize("seed", range(1000))
 def test_round_on_a_random_instance(seed: int) -> None:
-    """psi is whole, one phi at most is not 0, q has the floor 1/L, and q* solves the minimax problem."""
+    """Psi is whole, one phi at most is not 0, q has the floor 1/L, and q* solves the minimax problem."""
     rng = np.random.default_rng(seed)
     K, m, N = (int(v) for v in rng.integers([2, 1, 1], [6, 5, 12]))
     labelings = rng.integers(0, K, (N, m))
@@ -109,7 +111,7 @@ def test_every_leftover_rule_is_optimal(phi: list[float], spread: list[float]) -
 
 @given(profile=st.lists(st.one_of(st.integers(-20, 20), st.just(np.inf)), min_size=2, max_size=6))
 def test_profile_and_values_say_the_same(profile: list[float]) -> None:
-    """psi from the profile equals its definition min(min over the others, V[i] + L)."""
+    """Psi from the profile equals its definition min(min over the others, V[i] + L)."""
     if all(np.isinf(v) for v in profile):
         profile[0] = 0
     V = np.array(profile, float)
@@ -351,7 +353,13 @@ def test_bad_settings_are_one_clear_line(options: dict[str, Any], fragment: str)
 
 @pytest.mark.parametrize(
     ("cost", "probability", "fragment"),
-    [(np.nan, 0.5, "cost nan"), (1.5, 0.5, "cost 1.5"), (-0.1, 0.5, "cost -0.1"), (0.5, 0.01, "probability"), (0.5, np.nan, "probability")],
+    [
+        (np.nan, 0.5, "cost nan"),
+        (1.5, 0.5, "cost 1.5"),
+        (-0.1, 0.5, "cost -0.1"),
+        (0.5, 0.01, "probability"),
+        (0.5, np.nan, "probability"),
+    ],
 )
 def test_bad_feedback_is_one_clear_line(cost: float, probability: float, fragment: str) -> None:
     """A cost outside [0, 1] or a probability that act() cannot have given is refused."""

@@ -1,0 +1,94 @@
+"""Exact search for threshold rules: one dynamic programme over bins, for all features at once, in any semiring.
+
+A derivation is a feature, at most B of its cuts, and any action for each piece (neighbours may repeat theirs), so a
+constant is counted once per feature and set of cuts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from milpcb.protocols import Search
+from milpcb.types import Bools, Floats
+from policies.literals import Distinct
+from policies.thresholds import ThresholdRule, ThresholdRules
+
+
+class ThresholdSearch(Search):
+    """Bins of all features side by side: (features, bins, K), features with fewer bins padded with empty ones."""
+
+    def __init__(self, rules: ThresholdRules, contexts: Floats) -> None:
+        cuts = rules.cuts(contexts) or {0: np.zeros(0)}
+        self.n_actions = rules.n_actions
+        self._rules, self._pool, self._cuts = rules, contexts, cuts
+        bins = np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in cuts.items()])
+        distinct = Distinct.rows(bins)
+        self.group, self.contexts = distinct.group, contexts[distinct.first]
+        self._bins = bins[distinct.first]
+        width = max(len(points) for points in cuts.values()) + 1
+        self._member: Floats = (self._bins.T[:, None, :] == np.arange(width)[None, :, None]).astype(float)
+        self._may_cut: Bools = np.array([[0 < b <= len(points) for b in range(width)] for points in cuts.values()])
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return float(self._by_rule(self._member @ costs, np.minimum).min())
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return V[a]: the pieces that hold the row are priced out unless they play a."""
+        return np.asarray(self._forced(self._member @ costs, row, np.minimum, np.inf).min(axis=(1, 2, 3)))
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return the log of the summed weights, by the action at the row."""
+        folded = self._forced(-rate * (self._member @ costs), row, np.logaddexp, -np.inf)
+        return np.asarray(np.logaddexp.reduce(folded.reshape(self.n_actions, -1), axis=1))
+
+    def minimise(self, costs: Floats) -> tuple[float, ThresholdRule]:
+        """Return the best rule, walking back from its last piece."""
+        totals = self._member @ costs
+        states = self._states(totals, np.minimum)
+        last = states[-1]
+        f, used, action = (int(i) for i in np.unravel_index(last.argmin(), last.shape))
+        actions, cuts = [action], []
+        for b in range(totals.shape[1] - 1, 0, -1):
+            before = states[b - 1][f]
+            if before[used, action] + totals[f, b, action] == states[b][f, used, action]:  # the fold's own sum
+                continue
+            used -= 1
+            action = int(before[used].argmin())
+            cuts.append(float(list(self._cuts.values())[f][b - 1]))
+            actions.append(action)
+        feature = list(self._cuts)[f]
+        binary = bool(np.isin(self._pool[:, feature], (0.0, 1.0)).all())
+        rule = ThresholdRule(feature, tuple(cuts[::-1]), tuple(actions[::-1]), self._rules.names, binary)
+        return float(last.min()), rule
+
+    def _by_rule(self, totals: Floats, add: Any) -> Floats:
+        """Return (..., features, cuts used, last action): the sum in the semiring over the rules that end so."""
+        return self._states(totals, add)[-1]
+
+    def _states(self, totals: Floats, add: Any) -> list[Floats]:
+        """Fold the bins from low to high; ``add`` is min or log-sum-exp, ``totals`` (..., features, bins, K)."""
+        nothing = np.inf if add is np.minimum else -np.inf
+        state = np.full((*totals.shape[:-2], self._rules.max_cuts + 1, self.n_actions), nothing)
+        state[..., 0, :] = totals[..., 0, :]
+        states = [state]
+        for b in range(1, totals.shape[-2]):
+            cut = add.reduce(state[..., :-1, :], axis=-1, keepdims=True)
+            cut = np.where(self._may_cut[:, b, None, None], cut, nothing)
+            after = state.copy()
+            after[..., 1:, :] = add(state[..., 1:, :], cut)
+            state = after + totals[..., None, b, :]
+            states.append(state)
+        return states
+
+    def _forced(self, totals: Floats, row: int, add: Any, nothing: float) -> Floats:
+        """Return (K, features, cuts used, last action), the row's bin held to each action in turn."""
+        K, F = self.n_actions, len(self._bins[row])
+        forced = np.repeat(totals[None], K, axis=0)
+        other = ~np.eye(K, dtype=bool)
+        forced[:, np.arange(F), self._bins[row], :] = np.where(
+            other[:, None, :], nothing, totals[np.arange(F), self._bins[row]][None]
+        )
+        return self._by_rule(forced, add)
