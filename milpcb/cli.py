@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from milpcb.errors import InputError, MilpcbError, did_you_mean
 if TYPE_CHECKING:
     from milpcb.experiments.curves import Row
 
-out = Console(highlight=False, soft_wrap=True)
+out = Console(highlight=False, soft_wrap=True, markup=False)  # names and paths may hold brackets
 
 
 class _Commands(click.Group):
@@ -28,9 +30,20 @@ class _Commands(click.Group):
             raise InputError(f"unknown command '{args[0]}'{did_you_mean(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would write an empty line before it tells of an interrupt."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise MilpcbError("interrupted") from error
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="milpcb")
+
+@click.group(
+    cls=_Commands,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="milpcb", prog_name="milpcb")
 def cli() -> None:
     """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle."""
 
@@ -73,14 +86,13 @@ def plot(directories: tuple[Path, ...], loglog: bool, target: Path | None) -> No
 
     from milpcb.experiments.curves import read_curves
 
-    several = len(directories) > 1
+    names = _short_names(directories)
     rows = [
-        replace(row, learner=f"{path.name}: {row.learner}" if several else row.learner)
-        for path in directories
+        replace(row, learner=f"{name}: {row.learner}" if len(names) > 1 else row.learner)
+        for name, path in zip(names, directories, strict=True)
         for row in read_curves(path)
     ]
-    title = ", ".join(path.name for path in directories)
-    for picture in _draw(rows, target or directories[0], title, loglog=loglog):
+    for picture in _draw(rows, target or directories[0], ", ".join(names), loglog=loglog):
         out.print(f"picture: {picture}")
 
 
@@ -91,25 +103,39 @@ def plot(directories: tuple[Path, ...], loglog: bool, target: Path | None) -> No
 @click.option("--kind", default="milp", show_default=True, help="Oracle kind, see milpcb list.")
 @click.option("--solver", default="highs", show_default=True, help="Solver, see milpcb solvers.")
 @click.option("--time-limit", type=float, help="Seconds; the answer then shows its bounds.")
+@click.option("--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg.")
 @click.pass_context
 def solve(
-    ctx: click.Context, contexts: Path, costs: Path, name: str, kind: str, solver: str, time_limit: float | None
+    ctx: click.Context,
+    contexts: Path,
+    costs: Path,
+    name: str,
+    kind: str,
+    solver: str,
+    time_limit: float | None,
+    targets: tuple[Path, ...],
 ) -> None:
     """Find the policy of least total cost for CONTEXTS.csv (m, d) and COSTS.csv (m, K).
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
+    from milpcb.experiments.documents import save_answer
     from milpcb.experiments.tables import read_table
     from milpcb.oracles import open_oracle
 
     features, rows = read_table(contexts)
     actions, matrix = read_table(costs)
+    if matrix.shape[1] < 2:
+        raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
-    oracle = open_oracle(_policies(name, given, ctx.args), rows, kind=kind, solver=solver, time_limit=time_limit)
-    answer = oracle.minimise(matrix)
-    out.print(str(answer.policy) if answer.policy is not None else "no policy found in time", markup=False)
-    out.print(f"cost: {answer.upper:g}   proved lower bound: {answer.lower:g}   ({answer.stop})")
+    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
+    policies = _policies(name, given, ctx.args, own)
+    answer = open_oracle(policies, rows, kind=kind, solver=solver, time_limit=time_limit).minimise(matrix)
+    out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
+    out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
     out.print(f"time: {1e3 * answer.seconds:.2f} ms with {solver if kind == 'milp' else kind}")
+    for target in targets:
+        out.print(f"written: {save_answer(answer, target)}")
 
 
 @cli.command()
@@ -143,15 +169,18 @@ def main() -> None:
     """Run the command line; a mistake is one line on stderr and exit code 2."""
     signal.signal(signal.SIGTERM, _as_interrupt)
     try:
-        cli.main(standalone_mode=False)
-    except click.ClickException as error:
-        _fail(error.format_message())
+        cli.main(standalone_mode=False, prog_name="milpcb")
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "milpcb"
+        _fail(f"{error.format_message()} (see {command} --help)")
     except MilpcbError as error:
         _fail(str(error))
-    except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted")
-    except BrokenPipeError:
-        sys.stderr.close()
+    except MemoryError:
+        _fail("out of memory; make the policy class, the contexts or the number of checkpoints smaller")
+    except OSError as error:
+        if error.filename is None:  # standard output: let nothing of it be written again at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(f"cannot use {error.filename or 'standard output'}: {error.strerror}; mend that and run again")
 
 
 def _as_interrupt(_signal: int, _frame: Any) -> None:
@@ -163,25 +192,44 @@ def _fail(message: str) -> None:
     sys.exit(2)
 
 
-def _policies(name: str, given: dict[str, Any], arguments: list[str]) -> Any:
-    """Make a policy class from --key value pairs; keys are its constructor's arguments."""
+def _short_names(directories: Sequence[Path]) -> list[str]:
+    """Return the last part of each path, or the whole paths where that does not tell them apart."""
+    names = [path.resolve().name for path in directories]
+    return names if len(set(names)) == len(names) else [str(path) for path in directories]
+
+
+def _policies(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
+    """Make a policy class from --key value pairs; keys are its constructor's arguments.
+
+    ``given`` is known already; ``own`` are the options of the command, for the nearest name of a mistyped one.
+    """
     import tomllib
 
     from milpcb.experiments.options import check_options, option_names
 
     cls = registry.load("policies", name)
+    keys = {f"--{key.replace('_', '-')}": key for key in option_names(cls, given)}
     table: dict[str, Any] = {}
-    pairs = iter(arguments)
-    for key in pairs:
-        value = next(pairs, None)
-        if not key.startswith("--") or value is None:
-            raise InputError(f"cannot read '{key}': options of a policy class are pairs like --depth 2")
+    for option, text in _pairs(arguments):
+        if option not in keys:
+            raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
         try:
-            table[key[2:].replace("-", "_")] = tomllib.loads(f"value = {value}")["value"]
+            table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
-            table[key[2:].replace("-", "_")] = value
+            table[keys[option]] = text
     options = check_options(cls, table, name, tuple(given))
     return cls(**{key: value for key, value in given.items() if key in option_names(cls)}, **options)
+
+
+def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield option and value of ``--key value`` and ``--key=value``; ``--some_key`` is ``--some-key``."""
+    left = iter(arguments)
+    for argument in left:
+        option, equals, text = argument.partition("=")
+        value = text if equals else next(left, None)
+        if not option.startswith("--") or value is None:
+            raise InputError(f"cannot read '{argument}': options of a policy class are pairs like --depth 2")
+        yield option.replace("_", "-"), value
 
 
 def _draw(rows: list[Row], directory: Path, title: str, *, loglog: bool) -> list[Path]:
@@ -200,7 +248,7 @@ def _report(rows: list[Row], directory: Path, pictures: list[Path]) -> None:
     first = min(row.seed for row in rows)
     policy = directory / f"best_policy_seed{first}.txt"
     out.print(f"best policy in hindsight (seed {first}):")
-    out.print(policy.read_text(encoding="utf-8"), markup=False)
+    out.print(policy.read_text(encoding="utf-8"))
     out.print(f"curves: {directory / 'curves.csv'}")
     out.print(f"picture: {pictures[0]}")
 

@@ -114,7 +114,8 @@ class LinearRules(PolicyClass):
     max_weight : weights are integers in [-max_weight, max_weight]
     max_features : number of features that may have a weight; None for no limit
     thresholds : number of quantile cuts per feature, or one list of cut points per feature; a column of contexts that
-        holds anything but integers counts for the number of its thresholds at or below the value, others for themselves
+        holds anything but integers counts for the number of its thresholds at or below the value; one of integers needs
+        no thresholds and counts for itself
     feature_names, action_names : used in printed rules
 
     """
@@ -175,14 +176,17 @@ class LinearRules(PolicyClass):
         Constant columns get no weight, and weights with a common factor are left out: neither tells more contexts apart.
         """
         steps, points = self.scored(contexts)
+        for weights in self._weights(points):
+            for cuts in combinations_with_replacement(_places(points @ weights), self.n_actions - 1):
+                yield LinearRule(tuple(weights.tolist()), cuts, steps, self.names)
+
+    def _weights(self, points: Floats) -> Iterator[Ints]:
         values = sorted((w for w in range(-self.max_weight, self.max_weight + 1) if w), key=lambda w: (abs(w), -w))
         features = np.flatnonzero(np.ptp(points, axis=0))
         for size in range(self.limit(len(features)) + 1):
-            for support, chosen in product(combinations(features, size), product(values, repeat=size)):
-                if gcd(*chosen) <= 1:
-                    weights = _spread(points.shape[1], support, chosen)
-                    for cuts in combinations_with_replacement(_places(points @ weights), self.n_actions - 1):
-                        yield LinearRule(tuple(weights.tolist()), cuts, steps, self.names)
+            for support in combinations(features, size):
+                primitive = (chosen for chosen in product(values, repeat=size) if gcd(*chosen) <= 1)
+                yield from (_spread(points.shape[1], support, chosen) for chosen in primitive)
 
     def draw(self, contexts: Floats, rng: np.random.Generator) -> LinearRule:
         """Return a random rule that splits the contexts (any such rule can come), or a constant one if none does."""
@@ -216,7 +220,7 @@ class LinearEncoding(Encoding):
         self.program = self._polytope(rules)
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the coefficients of u and v; the offset is what is left when no cut is at or below any score."""
+        """Return the coefficients of u and v; the offset is action 0 everywhere, less the charges on v when dominant."""
         rises = np.diff(costs, axis=1)
         coefficients = np.zeros(self.program.n_columns)
         if self._constrained:

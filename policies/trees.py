@@ -93,6 +93,10 @@ class DecisionTree:
         _add_nodes(graph, self.root, self.names, 0)
         return graph
 
+    def export_text(self) -> str:
+        """Return the tree in the style of scikit-learn's ``export_text``."""
+        return "\n".join(_export(self.root, self.names, "")) + "\n"
+
     def draw(self, axes: Any) -> None:
         """Draw the tree on matplotlib axes."""
         from policies.drawing import draw_tree
@@ -386,6 +390,14 @@ def _lines(node: Node, names: Names, indent: str) -> list[str]:
     test = describe_test(names, node.feature, node.threshold, binary=node.binary)
     yes, no = _lines(node.yes, names, indent + "    "), _lines(node.no, names, indent + "    ")
     return [f"{indent}if {test}:", *yes, f"{indent}else:", *no]
+
+
+def _export(node: Node, names: Names, bars: str) -> list[str]:
+    if isinstance(node, Leaf):
+        return [f"{bars}|--- class: {names.action(node.action)}"]
+    name, cut = names.feature(node.feature), f"{node.threshold:.2f}"
+    yes, no = (_export(child, names, bars + "|   ") for child in (node.yes, node.no))
+    return [f"{bars}|--- {name} <= {cut}", *yes, f"{bars}|--- {name} >  {cut}", *no]
 
 
 def _add_nodes(graph: nx.DiGraph, node: Node, names: Names, number: int) -> int:

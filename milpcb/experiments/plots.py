@@ -68,9 +68,15 @@ def render(figure: Figure) -> dict[str, bytes]:
 
 
 def draw_policy(policy: Any) -> dict[str, bytes]:
-    """Return the pictures of a policy that can draw itself on axes."""
+    """Return the pictures of a policy: its own drawing where it has one, else its rules as a card."""
     figure = Figure(figsize=(7, 4), layout="constrained")
-    policy.draw(figure.add_subplot())
+    axes = figure.add_subplot()
+    if hasattr(policy, "draw"):
+        policy.draw(axes)
+    else:
+        card = {"facecolor": "0.97", "edgecolor": "0.3", "boxstyle": "round,pad=0.8"}
+        axes.text(0.5, 0.5, str(policy), ha="center", va="center", family="monospace", fontsize=10, bbox=card)
+        axes.set_axis_off()
     return render(figure)
 
 

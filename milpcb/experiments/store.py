@@ -28,14 +28,13 @@ class RunDirectory:
     def __init__(self, path: Path, config: Config) -> None:
         self.path = path
         self.rows: list[Row] = []
-        resolved = config.table()
+        self._resolved = config.table()
         if (path / CONFIG).exists():
-            self._continue(resolved)
-        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+            self._continue()
+        elif path.exists() and (not path.is_dir() or any(not _is_temporary(file) for file in path.iterdir())):
             raise RunError(f"{path} exists and is no run directory; choose another with --out")
         else:
-            versions = {name: version(name) for name in VERSIONS}
-            self.write(CONFIG, tomli_w.dumps({**resolved, "versions": versions}).encode())
+            _make_folder(path)
 
     def finished(self) -> set[tuple[str, int]]:
         """Return the (learner, seed) pairs whose curves are complete."""
@@ -43,29 +42,34 @@ class RunDirectory:
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add a finished curve; the file on disk is replaced whole."""
-        self.rows += rows
-        self.write(CURVES, write_curves(self.rows).encode())
+        longer = [*self.rows, *rows]
+        self.write(CURVES, write_curves(longer).encode())
+        self.rows = longer
 
     def add_policy(self, seed: int, policy: Policy | None) -> None:
-        """Write the best policy in hindsight as rules, and as a picture if it can be drawn."""
+        """Write the best policy in hindsight as rules and as a picture."""
         self.write(f"best_policy_seed{seed}.txt", f"{policy}\n".encode())
-        if hasattr(policy, "draw"):
+        if policy is not None:
             for suffix, content in draw_policy(policy).items():
                 self.write(f"best_policy_seed{seed}.{suffix}", content)
 
     def write(self, name: str, content: bytes) -> Path:
-        """Write one file of the directory."""
+        """Write one file of the directory; the config goes first, but not before there is a result to go with it."""
+        if not (self.path / CONFIG).exists():
+            versions = {package: version(package) for package in VERSIONS}
+            write_file(self.path / CONFIG, tomli_w.dumps({**self._resolved, "versions": versions}).encode())
         return write_file(self.path / name, content)
 
-    def _continue(self, resolved: dict[str, Any]) -> None:
+    def _continue(self) -> None:
         try:
             held = tomllib.loads((self.path / CONFIG).read_text(encoding="utf-8"))
-        except (OSError, tomllib.TOMLDecodeError) as error:
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise RunError(f"cannot read {self.path / CONFIG}: {error}; choose another directory with --out") from error
         held.pop("versions", None)
-        if held != tomllib.loads(tomli_w.dumps(resolved)):
+        wanted = tomllib.loads(tomli_w.dumps(self._resolved))
+        if held != wanted:
             raise RunError(
-                f"{self.path} holds another experiment ({_difference(held, resolved)}); choose another with --out"
+                f"{self.path} holds another experiment ({_difference(held, wanted)}); choose another with --out"
             )
         if (self.path / CURVES).exists():
             self.rows = read_curves(self.path)
@@ -73,8 +77,8 @@ class RunDirectory:
 
 def write_file(target: Path, content: bytes) -> Path:
     """Write a file so that a reader sees the old one or the new one; raises RunError when the disk refuses."""
+    _make_folder(target.parent)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
             _replace(Path(part.name), target, part, content)
     except OSError as error:
@@ -91,9 +95,20 @@ def _replace(temporary: Path, target: Path, part: IO[bytes], content: bytes) -> 
         os.fsync(part.fileno())
         temporary.chmod(0o644)
         temporary.replace(target)
-    except OSError:
+    finally:  # on a full disk and on an interrupt alike; after the replacement nothing is left to remove
         temporary.unlink(missing_ok=True)
-        raise
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot make the directory {path}: {error.strerror}; choose another with --out") from error
+
+
+def _is_temporary(file: Path) -> bool:
+    """Tell whether a file is what a killed run left of a write that it did not finish."""
+    return file.name.startswith(".")
 
 
 def _difference(held: dict[str, Any], wanted: dict[str, Any]) -> str:

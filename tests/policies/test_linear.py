@@ -30,6 +30,7 @@ INSTANCES = {
     "reals, listed thresholds": (LinearRules(max_weight=2, thresholds=((0.9, 2.4), (-3.0, 0.0, 0.0, 1.0))), REALS),
     "mixed": (LinearRules(max_weight=1, max_features=2), MIXED),
     "one column": (LinearRules(3, max_weight=2), INTEGERS[:, :1]),
+    "a line": (LinearRules(max_weight=2), np.arange(5.0)[:, None]),
     "columns alike": (LinearRules(max_weight=1), ALIKE),
     "columns alike, two features": (LinearRules(max_weight=2, max_features=2), ALIKE),
     "contexts alike": (LinearRules(3), np.full((3, 2), 0.5)),
