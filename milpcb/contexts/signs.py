@@ -7,16 +7,16 @@ import numpy as np
 from milpcb.types import Ints
 
 _WORD = 64
-_FULL = np.uint64(2**64 - 1)
+_LOW_BITS = np.array([2**bits - 1 for bits in range(_WORD + 1)], dtype=np.uint64)
+_ALL_BITS = _LOW_BITS[_WORD]
 
 
 def rademacher_sums(counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
     """Return (m, K): entry (j, a) is the sum of ``counts[j]`` independent fair signs."""
-    words = np.maximum(1, (counts + (_WORD - 1)) // _WORD)
-    ends = np.cumsum(words)
-    raw = rng.bit_generator.random_raw(int(ends[-1]) * n_actions).reshape(n_actions, -1)
-    # The last word of each cell keeps only the bits that are left over.
-    raw[:, ends - 1] &= _FULL >> (words * _WORD - counts).astype(np.uint64).clip(max=_WORD - 1)
-    raw[:, (ends - 1)[counts == 0]] = 0
-    ones = np.add.reduceat(np.bitwise_count(raw), ends - words, axis=1, dtype=np.int64)
+    words = np.maximum((counts + (_WORD - 1)) // _WORD, 1)
+    ends = words.cumsum()
+    read = np.full(ends[-1], _ALL_BITS)
+    read[ends - 1] = _LOW_BITS[counts - _WORD * (words - 1)]  # the last word of a context is read in part
+    raw = rng.bit_generator.random_raw(len(read) * n_actions).reshape(n_actions, -1)
+    ones = np.add.reduceat(np.bitwise_count(raw & read), ends - words, axis=1, dtype=np.int64)
     return (2 * ones - counts).T
