@@ -225,6 +225,32 @@ class Learner(ABC):
         """Continue from what ``state`` returned on a learner made with the same arguments."""
 
 
+class Relaxation(Protocol):
+    """A noise law for hallucinated rounds, with the guarantee it gives. ``hit`` units make one L."""
+
+    hit: int
+
+    def least_scale(self, n_actions: int) -> float:
+        """Return the smallest valid L."""
+        ...
+
+    def rate(self, scale: float, n_actions: int) -> float:
+        """Return the probability that a future round carries noise."""
+        ...
+
+    def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
+        """Return (m, K): the summed noise, in units, of ``counts`` (m,) such rounds on each context."""
+        ...
+
+    def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
+        """Return the bound on expected regret."""
+        ...
+
+    def best_scale(self, horizon: int, n_actions: int, log_size: float) -> float:
+        """Return the valid L that minimises the guarantee."""
+        ...
+
+
 class ContextModel(Protocol):
     """What a learner knows of future contexts: how many hallucinated rounds fall on each context."""
 

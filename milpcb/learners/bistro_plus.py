@@ -10,7 +10,7 @@ from milpcb import registry, rng
 from milpcb.checks import whole
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners.relaxed_play import fill, mix, phi_from_psi, psi_from_profile
-from milpcb.protocols import ContextModel, Learner, ValueOracle
+from milpcb.protocols import ContextModel, Learner, Relaxation, ValueOracle
 from milpcb.types import Floats
 
 Queries = Literal["all", "profile"]
@@ -25,7 +25,7 @@ class BistroPlus(Learner):
     Oracle: values only, K + 1 a round (``queries="all"``), or one profile a round.
 
     Totals are whole numbers in units of L: an estimate adds 0 or 1 to one cell, the noise adds 0 or +-2. So psi/L is
-    an integer, phi is 0 or 1, and every exact oracle gives the same run, bit for bit.
+    an integer, phi is 0 or 1, and every exact oracle gives the same run, bit for bit. Other relaxations have other units.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class BistroPlus(Learner):
     horizon : number of rounds T
     seed : non-negative integer
     scale : L >= K; None takes the minimiser of the guarantee
-    noise : a registered relaxation, "paper" for BISTRO+ as published
+    noise : a registered relaxation: "paper" is BISTRO+ as published, "half" and "coordinate" have sharper guarantees
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile; the answers are the same
     leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions, or "leader":
         over the actions that some minimiser plays (needs ``queries="profile"``); every rule is optimal
@@ -62,7 +62,7 @@ class BistroPlus(Learner):
             )
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self.horizon = whole("horizon", horizon, 1)
-        self.relaxation = registry.load("relaxation", noise)()
+        self.relaxation: Relaxation = registry.load("relaxation", noise)()
         if scale is None:
             scale = self.relaxation.best_scale(self.horizon, K, oracle.log_size)
         least = self.relaxation.least_scale(K)
