@@ -124,6 +124,15 @@ class PolicyClass(ABC):
     def log_size(self, contexts: Floats) -> float:
         """Return the natural log of the number of policies, exactly or as an upper bound (the class says which)."""
 
+    def fixed(self, contexts: Floats) -> PolicyClass:
+        """Return the class as it is on ``contexts``, to be kept while more contexts arrive (quantile cuts settled)."""
+        del contexts
+        raise InputError(f"{type(self).__name__} cannot take contexts that arrive later; open it on all of them")
+
+    def patterns(self, contexts: Floats) -> Any:
+        """Return an array (n, k) whose equal rows are contexts that no policy of a fixed class tells apart."""
+        return contexts
+
     def labelings(self, contexts: Floats) -> Ints:
         """Return the distinct labelings (N, m) of ``contexts``, in the order in which the policies are listed."""
         distinct = {labels.tobytes(): labels for labels in (p.predict(contexts) for p in self.policies(contexts))}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
+from milpcb.protocols import PolicyClass
 from milpcb.types import Bools, Floats, Ints
 from policies.names import Names
 
@@ -44,11 +45,27 @@ def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
                 "give one list of cut points each"
             )
         return [_dividing(column, np.asarray(cuts)) for column, cuts in zip(contexts.T, thresholds, strict=True)]
-    levels = np.arange(1, thresholds + 1) / (thresholds + 1)
-    return [
-        _dividing(column, np.array([0.5]) if _binary(column) else np.unique(np.quantile(column, levels)))
-        for column in contexts.T
-    ]
+    return [_dividing(column, cuts) for column, cuts in zip(contexts.T, _quantiles(contexts, thresholds), strict=True)]
+
+
+class CuttingClass(PolicyClass):
+    """A class made of tests ``x[feature] <= cut``: contexts between the same cuts are one context."""
+
+    thresholds: Thresholds
+
+    def fixed(self, contexts: Floats) -> Self:
+        """Return the class with the cut points that ``contexts`` give it, explicit from now on."""
+        cuts = self.thresholds
+        if isinstance(cuts, int):
+            cuts = tuple(tuple(points.tolist()) for points in _quantiles(contexts, cuts))
+        return replace(self, thresholds=cuts)  # type: ignore[type-var]  # every subclass is a dataclass
+
+    def patterns(self, contexts: Floats) -> Ints:
+        """Return (n, d): the number of each feature's cuts below the value."""
+        cuts = self.thresholds
+        if isinstance(cuts, int) or len(cuts) != contexts.shape[1]:
+            raise InputError("patterns need explicit cut points, one list per column of the contexts")
+        return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -103,6 +120,12 @@ def describe_test(names: Names, feature: int, threshold: float, *, binary: bool)
 def check_names(names: Sequence[str] | None) -> tuple[str, ...]:
     """Return names as a tuple of strings."""
     return () if names is None else tuple(str(name) for name in names)
+
+
+def _quantiles(contexts: Floats, count: int) -> list[Floats]:
+    """Return ``count`` quantile cuts of each feature, 0.5 for one that only takes 0 and 1."""
+    levels = np.arange(1, count + 1) / (count + 1)
+    return [np.array([0.5]) if _binary(c) else np.unique(np.quantile(c, levels)) for c in contexts.T]
 
 
 def _binary(column: Floats) -> bool:

@@ -35,9 +35,17 @@ import numpy as np
 from milpcb.checks import context_array, whole
 from milpcb.errors import InputError
 from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import Encoding, Objective, PolicyClass
+from milpcb.protocols import Encoding, Objective
 from milpcb.types import Floats, Ints
-from policies.literals import Distinct, Thresholds, check_names, check_thresholds, cut_points, describe_test
+from policies.literals import (
+    CuttingClass,
+    Distinct,
+    Thresholds,
+    check_names,
+    check_thresholds,
+    cut_points,
+    describe_test,
+)
 from policies.names import Names
 
 if TYPE_CHECKING:
@@ -86,7 +94,7 @@ class ThresholdRule:
 
 
 @dataclass(frozen=True)
-class ThresholdRules(PolicyClass):
+class ThresholdRules(CuttingClass):
     """Rules that cut one feature into pieces.
 
     Parameters

@@ -1,0 +1,68 @@
+"""Contexts that arrive during a run: the same answers as an oracle opened on all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle
+from milpcb.errors import InputError
+from milpcb.oracles.growing import GrowingOracle
+from policies import DecisionTrees, FiniteClass, ThresholdRules
+
+RNG = np.random.default_rng(0)
+CUTS = ((-0.5, 0.5), (0.0,), (0.3,))
+
+
+@pytest.mark.parametrize("kind", ["milp", "enumeration"])
+@pytest.mark.parametrize("policies", [DecisionTrees(3, depth=2, thresholds=CUTS), ThresholdRules(3, thresholds=CUTS)])
+def test_extended_equals_opened_on_all(policies: DecisionTrees | ThresholdRules, kind: str) -> None:
+    """After every batch, value and profile are those of the class opened on all contexts at once."""
+    contexts = RNG.normal(size=(40, 3))
+    growing = GrowingOracle(policies, contexts[:2], kind=kind)
+    seen = list(growing.rows)
+    for start in range(2, 40, 9):
+        seen += list(growing.extend(contexts[start : start + 9]))
+        every = contexts[: len(seen)]
+        costs = RNG.integers(-5, 6, (len(seen), 3)).astype(float)
+        merged = np.zeros((growing.n_contexts, 3))
+        np.add.at(merged, seen, costs)
+        fresh = open_oracle(policies, every, kind=kind)
+        assert growing.value(merged) == fresh.value(costs)
+        assert (growing.profile(merged, seen[-1]) == fresh.profile(costs, len(seen) - 1)).all()
+
+
+def test_equal_patterns_merge_and_open_nothing() -> None:
+    """A context between the same cuts gets an old row, and the opened oracle is kept."""
+    growing = GrowingOracle(DecisionTrees(2, depth=2, thresholds=CUTS), [[0.0, 0.1, 0.1], [1.0, 0.1, 0.1]], kind="milp")
+    growing.value(np.zeros((2, 2)))
+    opened = growing._opened
+    assert growing.extend([[0.2, 0.4, 0.2], [0.9, 7.0, -3.0]]).tolist() == [0, 1]
+    assert growing._opened is opened
+    assert growing.extend([[0.2, -4.0, 0.2]]).tolist() == [2]
+    assert growing.n_contexts == 3
+
+
+def test_questions_are_counted_over_openings() -> None:
+    """Calls add up although the class is opened again when something new arrives."""
+    growing = GrowingOracle(DecisionTrees(2, depth=1, thresholds=CUTS), [[0.0, 0.1, 0.1]], kind="milp")
+    growing.value(np.zeros((1, 2)))
+    growing.extend([[3.0, 0.1, 0.1]])
+    growing.value(np.zeros((2, 2)))
+    assert growing.calls == 2
+
+
+def test_quantiles_are_those_of_the_first_contexts() -> None:
+    """A number of quantile cuts is settled when the oracle is made, so arrivals do not change the class."""
+    growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [1.5], [2.0]], kind="milp")
+    assert growing.rows.tolist() == [0, 0, 1]
+    assert growing.extend([[1.4], [900.0], [1.6]]).tolist() == [0, 1, 1]
+
+
+def test_a_class_on_listed_rows_cannot_grow() -> None:
+    """A finite class, and other columns than before, are refused with one line."""
+    with pytest.raises(InputError, match="open it on all"):
+        GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]])
+    growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]], kind="milp")
+    with pytest.raises(InputError, match="columns"):
+        growing.extend([[1.0, 2.0]])
