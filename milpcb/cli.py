@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from milpcb.errors import InputError, MilpcbError, did_you_mean
 
 if TYPE_CHECKING:
     from milpcb.experiments.curves import Row
+    from milpcb.types import Answer
 
 out = Console(highlight=False, soft_wrap=True, markup=False)  # names and paths may hold brackets
 
@@ -103,7 +103,9 @@ def plot(directories: tuple[Path, ...], loglog: bool, target: Path | None) -> No
 @click.option("--kind", default="milp", show_default=True, help="Oracle kind, see milpcb list.")
 @click.option("--solver", default="highs", show_default=True, help="Solver, see milpcb solvers.")
 @click.option("--time-limit", type=float, help="Seconds; the answer then shows its bounds.")
-@click.option("--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg.")
+@click.option(
+    "--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg."
+)
 @click.pass_context
 def solve(
     ctx: click.Context,
@@ -119,7 +121,6 @@ def solve(
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
-    from milpcb.experiments.documents import save_answer
     from milpcb.experiments.tables import read_table
     from milpcb.oracles import open_oracle
 
@@ -134,8 +135,8 @@ def solve(
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
     out.print(f"time: {1e3 * answer.seconds:.2f} ms with {solver if kind == 'milp' else kind}")
-    for target in targets:
-        out.print(f"written: {save_answer(answer, target)}")
+    if targets:
+        _save(answer, targets)
 
 
 @cli.command()
@@ -145,8 +146,12 @@ def solvers() -> None:
 
     table = Table("solver", "version", "can do", "runs here")
     for info in describe_all():
-        table.add_row(info.name, info.version, info.can, info.missing or "yes")
+        table.add_row(info.name, info.version, info.can, f"no: {info.missing}" if info.missing else "yes")
     out.print(table)
+    out.print(
+        "to install: pip install 'milpcb[scip]' for scip; for pulp:NAME, install NAME where PuLP finds it",
+        markup=False,
+    )
 
 
 @cli.command("list")
@@ -175,11 +180,11 @@ def main() -> None:
         _fail(f"{error.format_message()} (see {command} --help)")
     except MilpcbError as error:
         _fail(str(error))
+    except click.Abort:
+        _fail("interrupted")
     except MemoryError:
         _fail("out of memory; make the policy class, the contexts or the number of checkpoints smaller")
     except OSError as error:
-        if error.filename is None:  # standard output: let nothing of it be written again at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _fail(f"cannot use {error.filename or 'standard output'}: {error.strerror}; mend that and run again")
 
 
@@ -230,6 +235,13 @@ def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
         if not option.startswith("--") or value is None:
             raise InputError(f"cannot read '{argument}': options of a policy class are pairs like --depth 2")
         yield option.replace("_", "-"), value
+
+
+def _save(answer: Answer, targets: tuple[Path, ...]) -> None:
+    from milpcb.experiments.documents import save_answer
+
+    for target in targets:
+        out.print(f"written: {save_answer(answer, target)}")
 
 
 def _draw(rows: list[Row], directory: Path, title: str, *, loglog: bool) -> list[Path]:

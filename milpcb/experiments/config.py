@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from milpcb import registry
-from milpcb.errors import InputError, UnknownNameError
-from milpcb.experiments.options import KeyProblemError, check_options, validate
+from milpcb.errors import InputError, SolverMissingError, UnknownNameError
+from milpcb.experiments.options import KeyProblemError, check_options, option_names, validate
 from milpcb.oracles import open_oracle
 from milpcb.solvers import load_solver
 
@@ -31,7 +33,7 @@ class ExperimentSection(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = Field(pattern=r"^[\w.-]+$")
-    horizon: PositiveInt
+    horizon: int = Field(gt=0, le=2**53)  # rounds are counted in float64 too
     seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
     checkpoints: PositiveInt = 40
 
@@ -107,17 +109,21 @@ def read_config(path: Path) -> Config:
 
 
 def parse_config(tables: dict[str, Any], text: str = "", where: str = "config") -> Config:
-    """Check and resolve the tables of a config; ``text`` is only used to find the line of a wrong key."""
+    """Check and resolve the tables of a config; ``text`` is only used to find the line of a wrong key.
+
+    Environment and policy class are made once, and thrown away, so that their settings are checked here too.
+    """
     for section in tables:
         if section not in SECTIONS:
-            line = _line(text, section, "")
+            line = _line(text, section, "") or _line(text, "", section)
             raise InputError(f"{where}{line}: {UnknownNameError('section', section, SECTIONS)}")
     reader = _Reader(tables, text, where)
     learners = tuple(reader.learner(i) for i in range(len(reader.learner_tables)))
     labels = [learner.label for learner in learners]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"{where}: two learners are called '{label}'; give each [[learners]] its own label")
+    for i, label in enumerate(labels):
+        if label in labels[:i]:
+            line = _line(text, "learners", "label", i)
+            raise InputError(f"{where}{line}: two learners are called '{label}'; give each [[learners]] its own label")
     config = Config(
         experiment=reader.model("experiment", ExperimentSection),
         environment=reader.component("environment", "environment"),
@@ -130,6 +136,7 @@ def parse_config(tables: dict[str, Any], text: str = "", where: str = "config") 
         raise InputError(f"{where}{_line(text, 'experiment', 'seeds')}: seeds must be non-negative integers")
     if len(set(config.experiment.seeds)) < len(config.experiment.seeds):
         raise InputError(f"{where}{_line(text, 'experiment', 'seeds')}: a seed is listed twice; each one is one run")
+    reader.check_settings(config)
     return config
 
 
@@ -144,10 +151,8 @@ class _Reader:
         self.oracle = self._checked_oracle(self._table("oracle"), "oracle", 0)
 
     def model(self, section: str, model: type[Any]) -> Any:
-        try:
+        with self._placing(section):
             return validate(model, self._table(section), f"[{section}]")
-        except KeyProblemError as error:
-            raise self._placed(error, section) from error
 
     def component(self, section: str, kind: str, optional: tuple[str, ...] = ()) -> Component:
         return self._component(self._table(section), section, kind, 0, optional)
@@ -156,10 +161,24 @@ class _Reader:
         table = dict(self.learner_tables[i]) if isinstance(self.learner_tables[i], dict) else {}
         own_oracle, label = table.pop("oracle", {}), table.pop("label", None)
         component = self._component(table, "learners", "learner", i)
-        if not isinstance(label, (str, type(None))) or not isinstance(own_oracle, dict):
-            raise InputError(f"{self._where}: a learner's label is a text and its oracle a table")
+        with self._placing("learners", i, "label"):
+            if label is not None and not (isinstance(label, str) and label.isprintable()):
+                raise InputError(f"a learner's label is a text on one line, got {label!r}")
+        with self._placing("learners", i, "oracle"):
+            if not isinstance(own_oracle, dict):
+                raise InputError(f'a learner\'s oracle is a table like {{ kind = "milp" }}, got {own_oracle!r}')
         oracle = self._checked_oracle({**self._table("oracle"), **own_oracle}, "learners", i)
         return LearnerSection(label or component.name, component, oracle)
+
+    def check_settings(self, config: Config) -> None:
+        """Make the environment and the policy class, which is cheap: neither is opened."""
+        with self._placing("environment", keys=self._table("environment")):
+            environment = registry.load("environment", config.environment.name)(**config.environment.options)
+        policies, options = registry.load("policies", config.policies.name), dict(config.policies.options)
+        if "n_actions" in option_names(policies):
+            options.setdefault("n_actions", environment.n_actions)
+        with self._placing("policies", keys=self._table("policies")):
+            policies(**options)
 
     def _component(
         self, table: dict[str, Any], section: str, kind: str, index: int, optional: tuple[str, ...] = ()
@@ -169,30 +188,22 @@ class _Reader:
         name = options.pop("name", None)
         if not isinstance(name, str):
             raise InputError(f"{self._where}{_line(self._text, section, '', index)}: {heading} needs a name, a text")
-        try:
+        with self._placing(section, index, "name"):
             cls = registry.load(kind, name)
-        except UnknownNameError as error:
-            raise self._placed(KeyProblemError("name", str(error)), section, index) from error
         given = {key: options[key] for key in optional if key in options}
         unset = tuple(key for key in optional if key not in options)
-        try:
+        with self._placing(section, index):
             checked = check_options(cls, options, heading, (*SUPPLIED[kind], *unset))
-        except KeyProblemError as error:
-            raise self._placed(error, section, index) from error
         return Component(name, {**given, **checked})
 
     def _checked_oracle(self, table: dict[str, Any], section: str, index: int) -> dict[str, Any]:
-        try:
+        with self._placing(section, index):
             options = check_options(open_oracle, table, "[oracle]", SUPPLIED["oracle"])
+        with self._placing(section, index, "kind"):
             registry.target("oracle", options["kind"])
-            if options["kind"] == "milp":
+        if options["kind"] == "milp":
+            with self._placing(section, index, "solver"):
                 load_solver(options["solver"])
-        except KeyProblemError as error:
-            raise self._placed(error, section, index) from error
-        except InputError as error:
-            raise self._placed(
-                KeyProblemError("solver" if "solver" in str(error) else "kind", str(error)), section, index
-            ) from error
         return options
 
     def _table(self, section: str) -> dict[str, Any]:
@@ -203,21 +214,33 @@ class _Reader:
             )
         return table
 
-    def _placed(self, error: KeyProblemError, section: str, index: int = 0) -> InputError:
-        return InputError(f"{self._where}{_line(self._text, section, error.key, index)}: {error}")
+    @contextmanager
+    def _placing(self, section: str, index: int = 0, key: str = "", keys: Collection[str] = ()) -> Iterator[None]:
+        """Add file and line to an error: the line of ``key``, or of the key that the error carries or names."""
+        try:
+            yield
+        except (InputError, SolverMissingError) as error:
+            named = [known for known in keys if re.search(rf"\b{re.escape(known)}\b", str(error))]
+            wrong = error.key if isinstance(error, KeyProblemError) else key or next(iter(named), "")
+            kind = SolverMissingError if isinstance(error, SolverMissingError) else InputError
+            raise kind(f"{self._where}{_line(self._text, section, wrong, index)}: {error}") from error
 
 
 def _line(text: str, section: str, key: str, index: int = 0) -> str:
-    """Return ', line n' of a key in the ``index``-th table called ``section`` ('' when it is not written there)."""
-    seen, current, heading = -1, "", 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\[?\s*([\w.\"-]+)\s*\]\]?", line)
+    """Return ', line n' of a key in the ``index``-th table called ``section``, or of the table's heading.
+
+    Section '' is what stands above all sections. The text is '' when neither is written down.
+    """
+    seen, current, heading = (-1 if section else 0), "", 0
+    for number, written in enumerate(text.splitlines(), start=1):
+        line = written.split("#")[0]
+        header = re.fullmatch(r"\s*\[\[?\s*([A-Za-z_\"][\w.\"-]*)\s*\]\]?\s*", line)
         if header:
             current = header.group(1).split(".")[0]
             if current == section and "." not in header.group(1):
                 seen += 1
                 heading = number if seen == index else heading
-        elif key and current == section and (seen == index) and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
+        elif key and current == section and seen == index and re.search(rf"(^|[\s{{,\"]){re.escape(key)}\"?\s*=", line):
             return f", line {number}"
     return f", line {heading}" if heading else ""
 

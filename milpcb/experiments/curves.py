@@ -32,26 +32,38 @@ class Row:
     oracle_seconds: float
 
 
+_KINDS = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Row)}
+_MEND = "remove the file and run the experiment again"
+
+
 def read_curves(path: Path) -> list[Row]:
-    """Return the rows of a run directory's curves; raises RunError when there are none."""
+    """Return the rows of a run directory's curves, all of them whole; raises RunError when there are none."""
+    file = path / CURVES
     try:
-        text = (path / CURVES).read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise RunError(
             f"{path} holds no {CURVES} ({error.strerror}); is it a run directory with a finished curve?"
         ) from error
-    reader = csv.DictReader(io.StringIO(text))
-    kinds = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Row)}
-    if list(reader.fieldnames or []) != list(kinds):
-        raise RunError(
-            f"{path / CURVES} is not from this version of milpcb: its columns differ; run the experiment again"
-        )
+    except UnicodeDecodeError as error:
+        raise RunError(f"{file} is damaged: it is not UTF-8 text; {_MEND}") from error
+    reader = csv.reader(io.StringIO(text))
     try:
-        return [Row(**{key: kinds[key](value) for key, value in line.items()}) for line in reader]
-    except (KeyError, TypeError, ValueError) as error:
-        raise RunError(
-            f"{path / CURVES}, line {reader.line_num}: damaged ({error}); remove the file and run again"
-        ) from error
+        if next(reader, []) != list(_KINDS):
+            raise RunError(f"{file} is damaged or from another version of milpcb: its columns differ; {_MEND}")
+        rows = [_row(line) for line in reader]
+    except (csv.Error, ValueError) as error:
+        raise RunError(f"{file}, line {reader.line_num} is damaged: {error}; {_MEND}") from error
+    last = {(row.learner, row.seed, row.horizon): row.round for row in rows}
+    if not (rows and text.endswith("\n")) or any(horizon != stop for (_, _, horizon), stop in last.items()):
+        raise RunError(f"{file} is damaged: it ends before its last curve does; {_MEND}")
+    return rows
+
+
+def _row(line: list[str]) -> Row:
+    if len(line) != len(_KINDS):
+        raise ValueError(f"{len(line)} cells instead of {len(_KINDS)}")
+    return Row(**{key: kind(cell) for (key, kind), cell in zip(_KINDS.items(), line, strict=True)})
 
 
 def write_curves(rows: list[Row]) -> str:

@@ -15,7 +15,6 @@ import tomli_w
 from milpcb.errors import RunError
 from milpcb.experiments.config import Config
 from milpcb.experiments.curves import CURVES, Row, read_curves, write_curves
-from milpcb.experiments.plots import draw_policy
 from milpcb.protocols import Policy
 
 CONFIG = "config.toml"
@@ -48,6 +47,8 @@ class RunDirectory:
 
     def add_policy(self, seed: int, policy: Policy | None) -> None:
         """Write the best policy in hindsight as rules and as a picture."""
+        from milpcb.experiments.plots import draw_policy  # matplotlib takes its time, and a mistake is told before
+
         self.write(f"best_policy_seed{seed}.txt", f"{policy}\n".encode())
         if policy is not None:
             for suffix, content in draw_policy(policy).items():

@@ -16,21 +16,26 @@ from milpcb.types import Floats
 
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return column names (empty without a header line) and numbers (rows, columns) of a CSV file."""
+    """Return column names (empty without a header line) and numbers (rows, columns) of a CSV file.
+
+    A first line without any number is the header. Raises InputError that names the line and the cell.
+    """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            lines = [line for line in csv.reader(file) if line]
+        with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a byte order mark first
+            reader = csv.reader(file)
+            lines = [(reader.line_num, line) for line in reader if line]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a CSV text file: {error}") from error
     if not lines:
         raise InputError(f"{path} is empty; write one line per context")
-    header = tuple(lines[0]) if not all(_is_number(cell) for cell in lines[0]) else ()
+    first = lines[0][1]
+    header = () if any(map(_is_number, first)) else tuple(first)
     body = lines[1:] if header else lines
     if not body:
-        raise InputError(f"{path} has a header but no rows")
-    return header, np.array([_numbers(path, i, line, len(lines[0])) for i, line in enumerate(body, 1 + bool(header))])
+        raise InputError(f"{path} has a header but no rows; write one line per context")
+    return header, np.array([_numbers(path, number, line, len(first)) for number, line in body])
 
 
 def summary(rows: Sequence[Row]) -> Table:
@@ -62,7 +67,10 @@ def _numbers(path: Path, line_number: int, line: list[str], width: int) -> list[
         )
     for column, cell in enumerate(line):
         if not _is_number(cell):
-            raise InputError(f"{path}, line {line_number}, column {column + 1}: '{cell}' is not a number")
+            raise InputError(
+                f"{path}, line {line_number}, column {column + 1}: '{cell}' is not a number; "
+                "write numbers with commas between"
+            )
     return [float(cell) for cell in line]
 
 
