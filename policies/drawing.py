@@ -36,6 +36,7 @@ def draw_tree(graph: nx.DiGraph, axes: Any) -> None:
             va="center",
             fontsize=9,
             zorder=2,
+            parse_math=False,
             bbox={"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"},
         )
     widths, heights = zip(*place.values(), strict=True)

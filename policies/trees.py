@@ -36,14 +36,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from milpcb.checks import context_array, whole
+from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
-from milpcb.protocols import Encoding, Objective, PolicyClass
+from milpcb.protocols import Encoding, Objective
 from milpcb.types import Bools, Floats, Ints
-from policies.literals import Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
+from policies.literals import CuttingClass, Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
 from policies.names import Names
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from policies.trees_search import TreeSearch
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Split:
     no: Node
     binary: bool = False
 
+
+LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before the solver begins
 
 Node = Leaf | Split
 Test = tuple[int, float, bool]  # feature, threshold, whether the feature is 0/1
@@ -105,7 +110,7 @@ class DecisionTree:
 
 
 @dataclass(frozen=True)
-class DecisionTrees(PolicyClass):
+class DecisionTrees(CuttingClass):
     """Decision trees of a given depth.
 
     Parameters
@@ -155,6 +160,12 @@ class DecisionTrees(PolicyClass):
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
         return TreeEncoding(self, contexts, constrained=constrained)
 
+    def search(self, contexts: Floats) -> TreeSearch:
+        """Return the exact search; raises InputError when there are structure limits."""
+        from policies.trees_search import TreeSearch
+
+        return TreeSearch(self, contexts)
+
     def log_size(self, contexts: Floats) -> float:
         """Return (2^D - 1) log p + 2^D log K, an upper bound (it counts trees, not labelings)."""
         p = len(self.literals(contexts))
@@ -186,7 +197,7 @@ class DecisionTrees(PolicyClass):
     def tests(self, contexts: Floats) -> list[Test]:
         """Return (feature, threshold, whether the feature is 0/1) of each literal."""
         literals = self.literals(contexts)
-        binary = np.asarray(np.isin(contexts, (0.0, 1.0))).all(axis=0).tolist()
+        binary = [bool(np.isin(column, (0.0, 1.0)).all()) for column in contexts.T]
         return [(int(i), float(cut), binary[i]) for i, cut in zip(literals.feature, literals.threshold, strict=True)]
 
     def _allowed(self, root: Node, contexts: Floats) -> bool:
@@ -212,6 +223,7 @@ class TreeEncoding(Encoding):
         self._tests = trees.tests(contexts)
         self._truth: Floats = truth[distinct.first].astype(float)
         self._depth = trees.depth if len(literals) else 0
+        _check_size(len(literals), self._depth)
         b = ProgramBuilder()
         n_leaf_actions = trees.n_actions if constrained or self._depth == 0 else 0
         self._nodes, self._stops, self._leaves = _polytope(
@@ -239,49 +251,91 @@ class TreeEncoding(Encoding):
 
     def decode(self, x: Floats, costs: Floats) -> DecisionTree:
         """Follow the ones of y; a leaf plays its u, or the cheapest action of the contexts that reach it."""
-        return DecisionTree(self._node(x, costs, (), np.ones(len(self.contexts), bool)), self._names)
+        everyone = np.ones(len(self.contexts), bool)
+        root = grow(lambda path, here: self._chosen(x, costs, path, here), self._truth, self._tests, everyone)
+        return DecisionTree(root, self._names)
 
-    def _node(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Node:
+    def _chosen(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
         level = len(path) // 2
         ends = self._leaves if level == self._depth else self._stops[level] if self._stops else None
         if level == self._depth or (ends is not None and x[ends[path]].sum() > 0.5):
             if self._leaves is not None and ends is not None:
                 return Leaf(int(x[ends[path]].argmax()))
-            return Leaf(int(costs[here].sum(axis=0).argmin()))
-        f = int(x[self._nodes[level][path]].argmax())
-        sides = {side: here & (self._truth[:, f] == side) for side in (1, 0)}
-        for side in (1, 0):
-            if not sides[side].any():  # the test divides no context that gets here
-                return self._node(x, costs, (*path, f, 1 - side), here)
-        yes, no = (self._node(x, costs, (*path, f, side), sides[side]) for side in (1, 0))
-        if yes == no:
-            return yes
-        feature, threshold, binary = self._tests[f]
-        return Split(feature, threshold, yes, no, binary)
+            return cheapest_leaf(costs, here)
+        return int(x[self._nodes[level][path]].argmax())
+
+
+def cheapest_leaf(costs: Floats, here: Bools) -> Leaf:
+    """Return the leaf for the contexts ``here`` (g,); the lowest-numbered action wins a tie."""
+    return Leaf(int(costs[here].sum(axis=0).argmin()))
+
+
+def grow(
+    choose: Callable[[tuple[int, ...], Bools], Leaf | int],
+    truth: Bools | Floats,
+    tests: list[Test],
+    here: Bools,
+    path: tuple[int, ...] = (),
+) -> Node:
+    """Return the tree below ``path``, where ``choose(path, here)`` gives the leaf or the number of the test.
+
+    ``here`` (g,) marks the contexts that follow the path. Tests that divide none of them, or whose two sides turn out
+    equal, are left out.
+    """
+    chosen = choose(path, here)
+    if isinstance(chosen, Leaf):
+        return chosen
+    sides = {side: here & (truth[:, chosen] == side) for side in (1, 0)}
+    for side in (1, 0):
+        if not sides[side].any():
+            return grow(choose, truth, tests, here, (*path, chosen, 1 - side))
+    yes, no = (grow(choose, truth, tests, sides[side], (*path, chosen, side)) for side in (1, 0))
+    if yes == no:
+        return yes
+    feature, threshold, binary = tests[chosen]
+    return Split(feature, threshold, yes, no, binary)
 
 
 def path_totals(truth: Floats, costs: Floats, depth: int) -> Floats:
     """Return H, shape (p, 2) * depth + costs.shape[1:]: total costs of the contexts on each path.
 
-    ``truth`` is (g, p) of 0 and 1, ``costs`` (g, ...). One side of each test is a matrix product, the other follows
-    by subtraction. Whole costs stay exact.
+    ``truth`` is (g, p) of 0 and 1, ``costs`` (g, ...). Whole costs stay exact.
     """
     if depth == 0:
         return np.asarray(costs.sum(axis=0))
+    rest = costs.ndim - 1
+    literals = [*range(depth + 1 + rest, 2 * depth + rest), depth]
+    axes = [axis for pair in zip(literals, range(depth), strict=True) for axis in pair]
+    return _sides(truth, costs, depth).transpose(*axes, *range(depth + 1, depth + 1 + rest))
+
+
+def _sides(truth: Floats, costs: Floats, depth: int) -> Floats:
+    """Return H with the axes s_1..s_D, f_D, those of ``costs`` but the first, f_1..f_{D-1}.
+
+    In this order sums over sides and minima over actions run over long rows. One side of each test is a matrix
+    product, the other follows by subtraction.
+    """
     g, p = truth.shape
     if depth == 1:
-        rest = costs.shape[1:]
-        flat = costs.reshape(g, -1)
-        held = (truth.T @ flat).reshape(p, *rest)
-        every = flat.sum(axis=0).reshape(rest)
+        every = costs.sum(axis=0)
+        held = (truth.T @ costs.reshape(g, -1)).reshape(p, *every.shape)
     else:
-        wide = truth.reshape(g, p, *[1] * (costs.ndim - 1)) * costs[:, None]
-        held = np.moveaxis(path_totals(truth, wide, depth - 1), 2 * depth - 2, 0)
-        every = path_totals(truth, costs, depth - 1)
-    totals = np.empty((p, 2, *every.shape))
-    totals[:, 1] = held
-    np.subtract(every, held, out=totals[:, 0])
+        wide = costs[..., None] * truth.reshape(g, *[1] * (costs.ndim - 1), p)
+        held = _sides(truth, wide, depth - 1)
+        every = np.expand_dims(_sides(truth, costs, depth - 1), depth + costs.ndim - 1)
+    totals = np.empty((2, *held.shape))
+    totals[1] = held
+    np.subtract(every, held, out=totals[0])
     return totals
+
+
+def _check_size(p: int, depth: int) -> None:
+    columns = p * (2 * p) ** max(0, depth - 1)
+    if columns > LARGEST:
+        raise InputError(
+            f"trees of depth {depth} over {p} literals need more than {LARGEST:,} columns; "
+            "use less depth or fewer thresholds"
+        )
 
 
 def _polytope(

@@ -40,7 +40,7 @@ def regret_figure(rows: Sequence[Row], title: str, *, loglog: bool = False) -> F
     seeds = len({row.seed for row in rows})
     axes.set_xlabel("round")
     axes.set_ylabel("regret against the best policy in hindsight")
-    axes.set_title(f"{title} ({seeds} seed{'s' if seeds > 1 else ''})")
+    axes.set_title(f"{title} ({seeds} seed{'s' if seeds > 1 else ''})", parse_math=False)
     axes.grid(visible=True, which="major", color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
     if loglog:
@@ -51,7 +51,8 @@ def regret_figure(rows: Sequence[Row], title: str, *, loglog: bool = False) -> F
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.legend(frameon=False, loc="best")
+    for text in axes.legend(frameon=False, loc="best").get_texts():
+        text.set_parse_math(False)  # names are names: a dollar sign starts no formula
     return figure
 
 
@@ -75,7 +76,17 @@ def draw_policy(policy: Any) -> dict[str, bytes]:
         policy.draw(axes)
     else:
         card = {"facecolor": "0.97", "edgecolor": "0.3", "boxstyle": "round,pad=0.8"}
-        axes.text(0.5, 0.5, str(policy), ha="center", va="center", family="monospace", fontsize=10, bbox=card)
+        axes.text(
+            0.5,
+            0.5,
+            str(policy),
+            ha="center",
+            va="center",
+            family="monospace",
+            fontsize=10,
+            bbox=card,
+            parse_math=False,
+        )
         axes.set_axis_off()
     return render(figure)
 
@@ -92,5 +103,5 @@ def _draw_learner(axes: Any, rows: Sequence[Row], learner: str, colour: str, das
     for guarantee in sorted({row.guarantee for row in rows if row.learner == learner and np.isfinite(row.guarantee)}):
         axes.axhline(guarantee, color=colour, linewidth=1, linestyle=(0, (1, 2)))
         label = f"guarantee of {learner}: {guarantee:,.0f}"
-        corner = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
+        corner = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom", "parse_math": False}
         axes.annotate(label, (1.0, guarantee), fontsize=8, color=colour, **corner)

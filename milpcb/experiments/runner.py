@@ -105,8 +105,11 @@ def build_learner(section: LearnerSection, world: World, horizon: int, seed: int
         "seed": seed,
         "n_actions": world.policies.n_actions,
     }
-    learner = cls(**{key: value for key, value in supplied.items() if key in asked}, **section.component.options)
-    return learner, oracle
+    given = {key: value for key, value in supplied.items() if key in asked}
+    try:
+        return cls(**given, **section.component.options), oracle
+    except InputError as error:
+        raise InputError(f"learner '{section.label}': {error}") from error
 
 
 def _hindsight(config: Config, world: World, seed: int, progress: Progress) -> Hindsight:

@@ -12,12 +12,10 @@ def psi_from_profile(profile: Floats, hit: float) -> Floats:
 
     ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``hit`` is L in its units.
     """
-    least = profile.min()
+    least, second = np.partition(profile, 1)[:2]
     psi = np.full(len(profile) + 1, least)
-    leaders = np.flatnonzero(profile == least)
-    if len(leaders) == 1:  # only the action that every minimiser plays can lift psi
-        others = np.delete(profile, leaders)
-        psi[leaders[0] + 1] = min(others.min(), least + hit)
+    if second > least:  # only the action that every minimiser plays can lift psi
+        psi[1 + profile.argmin()] = min(second, least + hit)
     return psi
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Policy, PolicyClass
-from milpcb.types import Floats, Ints, Stop
+from milpcb.types import Bools, Floats, Ints, Stop
 
 LARGEST = 500_000
 
@@ -29,19 +29,20 @@ class EnumerationOracle(Oracle):
     ) -> None:
         super().__init__(len(contexts), policies.n_actions, policies.log_size(contexts))
         self._policies, labels = _list(policies, contexts)
-        allowed = np.ones(len(labels), dtype=bool)
-        for constraint in constraints:
-            weights = constraint.matrix(self.n_contexts, self.n_actions)
-            allowed &= _totals(weights, labels) <= constraint.upper + 1e-9
+        kept = np.array([self._keeps(constraint, labels) for constraint in constraints]).reshape(-1, len(labels))
+        allowed = kept.all(axis=0)
         if not allowed.any():
-            names = ", ".join(constraint.label for constraint in constraints)
-            raise InfeasibleError(f"no policy of the class satisfies the side constraints {names}; loosen one of them")
+            raise InfeasibleError(conflict(constraints, lambda numbers: bool(kept[numbers].all(axis=0).any())))
         self._policies = [self._policies[i] for i in np.flatnonzero(allowed)]
         self.labelings = labels[allowed]
 
     def totals(self, costs: Any) -> Floats:
         """Return the total cost (N,) of every labeling."""
         return _totals(self._checked(costs), self.labelings)
+
+    def _keeps(self, constraint: LabelConstraint, labels: Ints) -> Bools:
+        weights = constraint.matrix(self.n_contexts, self.n_actions)
+        return np.asarray(_totals(weights, labels) <= constraint.largest(weights))
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         totals = _totals(costs, self.labelings)
@@ -64,6 +65,12 @@ class EnumerationOracle(Oracle):
 
 def _list(policies: PolicyClass, contexts: Floats) -> tuple[list[Policy], Ints]:
     """Return one policy for each distinct labeling, and the labelings (N, m)."""
+    too_many = InputError(
+        f"more than {LARGEST} policies cannot be enumerated; use oracle kind 'milp', or fewer literals"
+    )
+    # log_size bounds the list from above, loosely; far beyond the limit there is no need to begin.
+    if policies.log_size(contexts) > np.log(LARGEST) + 8:
+        raise too_many
     distinct: dict[bytes, tuple[Policy, Ints]] = {}
     count = 0
     for policy in islice(policies.policies(contexts), LARGEST + 1):
@@ -71,9 +78,7 @@ def _list(policies: PolicyClass, contexts: Floats) -> tuple[list[Policy], Ints]:
         distinct.setdefault(labels.tobytes(), (policy, labels))
         count += 1
     if count > LARGEST:
-        raise InputError(
-            f"more than {LARGEST} policies cannot be enumerated; use oracle kind 'milp', or fewer literals"
-        )
+        raise too_many
     return [policy for policy, _ in distinct.values()], np.array([labels for _, labels in distinct.values()])
 
 

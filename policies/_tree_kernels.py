@@ -1,0 +1,235 @@
+"""Compiled kernels of the exact search over decision trees; policies/trees_search.py states the recursion.
+
+Literal 0 is a constant that always holds, the p literals of the class are 1..p. The A = K - 1 *differences*
+costs[., a] - costs[., 0] stand for the costs: what action 0 costs on all contexts is added at the end.
+
+Arrays, all float32 or all float64, allocated once and passed around:
+
+literals : (blocks, P, B) 0/1, literal f on the contexts of a block that fits the cache; P >= p + 4, what is over is 0
+costs : (2, blocks, A, B), the differences on all contexts, and on those where a test at the root holds (0 elsewhere)
+pairs : (2, A, p + 2, P), pairs[., a, f, g] is the total of those differences where literals f and g hold, for g >= f
+near, far : (2, p + 1, K) and (2, p + 1), the answers of the side of test f that ``pattern`` takes, by action there, and
+    of the other side
+best : (2, K), the answers of all trees, by action at ``pattern``
+weighted, marginals : (2, A, B) and (p + 1, A), room for what is computed on the way
+
+``pattern`` (p + 1,) says which literals hold at the row that is asked about. Of ``soft`` only the type counts: None for
+the semiring (min, +), a float for -log-sum-exp of minus the costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[Any]
+Soft = float | None
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+
+# Totals may add up in any order: in range, whole numbers are exact in any. No kernel makes NaN.
+_ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
+_NO_NAN = {"nnan", "nsz"}
+# exp(-40) is far below the rounding of 1.
+_NEGLIGIBLE = 40.0
+
+
+def _compiled(flags: set[str]) -> Callable[[_Kernel], _Kernel]:
+    """Compile at the first call, and keep the machine code on disk for the next process."""
+
+    def decorate(kernel: _Kernel) -> _Kernel:
+        try:
+            return cast("_Kernel", njit(cache=True, fastmath=flags)(kernel))
+        except RuntimeError:  # no directory can be written, not even the user's: every process compiles again
+            return cast("_Kernel", njit(fastmath=flags)(kernel))
+
+    return decorate
+
+
+@_compiled(_NO_NAN)
+def _add(soft: Soft, a: float, b: float) -> float:
+    """Return a (+) b: min(a, b) where ``soft`` is None, else -log(e^-a + e^-b); which of the two is compiled in."""
+    low = min(a, b)
+    if soft is None:
+        return low
+    gap = abs(a - b)
+    return low - np.log1p(np.exp(-gap)) if gap < _NEGLIGIBLE else low
+
+
+@_compiled(_NO_NAN)
+def search(
+    soft: Soft,
+    depth: int,
+    largest: float,
+    table: Array,
+    pattern: Array,
+    literals: Array,
+    costs: Array,
+    weighted: Array,
+    pairs: Array,
+    marginals: Array,
+    near: Array,
+    far: Array,
+    best: Array,
+) -> tuple[float, float]:
+    """Search all trees of depth 1, 2 or 3 at the costs ``table`` (g, K); fill near[0], far[0] and best[0].
+
+    Returns what action 0 costs on all contexts, and a bound on all partial sums of differences, infinite when some
+    difference is not whole. A bound over ``largest`` ends the search before it starts.
+    """
+    everywhere, bound = _differences(table, costs[0])
+    if bound > largest:
+        return everywhere, bound
+    _add_up(literals, costs[0], weighted, pairs[0], len(pattern) if depth > 1 else 1)
+    if depth == 1:
+        _one_test(soft, pattern, pairs[0], near[0], far[0])
+    elif depth == 2:
+        _two_tests(soft, pattern, pairs[0], marginals, near[0], far[0])
+    else:
+        _three_tests(soft, pattern, literals, costs, weighted, pairs, marginals, near, far, best)
+    _choose(soft, near[0], far[0], best[0])
+    return everywhere, bound
+
+
+@_compiled(_NO_NAN)
+def _differences(table: Array, costs: Array) -> tuple[float, float]:
+    """Fill costs (blocks, A, B) from table (g, K); return what ``search`` returns."""
+    block = costs.shape[2]
+    everywhere = bound = 0.0
+    for j in range(len(table)):
+        everywhere += table[j, 0]
+        widest = 0.0
+        for a in range(costs.shape[1]):
+            difference = table[j, a + 1] - table[j, 0]
+            costs[j // block, a, j % block] = difference
+            widest = max(widest, abs(difference) if difference == np.floor(difference) else np.inf)
+        bound += widest
+    return everywhere, bound
+
+
+@_compiled(_ANY_ORDER)
+def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, last: int) -> None:
+    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for f < last and g >= f.
+
+    Two f and four g at a time: one pass over six rows makes eight sums, kept in registers.
+    """
+    n_actions, stop, zero = pairs.shape[0], pairs.shape[1] - 1, literals[0, -1, 0]
+    pairs[:] = zero
+    for b in range(len(literals)):
+        held, cost = literals[b], costs[b]
+        for f in range(0, last, 2):
+            for a in range(n_actions):
+                for j in range(cost.shape[1]):
+                    weighted[0, a, j] = cost[a, j] * held[f, j]
+                    weighted[1, a, j] = cost[a, j] * held[f + 1, j]
+            for g in range(f, stop, 4):
+                for a in range(n_actions):
+                    s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = zero
+                    for j in range(cost.shape[1]):
+                        s, t = weighted[0, a, j], weighted[1, a, j]
+                        s0, t0 = s0 + s * held[g, j], t0 + t * held[g, j]
+                        s1, t1 = s1 + s * held[g + 1, j], t1 + t * held[g + 1, j]
+                        s2, t2 = s2 + s * held[g + 2, j], t2 + t * held[g + 2, j]
+                        s3, t3 = s3 + s * held[g + 3, j], t3 + t * held[g + 3, j]
+                    for i, (s, t) in enumerate(((s0, t0), (s1, t1), (s2, t2), (s3, t3))):
+                        pairs[a, f, g + i] += s
+                        pairs[a, f + 1, g + i] += t
+
+
+@_compiled(_NO_NAN)
+def _one_test(soft: Soft, pattern: Array, pairs: Array, near: Array, far: Array) -> None:
+    """Fill near and far for leaves below the test."""
+    for f in range(1, len(pattern)):
+        near[f, 0] = far[f] = 0.0
+        for a in range(len(pairs)):
+            holds, fails = pairs[a, 0, f], pairs[a, 0, 0] - pairs[a, 0, f]
+            near[f, a + 1] = holds if pattern[f] else fails
+            far[f] = _add(soft, far[f], fails if pattern[f] else holds)
+
+
+@_compiled(_NO_NAN)
+def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near: Array, far: Array) -> None:
+    """Fill near and far for tests with leaves below the test; each pair f <= g serves the roots f and g.
+
+    The pair cuts the contexts in four: ``both`` tests as at the pattern, other than it at f only, at g only, at both.
+    """
+    n_actions, same = len(pairs), marginals[0]  # row 0 is free: the constant is no test
+    for f in range(1, len(pattern)):
+        near[f, :] = far[f] = np.inf
+        for a in range(n_actions):
+            marginals[f, a] = pairs[a, 0, f] if pattern[f] else pairs[a, 0, 0] - pairs[a, 0, f]
+    for f in range(1, len(pattern)):
+        for g in range(f, len(pattern)):
+            other_f = other_g = other_both = near.dtype.type(0.0)
+            for a in range(n_actions):
+                holds = pairs[a, f, g] if pattern[g] else pairs[a, 0, f] - pairs[a, f, g]
+                same[a] = holds if pattern[f] else marginals[g, a] - holds
+                other_f = _add(soft, other_f, marginals[g, a] - same[a])
+                other_g = _add(soft, other_g, marginals[f, a] - same[a])
+                other_both = _add(soft, other_both, pairs[a, 0, 0] - marginals[f, a] - marginals[g, a] + same[a])
+            _take(soft, near[f], same, other_g)
+            far[f] = _add(soft, far[f], other_f + other_both)
+            if f < g:
+                _take(soft, near[g], same, other_f)
+                far[g] = _add(soft, far[g], other_g + other_both)
+
+
+@_compiled(_NO_NAN)
+def _take(soft: Soft, near: Array, same: Array, sibling: float) -> None:
+    """Add to near (K,) the alternative of the leaf ``same``, whose action is left open, beside its sibling."""
+    near[0] = _add(soft, near[0], sibling)
+    for a in range(len(same)):
+        near[a + 1] = _add(soft, near[a + 1], same[a] + sibling)
+
+
+@_compiled(_NO_NAN)
+def _three_tests(
+    soft: Soft,
+    pattern: Array,
+    literals: Array,
+    costs: Array,
+    weighted: Array,
+    pairs: Array,
+    marginals: Array,
+    near: Array,
+    far: Array,
+    best: Array,
+) -> None:
+    """Fill near[0] and far[0] for two levels of tests below the root; where f fails is all less where it holds."""
+    for f in range(1, len(pattern)):
+        for b in range(len(literals)):
+            for a in range(costs.shape[2]):
+                for j in range(costs.shape[3]):
+                    costs[1, b, a, j] = costs[0, b, a, j] * literals[b, f, j]
+        _add_up(literals, costs[1], weighted, pairs[1], len(pattern))
+        for holds in (True, False):
+            if not holds:
+                _leave(pairs[0].ravel(), pairs[1].ravel())
+            _two_tests(soft, pattern, pairs[1], marginals, near[1], far[1])
+            _choose(soft, near[1], far[1], best[1])
+            if holds == pattern[f]:
+                for a in range(best.shape[1]):
+                    near[0, f, a] = best[1, a]
+            else:
+                far[0, f] = np.inf
+                for a in range(best.shape[1]):
+                    far[0, f] = _add(soft, far[0, f], best[1, a])
+
+
+@_compiled(_NO_NAN)
+def _choose(soft: Soft, near: Array, far: Array, best: Array) -> None:
+    """Fill best (K,) with the sum over all tests f of near[f] (x) far[f]."""
+    best[:] = np.inf
+    for f in range(1, len(near)):
+        for a in range(len(best)):
+            best[a] = _add(soft, best[a], near[f, a] + far[f])
+
+
+@_compiled(_NO_NAN)
+def _leave(whole: Array, part: Array) -> None:
+    """Put the rest of ``whole`` in place of ``part``."""
+    for i in range(len(whole)):
+        part[i] = whole[i] - part[i]

@@ -1,0 +1,164 @@
+"""The exact search over decision trees: one recursion on the AND/OR graph of the encoding, in two semirings.
+
+Below a node of height d, reached by the contexts S, with x the row that is asked about,
+    T_0[S, a] = sum of costs[j, a] over j in S
+    T_d[S, a] = (+)_f  T_{d-1}[S on x's side of f, a] (x) (+)_b T_{d-1}[S on the other side of f, b]
+over all p literals f. In (min, +) T_D[all, a] is the least total cost of the trees that play a at x. In
+(log-sum-exp, +) it is the log of the summed exp(-rate * total cost) over derivations: any literal at each of the
+2^D - 1 inner nodes, any action at each of the 2^D leaves; there are exp(log_size) of them. The value is the same
+recursion asked about a context at which every literal holds, whether there is one or not.
+
+Heights 1 to 3 are compiled (policies/_tree_kernels.py); above them the recursion is the few lines below. The work is the
+pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper than the matrix
+product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0, and in single
+precision while whole numbers are exact in it. So there is one kernel, whatever the size.
+
+Whole costs give exact answers while their absolute values add up to less than 2^52. Real costs are rounded as sums in
+double precision are, by about 1e-16 of the summed absolute costs.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.protocols import Search
+from milpcb.types import Bools, Floats
+from policies._tree_kernels import Array, Soft, search
+from policies.literals import Distinct
+from policies.trees import DecisionTree, DecisionTrees, Leaf, cheapest_leaf, grow
+
+COMPILED_DEPTH = 3
+# Whole numbers up to here are exact in single precision, and so is every partial sum bounded by it.
+SINGLE = 2.0**24
+# Contexts of a block: the rows of two and four literals then fit the first-level cache.
+BLOCK = 512
+_LANES = 32
+
+
+class TreeSearch(Search):
+    """The recursion above on fixed contexts; what the kernels need is allocated once."""
+
+    def __init__(self, trees: DecisionTrees, contexts: Floats) -> None:
+        if trees.limited:
+            raise InputError(
+                "the search over trees knows no max_leaves, max_features or min_leaf_size; use oracle kind 'milp'"
+            )
+        truth = trees.literals(contexts).truth(contexts)
+        distinct = Distinct.rows(truth if truth.size else np.zeros((len(contexts), 1)))
+        self.n_actions = trees.n_actions
+        self.group = distinct.group
+        self.contexts = contexts[distinct.first]
+        self._names, self._tests = trees.names, trees.tests(contexts)
+        self._truth = truth[distinct.first]
+        self._depth = trees.depth if truth.size else 0
+        self._patterns = np.pad(self._truth, ((0, 0), (1, 0)), constant_values=True)
+        self._anywhere = np.ones(self._patterns.shape[1], bool)
+        self._table = np.empty((len(self.contexts), self.n_actions))
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return float(self._answers(None, costs, self._anywhere, self._depth).min())
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``."""
+        return self._answers(None, costs, self._patterns[row], self._depth)
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
+        return -self._answers(1.0, rate * costs, self._patterns[row], self._depth)
+
+    def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
+        """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
+        everyone = np.ones(len(self.contexts), bool)
+        root = grow(lambda path, here: self._chosen(costs, path, here), self._truth, self._tests, everyone)
+        tree = DecisionTree(root, self._names)
+        return float(costs[np.arange(len(costs)), tree.predict(self.contexts)].sum()), tree
+
+    def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
+        height = self._depth - len(path) // 2
+        if height == 0:
+            return cheapest_leaf(costs, here)
+        by_root = self._by_root(None, np.where(here[:, None], costs, 0.0), self._anywhere, height)
+        return int(by_root.min(axis=1).argmin())
+
+    def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
+        """Return T (K,) for the row with ``pattern`` (p + 1,), in (min, +), or as -log weights if ``soft`` is given."""
+        if height == 0:
+            return np.asarray(costs.sum(axis=0))
+        if height > COMPILED_DEPTH:
+            return np.asarray(_sum(soft, self._by_root(soft, costs, pattern, height)))
+        everywhere, filled = self._run(soft, costs, pattern, height)
+        return np.asarray(np.add(filled.best[0], everywhere, dtype=float))
+
+    def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
+        """Return (p, K): the alternatives that T sums, one for each test at the root."""
+        if height <= COMPILED_DEPTH:
+            everywhere, filled = self._run(soft, costs, pattern, height)
+            return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))
+        alternatives = np.empty((len(pattern) - 1, self.n_actions))
+        for f, near_side in enumerate(pattern[1:]):
+            on = self._truth[:, f, None] == near_side
+            near = self._answers(soft, np.where(on, costs, 0.0), pattern, height - 1)
+            far = self._answers(soft, np.where(on, 0.0, costs), pattern, height - 1)
+            alternatives[f] = near + _sum(soft, far)
+        return alternatives
+
+    def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> tuple[float, _Arrays]:
+        """Run the kernel in single precision where that is exact, else in double; return the arrays it has filled."""
+        self._table[:] = costs
+        if soft is None:
+            everywhere, bound = search(None, height, SINGLE, self._table, pattern, *self._single)
+            if bound <= SINGLE:
+                return everywhere, self._single
+        everywhere, _ = search(soft, height, np.inf, self._table, pattern, *self._double)
+        return everywhere, self._double
+
+    @cached_property
+    def _single(self) -> _Arrays:
+        return _arrays(self._patterns, self.n_actions, np.float32)
+
+    @cached_property
+    def _double(self) -> _Arrays:
+        return _arrays(self._patterns, self.n_actions, np.float64)
+
+
+def _sum(soft: Soft, alternatives: Floats) -> Any:
+    """Return the sum over the first axis, in (min, +) or of -log weights."""
+    return alternatives.min(axis=0) if soft is None else -np.logaddexp.reduce(-alternatives, axis=0)
+
+
+class _Arrays(NamedTuple):
+    """What the kernels work on, in their order; policies/_tree_kernels.py gives the shapes."""
+
+    literals: Array
+    costs: Array
+    weighted: Array
+    pairs: Array
+    marginals: Array
+    near: Array
+    far: Array
+    best: Array
+
+
+def _arrays(patterns: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
+    """Return the arrays for ``patterns`` (g, p + 1), the constant literal first; all but ``literals`` hold zeros."""
+    g, literals = patterns.shape
+    blocks = -(-g // BLOCK)
+    width = -(-g // (blocks * _LANES)) * _LANES
+    rows = literals + 3
+    held = np.zeros((rows, blocks * width), dtype)
+    held[:literals, :g] = patterns.T
+    return _Arrays(
+        literals=np.ascontiguousarray(held.reshape(rows, blocks, width).transpose(1, 0, 2)),
+        costs=np.zeros((2, blocks, n_actions - 1, width), dtype),
+        weighted=np.zeros((2, n_actions - 1, width), dtype),
+        pairs=np.zeros((2, n_actions - 1, literals + 1, rows), dtype),
+        marginals=np.zeros((literals, n_actions - 1), dtype),
+        near=np.zeros((2, literals, n_actions), dtype),
+        far=np.zeros((2, literals), dtype),
+        best=np.zeros((2, n_actions), dtype),
+    )

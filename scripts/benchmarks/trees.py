@@ -1,0 +1,216 @@
+"""How fast is the exact search over decision trees? Ratios to bare arithmetic, to a MILP solver, and one BISTRO+ round.
+
+    python scripts/benchmarks/trees.py [--json FILE] [--quick]
+
+Bare arithmetic is the better of (a) the BLAS product X' diag(c_a) X for all actions a, in single or double precision,
+and (b) a compiled loop over the literals that hold at each context; both only fill the pair histogram and find no tree.
+Times are CPU times of one core. The contenders of one row take turns and the best of their rounds counts, so that a
+busy machine changes ratios little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+# BLAS reads these when numpy is imported.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+import numpy as np
+from numba import njit
+from rich.console import Console
+from rich.table import Table
+
+from milpcb import FinitePool, open_oracle
+from milpcb.learners import BistroPlus
+from milpcb.types import Floats
+from policies import DecisionTrees
+
+DEPTH_2 = [(200, 12, 3), (300, 10, 3), (1000, 30, 3), (1000, 60, 5), (10000, 30, 3), (10000, 100, 3)]
+DEPTH_3 = [(300, 10, 3), (1000, 30, 3), (10000, 30, 3)]
+AGAINST_LP = [(300, 10, 3), (1000, 30, 3)]
+ROUNDS = 15
+MILLISECONDS = 1e3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the exact search over decision trees.")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--quick", action="store_true", help="small sizes only")
+    arguments = parser.parse_args()
+    largest = 1000 if arguments.quick else 10_000
+    rows: dict[str, list[dict[str, Any]]] = {
+        "first call (compiled, or read from the cache)": [first_call()],
+        "depth 2": [depth_2(*size) for size in DEPTH_2 if size[0] <= largest],
+        "depth 3": [depth_3(*size) for size in DEPTH_3 if size[0] <= largest],
+        "HiGHS, hot LP at depth 2": [against_lp(*size) for size in AGAINST_LP],
+        "BISTRO+, 200 contexts, 12 literals, K = 3": [bistro_round(horizon) for horizon in (100_000, 1_000_000)],
+    }
+    for title, table in rows.items():
+        show(title, table)
+    if arguments.json:
+        machine = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
+        arguments.json.write_text(json.dumps({**machine, "times": "ms", **rows}, indent=1) + "\n")
+
+
+def first_call() -> dict[str, Any]:
+    """Return the seconds of the first whole, real and weighted questions of the process."""
+    contexts, costs = instance(20, 5, 3)
+    search = DecisionTrees(3).search(contexts)
+    return {
+        "value, whole costs, s": once(lambda: search.value(costs)),
+        "value, real costs, s": once(lambda: search.value(costs / 3)),
+        "weights, s": once(lambda: search.log_weights(costs, 0, 0.1)),
+    }
+
+
+def depth_2(m: int, p: int, n_actions: int) -> dict[str, Any]:
+    """Return one row: the bare products and loops, and what the search takes."""
+    contexts, costs = instance(m, p, n_actions)
+    search = DecisionTrees(n_actions).search(contexts)
+    bare = {
+        "BLAS single": blas(contexts, costs, np.float32),
+        "BLAS double": blas(contexts, costs, np.float64),
+        "bit loop": bit_loop(contexts, costs),
+    }
+    asked = {
+        "value": lambda: search.value(costs),
+        "profile": lambda: search.profile(costs, 3),
+        "value, real": lambda: search.value(costs / 3),
+        "weights": lambda: search.log_weights(costs, 3, 0.01),
+    }
+    times = compete(bare | asked)
+    ratio = times["value"] / min(times[name] for name in bare)
+    return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **times, "value / bare": ratio}
+
+
+def depth_3(m: int, p: int, n_actions: int) -> dict[str, Any]:
+    """Return one row for trees of depth 3."""
+    contexts, costs = instance(m, p, n_actions)
+    search = DecisionTrees(n_actions, depth=3).search(contexts)
+    asked = {"value": lambda: search.value(costs), "value, real": lambda: search.value(costs / 3)}
+    return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **compete(asked)}
+
+
+def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:
+    """Return one row: a value through the oracle, by the search and by a solver that goes on from its last basis."""
+    contexts, _ = instance(m, p, n_actions)
+    rng = np.random.default_rng(1)
+    tables = [rng.integers(-20, 21, (m, n_actions)).astype(float) for _ in range(10)]
+    oracles = {kind: open_oracle(DecisionTrees(n_actions), contexts, kind=kind) for kind in ("search", "milp")}
+    for costs in tables:
+        values = {kind: oracle.value(costs) for kind, oracle in oracles.items()}
+        if len(set(values.values())) > 1:
+            raise SystemExit(f"the oracles disagree: {values}")
+    times = compete({kind: lambda oracle=oracle: [oracle.value(c) for c in tables] for kind, oracle in oracles.items()})
+    search, lp = times["search"] / len(tables), times["milp"] / len(tables)
+    return {"contexts, literals, K": f"{m}, {p}, {n_actions}", "search": search, "LP": lp, "LP / search": lp / search}
+
+
+def bistro_round(horizon: int) -> dict[str, Any]:
+    """Return one row: act and learn, noise included, one profile a round."""
+    contexts, _ = instance(200, 12, 3)
+    oracle = open_oracle(DecisionTrees(3), contexts, kind="search")
+    learner = BistroPlus(oracle, FinitePool(contexts), horizon=horizon, seed=0, queries="profile")
+    learner.act(0)
+
+    def play() -> None:
+        for row in range(200):
+            q = learner.act(row)
+            learner.learn(row, row % 3, 0.5, float(q[row % 3]))
+
+    times = compete({"round": play}, calls=1)
+    asked = compete({"profile": lambda: oracle.profile(np.zeros((200, 3)), 3)})
+    return {"horizon": horizon, "round": times["round"] / 200, "of which the oracle": asked["profile"]}
+
+
+def instance(m: int, p: int, n_actions: int) -> tuple[Floats, Floats]:
+    """Return m different contexts of p binary features, and whole costs of both signs."""
+    rng = np.random.default_rng(0)
+    contexts = rng.integers(0, 2, (m, p)) if p > 16 else (rng.permutation(2**p)[:m, None] >> np.arange(p)) & 1
+    return contexts.astype(float), rng.integers(-20, 21, (m, n_actions)).astype(float)
+
+
+def blas(contexts: Floats, costs: Floats, dtype: Any) -> Callable[[], Any]:
+    """Return a call that fills H[f, a, g] as one matrix product, all arrays given."""
+    (m, p), n_actions = contexts.shape, costs.shape[1]
+    truth, table = (contexts == 0).astype(dtype), costs.astype(dtype)
+    turned, wide, out = truth.T.copy(), np.empty((m, n_actions, p), dtype), np.empty((p, n_actions * p), dtype)
+
+    def fill() -> Any:
+        np.multiply(truth[:, None, :], table[:, :, None], out=wide)
+        return np.matmul(turned, wide.reshape(m, -1), out=out)
+
+    return fill
+
+
+def bit_loop(contexts: Floats, costs: Floats) -> Callable[[], Any]:
+    """Return a call that fills H[f, g, a], g >= f, from the literals that hold at each context."""
+    row, literal = np.nonzero(contexts == 0)
+    start = np.searchsorted(row, np.arange(len(contexts) + 1))
+    totals = np.empty((contexts.shape[1], contexts.shape[1], costs.shape[1]))
+    kernel = _three_actions if costs.shape[1] == 3 else _any_actions
+    return lambda: kernel(literal, start, costs, totals)
+
+
+@njit(cache=True)
+def _any_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
+    totals[:] = 0.0
+    for j in range(len(costs)):
+        for u in range(start[j], start[j + 1]):
+            for v in range(u, start[j + 1]):
+                for a in range(costs.shape[1]):
+                    totals[literal[u], literal[v], a] += costs[j, a]
+
+
+@njit(cache=True)
+def _three_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
+    """Do the same with the innermost loop written out, which makes it up to twice as fast."""
+    totals[:] = 0.0
+    for j in range(len(costs)):
+        c0, c1, c2 = costs[j, 0], costs[j, 1], costs[j, 2]
+        for u in range(start[j], start[j + 1]):
+            for v in range(u, start[j + 1]):
+                totals[literal[u], literal[v], 0] += c0
+                totals[literal[u], literal[v], 1] += c1
+                totals[literal[u], literal[v], 2] += c2
+
+
+def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0) -> dict[str, float]:
+    """Return milliseconds a call, the best of the rounds; ``calls`` a round, or as many as take about 20 ms."""
+    many = {name: calls or max(1, int(0.02 / max(once(call), once(call), 1e-6))) for name, call in contenders.items()}
+    best = dict.fromkeys(contenders, np.inf)
+    for _ in range(ROUNDS):
+        for name, call in contenders.items():
+            start = process_time()
+            for _ in range(many[name]):
+                call()
+            best[name] = min(best[name], (process_time() - start) / many[name] * MILLISECONDS)
+    return best
+
+
+def once(call: Callable[[], Any]) -> float:
+    """Return the seconds of one call."""
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def show(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print a table; times are in milliseconds unless the heading says otherwise."""
+    table = Table(title=title, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()))
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()
