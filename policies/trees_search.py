@@ -8,7 +8,7 @@ over all p literals f. In (min, +) T_D[all, a] is the least total cost of the tr
 2^D - 1 inner nodes, any action at each of the 2^D leaves; there are exp(log_size) of them. The value is the same
 recursion asked about a context at which every literal holds, whether there is one or not.
 
-Heights 1 to 3 are compiled (policies/_tree_kernels.py); above them the recursion is the few lines below. The work is the
+Heights 1 to 3 are compiled (policies/trees_kernels.py); above them the recursion is the few lines below. The work is the
 pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper than the matrix
 product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0, and in single
 precision while whole numbers are exact in it. So there is one kernel, whatever the size.
@@ -27,9 +27,9 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.protocols import Search
 from milpcb.types import Bools, Floats
-from policies._tree_kernels import Array, Soft, search
 from policies.literals import Distinct
 from policies.trees import DecisionTree, DecisionTrees, Leaf, cheapest_leaf, grow
+from policies.trees_kernels import Array, Soft, search
 
 COMPILED_DEPTH = 3
 # Whole numbers up to here are exact in single precision, and so is every partial sum bounded by it.
@@ -132,7 +132,7 @@ def _sum(soft: Soft, alternatives: Floats) -> Any:
 
 
 class _Arrays(NamedTuple):
-    """What the kernels work on, in their order; policies/_tree_kernels.py gives the shapes."""
+    """What the kernels work on, in their order; policies/trees_kernels.py gives the shapes."""
 
     literals: Array
     costs: Array

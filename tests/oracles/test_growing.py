@@ -8,15 +8,18 @@ import pytest
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.oracles.growing import GrowingOracle
-from policies import DecisionTrees, FiniteClass, ThresholdRules
+from milpcb.protocols import PolicyClass
+from policies import BoxRules, DecisionTrees, FiniteClass, RuleLists, ThresholdRules
 
 RNG = np.random.default_rng(0)
 CUTS = ((-0.5, 0.5), (0.0,), (0.3,))
 
 
-@pytest.mark.parametrize("kind", ["milp", "enumeration"])
-@pytest.mark.parametrize("policies", [DecisionTrees(3, depth=2, thresholds=CUTS), ThresholdRules(3, thresholds=CUTS)])
-def test_extended_equals_opened_on_all(policies: DecisionTrees | ThresholdRules, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["milp", "search"])
+@pytest.mark.parametrize(
+    "policies", [cls(3, thresholds=CUTS) for cls in (DecisionTrees, ThresholdRules, RuleLists, BoxRules)], ids=repr
+)
+def test_extended_equals_opened_on_all(policies: PolicyClass, kind: str) -> None:
     """After every batch, value and profile are those of the class opened on all contexts at once."""
     contexts = RNG.normal(size=(40, 3))
     growing = GrowingOracle(policies, contexts[:2], kind=kind)

@@ -18,7 +18,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
-from policies import _tree_kernels, trees_search
+from policies import trees_kernels, trees_search
 from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
 
 RNG = np.random.default_rng(0)
@@ -227,5 +227,5 @@ def test_kernels_compile_where_nothing_can_be_written(monkeypatch: pytest.Monkey
             raise RuntimeError("no locator available")
         return lambda kernel: ("compiled", kernel)
 
-    monkeypatch.setattr(_tree_kernels, "njit", njit)
-    assert _tree_kernels._compiled(set())(abs) == ("compiled", abs)
+    monkeypatch.setattr(trees_kernels, "njit", njit)
+    assert trees_kernels._compiled(set())(abs) == ("compiled", abs)

@@ -1,0 +1,197 @@
+"""The exact search of monotone rules: a maximum flow on the covers (policies/monotone.py has the program).
+
+The nodes are (j, k), "the action of context j is at least k"; an arc says that its tail needs its head: (i, k) needs
+(j, k) when j covers i, (j, k + 1) needs (j, k). Taking a node costs costs[j, k] - costs[j, k - 1]. The cheapest set that
+holds whatever its nodes need is a minimum cut (Picard, Management Science 1976): a node that gains has that much supply,
+a node that costs that much demand, arcs carry any flow, and at a maximum flow the nodes that supply can still reach are
+the smallest of the cheapest sets. So ties go to the lowest actions.
+
+The flow is Dinic's, in float64: with whole costs every number is whole and exact, with real costs each step empties a
+supply, a demand or a flow exactly, and the total is added up from the labels, so it is exact to rounding. Nothing
+is scaled to integers. A profile goes on from that flow: to play a at a row is to give (row, a) endless supply
+and (row, a + 1) endless demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+from milpcb.errors import InputError
+from milpcb.protocols import Search
+from milpcb.types import Bools, Floats, Ints
+from policies.monotone import MonotoneRule, Order
+
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+
+
+class MonotoneSearch(Search):
+    """Minimum cuts on one network; node (j, k) has the number (k - 1) g + j."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self.n_actions, self.group, self.contexts = order.n_actions, order.group, order.contexts
+        g = len(order.contexts)
+        nodes = np.arange(g * (self.n_actions - 1)).reshape(-1, g)
+        lower, upper = order.covers
+        tails = np.concatenate([nodes[:, lower].ravel(), nodes[1:].ravel()])
+        heads = np.concatenate([nodes[:, upper].ravel(), nodes[:-1].ravel()])
+        self._arcs = _arcs(tails, heads, nodes.size)
+        self._n_needs = len(tails)
+        self._rows = np.arange(g)
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return self._total(costs, self._cheapest(*self._start(costs)))
+
+    def minimise(self, costs: Floats) -> tuple[float, MonotoneRule]:
+        """Return the least total cost and the rule with the lowest actions that attains it."""
+        labels = self._cheapest(*self._start(costs))
+        return self._total(costs, labels), self._order.rule(labels)
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``; every action has its constant, so all finite."""
+        supply, demand, flow = self._start(costs)
+        free = self._cheapest(supply, demand, flow)
+        g = len(self.contexts)
+        profile = np.full(self.n_actions, self._total(costs, free))
+        for action in set(range(self.n_actions)) - {int(free[row])}:
+            more, less = supply.copy(), demand.copy()
+            if action > 0:
+                more[(action - 1) * g + row] = np.inf
+            if action < self.n_actions - 1:
+                less[action * g + row] = np.inf
+            profile[action] = self._total(costs, self._cheapest(more, less, flow.copy()))
+        return profile
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> NoReturn:
+        """Raise InputError: monotone labelings do not factorise, counting them is #P-hard (Provan and Ball 1983)."""
+        del costs, row, rate
+        raise InputError(
+            "monotone rules have no action weights: their number does not factorise; "
+            "use oracle kind 'enumeration' on few contexts, or a learner that asks for values"
+        )
+
+    def _start(self, costs: Floats) -> tuple[Floats, Floats, Floats]:
+        gains = -np.diff(costs, axis=1).T.ravel()
+        return np.maximum(gains, 0.0), np.maximum(-gains, 0.0), np.zeros(self._n_needs)
+
+    def _cheapest(self, supply: Floats, demand: Floats, flow: Floats) -> Ints:
+        """Return the labels (g,) of a minimum cut; the arrays end as what a maximum flow leaves."""
+        reached = maximum_flow(*self._arcs, supply, demand, flow)
+        return np.asarray(reached.reshape(self.n_actions - 1, -1).sum(axis=0))
+
+    def _total(self, costs: Floats, labels: Ints) -> float:
+        return float(costs[self._rows, labels].sum())
+
+
+def _arcs(tails: Ints, heads: Ints, n_nodes: int) -> tuple[Ints, Ints, Ints]:
+    """Return what leaves each node, there and back: first (nodes + 1,), to and need (2 arcs,).
+
+    The arcs of node u are first[u]..first[u + 1] - 1; ``need`` is the number of the arc, or -1 - number on the way back.
+    """
+    sources, targets = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+    numbers = np.arange(len(tails))
+    order = np.argsort(sources, kind="stable")
+    first = np.searchsorted(sources[order], np.arange(n_nodes + 1))
+    return first, targets[order], np.concatenate([numbers, -1 - numbers])[order]
+
+
+def _compiled(kernel: _Kernel) -> _Kernel:
+    """Compile at the first call; the machine code is kept on disk."""
+    return cast("_Kernel", njit(cache=True)(kernel))
+
+
+@_compiled
+def maximum_flow(first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floats, flow: Floats) -> Bools:
+    """Send as much supply to demand as goes; arcs carry any flow, ways back what flows. Return what supply reaches."""
+    n_nodes = len(supply)
+    depth, queue, arc, path = np.empty((4, n_nodes), np.int64)
+    while _layer(first, to, need, supply, demand, flow, depth, queue):
+        arc[:] = first[:n_nodes]
+        for start in range(n_nodes):
+            if supply[start] > 0:
+                _drain(start, first, to, need, supply, demand, flow, depth, arc, path)
+    return depth >= 0
+
+
+@_compiled
+def _layer(
+    first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floats, flow: Floats, depth: Ints, queue: Ints
+) -> bool:
+    """Set the distance of each node from supply, -1 where none reaches; return whether some demand is reached."""
+    size, done, found = 0, 0, False
+    depth[:] = -1
+    for u in range(len(supply)):
+        if supply[u] > 0:
+            depth[u] = 0
+            queue[size] = u
+            size += 1
+    while done < size:
+        u = queue[done]
+        done += 1
+        found = found or demand[u] > 0
+        for e in range(first[u], first[u + 1]):
+            v = to[e]
+            if depth[v] < 0 and _room(need[e], flow) > 0:
+                depth[v] = depth[u] + 1
+                queue[size] = v
+                size += 1
+    return found
+
+
+@_compiled
+def _drain(
+    start: int,
+    first: Ints,
+    to: Ints,
+    need: Ints,
+    supply: Floats,
+    demand: Floats,
+    flow: Floats,
+    depth: Ints,
+    arc: Ints,
+    path: Ints,
+) -> None:
+    """Send supply from ``start`` one layer on at each step, until it or the ways on are used up."""
+    u, length = start, 0
+    while supply[start] > 0:
+        if demand[u] > 0:
+            amount = _send(path[:length], min(supply[start], demand[u]), need, flow)
+            supply[start] -= amount
+            demand[u] -= amount
+            u, length = start, 0
+            continue
+        while arc[u] < first[u + 1] and not (depth[to[arc[u]]] == depth[u] + 1 and _room(need[arc[u]], flow) > 0):
+            arc[u] += 1
+        if arc[u] < first[u + 1]:
+            path[length] = arc[u]
+            u = to[arc[u]]
+            length += 1
+        elif length > 0:
+            length -= 1
+            u = to[path[length - 1]] if length > 0 else start
+            arc[u] += 1
+        else:
+            return
+
+
+@_compiled
+def _send(path: Ints, amount: float, need: Ints, flow: Floats) -> float:
+    """Send along the path as much of ``amount`` as it has room for; return how much."""
+    for e in path:
+        amount = min(amount, _room(need[e], flow))
+    for e in path:
+        if need[e] >= 0:
+            flow[need[e]] += amount
+        else:
+            flow[-1 - need[e]] -= amount
+    return amount
+
+
+@_compiled
+def _room(number: int, flow: Floats) -> float:
+    return np.inf if number >= 0 else flow[-1 - number]

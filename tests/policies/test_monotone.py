@@ -1,0 +1,342 @@
+"""Monotone rules: the closure program and the minimum cut against the definition."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import product
+
+import hypothesis.strategies as st
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from policies.monotone import Axis, MonotoneRule, MonotoneRules, Order
+from policies.names import Names
+
+BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1]], dtype=float)
+REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5]])
+MIXED = np.column_stack([BINARY[:, 0], np.full(6, 4.0), REALS[:, 0]])  # the middle column divides nothing
+INSTANCES = {
+    "binary, two actions": (MonotoneRules(2), BINARY),
+    "binary, three actions": (MonotoneRules(3), BINARY),
+    "reals, two actions": (MonotoneRules(2, directions=[1, -1]), REALS),
+    "reals, three actions": (MonotoneRules(3, directions=[-1, 1]), REALS),
+    "reals, cut points": (MonotoneRules(3, directions=(-1, -1), thresholds=((0.5, 2.0), (0.0,))), REALS),
+    "mixed, quantiles": (MonotoneRules(3, directions=[1, 1, -1], thresholds=2), MIXED),
+    "one context": (MonotoneRules(2), REALS[:1]),
+    "nothing comparable": (MonotoneRules(3), np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0]])),
+}
+EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
+
+
+def places(rules, contexts):
+    """Where each context stands, straight from the definition."""
+    signs = rules.directions or [1] * contexts.shape[1]
+    if rules.thresholds is None:
+        return contexts * signs
+    axes = MonotoneRules(rules.n_actions, thresholds=rules.thresholds).formulate(contexts)._order._axes
+    below = [[sum(cut < value for cut in axis.steps) for value in contexts[:, axis.feature]] for axis in axes]
+    return np.array(below).T * signs
+
+
+def labelings_by_hand(rules, contexts):
+    """All labelings that never go down along the order, as a set."""
+    points = places(rules, contexts)
+    pairs = [(i, j) for i, j in product(range(len(points)), repeat=2) if (points[i] <= points[j]).all()]
+    every = product(range(rules.n_actions), repeat=len(points))
+    return {labels for labels in every if all(labels[i] <= labels[j] for i, j in pairs)}
+
+
+def least_cost_by_networkx(points, costs):
+    """The minimum cut of the closure network on all comparable pairs, in networkx's words."""
+    g, n_actions = costs.shape
+    graph = nx.DiGraph()
+    graph.add_nodes_from(["supply", "demand"])
+    constant = costs[:, 0].sum()
+    for j, k in product(range(g), range(1, n_actions)):
+        gain = costs[j, k - 1] - costs[j, k]
+        constant -= max(gain, 0.0)
+        graph.add_edge("supply", (j, k), capacity=max(gain, 0.0))
+        graph.add_edge((j, k), "demand", capacity=max(-gain, 0.0))
+        if k > 1:
+            graph.add_edge((j, k), (j, k - 1))
+        for other in range(g):
+            if other != j and (points[j] <= points[other]).all():
+                graph.add_edge((j, k), (other, k))
+    return constant + nx.minimum_cut(graph, "supply", "demand")[0]
+
+
+@EVERY_INSTANCE
+@settings(max_examples=15)
+@given(data=st.data())
+def test_the_program_answers_as_the_definition(name, data, battery):
+    """Values, policies, profiles and budgets from HiGHS are those of the list of all monotone labelings."""
+    battery(*INSTANCES[name], data)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=1)
+@given(data=st.data())
+def test_another_solver_answers_the_same(name, data, battery):
+    """The same battery holds with CBC."""
+    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
+
+
+@EVERY_INSTANCE
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=5)
+def test_the_relaxation_is_integral(name, seed, assert_integral):
+    """Every LP optimum is whole, whatever the objective."""
+    assert_integral(*INSTANCES[name], seed)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=20)
+@given(data=st.data())
+def test_the_search_answers_as_the_definition(name, data, draw_costs):
+    """Values, policies and profiles of the minimum cut are those of the list of all monotone labelings."""
+    rules, contexts = INSTANCES[name]
+    costs = draw_costs(data, len(contexts), rules.n_actions)
+    row = data.draw(st.integers(0, len(contexts) - 1))
+    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
+    answer = search.minimise(costs)
+    labels = answer.policy.predict(contexts)
+    assert answer.value == pytest.approx(listed.value(costs), abs=1e-10)
+    assert costs[np.arange(len(costs)), labels].sum() == pytest.approx(answer.value, abs=1e-10)
+    assert search.value(costs) == answer.value
+    assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-10)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("n_actions", [2, 3])
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_the_search_finds_the_minimum_cut_of_networkx(n_actions, whole, seed):
+    """On 25 contexts the least cost is networkx's, to 1e-10 for real costs and exactly for whole ones."""
+    rng = np.random.default_rng(seed)
+    contexts = rng.integers(0, 4, (25, 3)).astype(float)
+    search = MonotoneRules(n_actions).search(contexts)
+    costs = rng.normal(size=(len(search.contexts), n_actions))
+    costs = np.rint(5 * costs) if whole else costs
+    expected = least_cost_by_networkx(search.contexts, costs)
+    assert search.value(costs) == pytest.approx(expected, abs=0 if whole else 1e-10)
+
+
+@pytest.mark.parametrize("features", [2, 10])
+def test_program_and_search_agree_on_many_contexts(features):
+    """Whole costs on 300 contexts give the same whole numbers by both routes."""
+    rng = np.random.default_rng(features)
+    contexts, costs = rng.normal(size=(300, features)), rng.integers(-9, 10, (300, 3)).astype(float)
+    program, search = (open_oracle(MonotoneRules(3), contexts, kind=kind) for kind in ("milp", "search"))
+    assert search.value(costs) == program.value(costs)
+    assert (search.profile(costs, 5) == program.profile(costs, 5)).all()
+
+
+def test_a_tie_goes_to_the_lowest_actions():
+    """Of all optimal labelings the search returns the one that is lowest everywhere."""
+    rules, contexts = INSTANCES["binary, three actions"]
+    search = open_oracle(rules, contexts, kind="search")
+    labelings = rules.labelings(contexts)
+    for seed in range(30):
+        costs = np.random.default_rng(seed).integers(0, 2, (6, 3)).astype(float)
+        totals = costs[np.arange(6), labelings].sum(axis=1)
+        lowest = labelings[totals == totals.min()].min(axis=0)
+        assert search.minimise(costs).policy.predict(contexts).tolist() == lowest.tolist()
+
+
+def test_action_weights_are_refused():
+    """There is no sum over monotone labelings; the error says what to do."""
+    rules, contexts = INSTANCES["binary, two actions"]
+    oracle = open_oracle(rules, contexts, kind="search")
+    with pytest.raises(InputError, match="use oracle kind 'enumeration'"):
+        oracle.action_weights(np.zeros((6, 2)), 0, 0.1)
+
+
+@EVERY_INSTANCE
+def test_labelings_are_all_those_of_the_definition(name):
+    """The listed rules are the monotone labelings, each once."""
+    rules, contexts = INSTANCES[name]
+    listed = [tuple(rule.predict(contexts).tolist()) for rule in rules.policies(contexts)]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) == labelings_by_hand(rules, contexts)
+
+
+@pytest.mark.parametrize(("contexts", "number"), [([[1], [2], [3], [1]], 10), ([[0, 1], [1, 0]], 9), ([[5]], 3)])
+def test_log_size_is_exact_on_chains_that_do_not_meet(contexts, number):
+    """A chain of 3 has 10 labelings with three actions, two contexts that nothing compares have 9."""
+    contexts = np.array(contexts, dtype=float)
+    assert np.exp(MonotoneRules(3).log_size(contexts)) == pytest.approx(number)
+    assert len(MonotoneRules(3).labelings(contexts)) == number
+
+
+@EVERY_INSTANCE
+def test_draw_reaches_every_labeling(name):
+    """Every monotone labeling can be drawn."""
+    rules, contexts = INSTANCES[name]
+    rng = np.random.default_rng(1)
+    missing = labelings_by_hand(rules, contexts)
+    for _ in range(20_000):
+        missing.discard(tuple(rules.draw(contexts, rng).predict(contexts).tolist()))
+        if not missing:
+            break
+    assert not missing
+
+
+@EVERY_INSTANCE
+def test_covers_are_the_transitive_reduction(name):
+    """The rows of the program are the edges that networkx keeps."""
+    rules, contexts = INSTANCES[name]
+    order = Order(rules, contexts)
+    reduced = nx.transitive_reduction(nx.from_numpy_array(order.below, create_using=nx.DiGraph))
+    assert set(zip(*order.covers.tolist(), strict=True)) == set(reduced.edges)
+
+
+def test_golden_program(assert_golden):
+    """The program of a diamond of four contexts and three actions is the one on file."""
+    encoding = MonotoneRules(3).formulate(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
+    costs = np.array([[3.0, 0.0, 1.0], [-1.0, 5.0, 5.0], [2.0, 7.0, 1.0], [0.0, -4.0, 2.0]])
+    objective = encoding.objective(costs)
+    assert objective.offset == 4.0
+    assert_golden(encoding.program.to_text(objective.coefficients), "monotone_rules.lp")
+
+
+def test_side_constraints_leave_the_program_as_it_is():
+    """One program and one linear cost map serve both with and without side constraints."""
+    rules, contexts = INSTANCES["reals, three actions"]
+    free, constrained = rules.formulate(contexts), rules.formulate(contexts, constrained=True)
+    first, second = np.random.default_rng(0).normal(size=(2, len(free.contexts), 3))
+    parts, total = (free.objective(first), free.objective(second)), constrained.objective(first + second)
+    assert free.program.to_text(total.coefficients) == constrained.program.to_text(total.coefficients)
+    assert np.allclose(sum(part.coefficients for part in parts), total.coefficients)
+    assert np.isclose(sum(part.offset for part in parts), total.offset)
+
+
+def test_contexts_at_the_same_place_are_one():
+    """Contexts that stand at the same place are merged, in the encoding and in the search."""
+    rules = MonotoneRules(2, thresholds=((1.0,), (0.0,)))
+    contexts = np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]])
+    for opened in (rules.formulate(contexts), rules.search(contexts)):
+        assert opened.group.tolist() == [0, 1, 0, 2]
+        assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_zero_and_minus_zero_are_one(sign):
+    """-0 and 0 stand at the same place, whatever the direction."""
+    contexts = np.array([[0.0, 2.0], [-0.0, 2.0]])
+    assert MonotoneRules(2, directions=[sign, 1]).formulate(contexts).group.tolist() == [0, 0]
+
+
+NAMES = Names(("age", "insured", "weight"), ("wait", "treat", "refer"))
+AXES = (Axis(0, 1), Axis(1, 1, (0.5,), binary=True), Axis(2, -1, (60.0, 80.0)))
+RULE = MonotoneRule(0, ((1, ((40.0, 0.0, -1.0), (60.0, 0.0, -2.0))), (2, ((50.0, 1.0, 0.0),))), AXES, NAMES)
+
+
+def test_a_rule_prints_as_one_reads_it_aloud():
+    """Highest action first, floors joined by or, conditions that always hold left out."""
+    assert str(RULE) == (
+        "if age >= 50 and insured = 1 and weight <= 60:\n    play refer\n"
+        "elif age >= 40 and weight <= 80\nor age >= 60:\n    play treat\n"
+        "else:\n    play wait"
+    )
+    assert str(MonotoneRule(1, (), AXES, NAMES)) == "play treat"
+
+
+@pytest.mark.parametrize(
+    ("axis", "floor", "text"),
+    [
+        (Axis(0, -1), -30.0, "age <= 30"),
+        (Axis(0, 1, (20.0, 30.0)), 1.0, "age > 20"),
+        (Axis(0, 1, (20.0, 30.0)), 0.0, ""),
+        (Axis(1, -1, (0.5,), binary=True), 0.0, "insured = 0"),
+        (Axis(1, -1, (0.5,), binary=True), -1.0, ""),
+    ],
+)
+def test_a_condition_says_which_values_reach_the_floor(axis, floor, text):
+    """Directions turn the comparison round, steps are said by their cut points."""
+    assert axis.condition(floor, NAMES) == text
+
+
+def test_predict_follows_the_floors():
+    """The highest action with a floor that is reached plays, on the cut point or not."""
+    contexts = [[50, 1, 60], [50, 1, 61], [50, 0, 60], [39, 1, 10], [60, 0, 99], [40, 0, 80], [40, 0, 81]]
+    assert RULE.predict(contexts).tolist() == [2, 1, 1, 0, 1, 1, 0]
+
+
+def test_floors_are_the_lowest_contexts_of_an_action():
+    """Only contexts with nothing of the same or a larger action below them are written down."""
+    order = Order(MonotoneRules(3), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]]))
+    rule = order.rule(np.array([0, 1, 2, 2, 2]))
+    assert rule.levels == ((1, ((1.0, 0.0), (0.0, 1.0))), (2, ((0.0, 1.0),)))
+
+
+def test_new_contexts_get_the_least_monotone_extension():
+    """A new context plays the largest action of the pool below it, or the least of the pool where none is."""
+    pool = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0]])
+    costs = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]])
+    policy = open_oracle(MonotoneRules(3), pool, kind="search").minimise(costs).policy
+    assert policy.predict(pool).tolist() == [1, 0, 2]
+    assert policy.predict([[0, 0], [2, 2.5], [1, 9], [2.9, 9], [3, 3], [9, 9], [9, 0]]).tolist() == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+        0,
+    ]
+    constant = open_oracle(MonotoneRules(3), pool).minimise(costs[:, [1, 0, 1]] * 0 + [1, 0, 1]).policy
+    assert str(constant) == "play action 1"
+    assert constant.predict([[-9, -9]]).tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", ["milp", "search"])
+def test_the_class_hands_its_names_to_its_rules(kind):
+    """Answers print with the names given to the class, a feature of 0 and 1 with = 1."""
+    rules = MonotoneRules(2, feature_names=["age", "insured"], action_names=["wait", "treat"])
+    answer = open_oracle(rules, [[20, 1], [70, 1], [70, 0]], kind=kind).minimise([[0, 1], [1, 0], [0, 1]])
+    assert str(answer.policy) == "if age >= 70 and insured = 1:\n    play treat\nelse:\n    play wait"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_actions": 1}, "n_actions"),
+        ({"n_actions": 2, "directions": [1, 0]}, "directions"),
+        ({"n_actions": 2, "directions": 1}, "directions"),
+        ({"n_actions": 2, "directions": "up"}, "directions"),
+        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    """A wrong constructor argument is named in an InputError."""
+    with pytest.raises(InputError, match=message):
+        MonotoneRules(**arguments)
+
+
+def test_directions_for_another_number_of_features_are_refused():
+    """One direction per feature."""
+    with pytest.raises(InputError, match="directions list 3 features, but the contexts have 2"):
+        MonotoneRules(2, directions=[1, 1, -1]).formulate(REALS)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "message"), [([[1.0]], "orders 3 features, but the contexts have 1"), ([[1.0, np.nan, 0.0]], "nan")]
+)
+def test_predict_refuses_wrong_contexts(contexts, message):
+    """Contexts with other features or with NaN raise InputError."""
+    with pytest.raises(InputError, match=message):
+        RULE.predict(contexts)
+
+
+def test_numba_waits_for_the_search():
+    """Importing the class and opening its program does not import numba."""
+    code = (
+        "import sys, numpy as np; from policies.monotone import MonotoneRules; "
+        "MonotoneRules(2).formulate(np.zeros((2, 1))); sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
