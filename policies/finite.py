@@ -25,7 +25,7 @@ import numpy as np
 from milpcb.checks import context_array, whole
 from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
-from milpcb.protocols import Encoding, Objective, PolicyClass
+from milpcb.protocols import Encoding, Objective, PolicyClass, Search
 from milpcb.types import Floats, Ints
 from policies.literals import Distinct
 
@@ -88,6 +88,11 @@ class FiniteClass(PolicyClass):
         self._check(contexts)
         return FiniteEncoding(self.table, self.n_actions, contexts)
 
+    def search(self, contexts: Floats) -> FiniteSearch:
+        """Return the walk through the list."""
+        self._check(contexts)
+        return FiniteSearch(self.table, self.n_actions, contexts)
+
     def policies(self, contexts: Floats) -> Iterator[ListedPolicy]:
         """List the labelings in the order given."""
         self._check(contexts)
@@ -117,10 +122,7 @@ class FiniteEncoding(Encoding):
     """The simplex over the list and its cost map."""
 
     def __init__(self, table: Ints, n_actions: int, contexts: Floats) -> None:
-        distinct = Distinct.rows(contexts)
-        if (table[:, distinct.first][:, distinct.group] != table).any():
-            # Equal contexts with different labels can only be answered on the table as it is.
-            distinct = Distinct(np.arange(len(contexts)), np.arange(len(contexts)))
+        distinct = _merged(table, contexts)
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self._given, self._table = contexts, table
@@ -139,6 +141,51 @@ class FiniteEncoding(Encoding):
         del costs  # x names the labeling
         index = int(x.argmax())
         return ListedPolicy(index, self._given, self._table[index])
+
+
+class FiniteSearch(Search):
+    """The list itself; a derivation is a row of it, repeats included."""
+
+    def __init__(self, table: Ints, n_actions: int, contexts: Floats) -> None:
+        distinct = _merged(table, contexts)
+        self.n_actions = n_actions
+        self.group, self.contexts = distinct.group, contexts[distinct.first]
+        self._given, self._table = contexts, table
+        self._labels = table[:, distinct.first]
+        self._cell = n_actions * np.arange(len(self.contexts)) + self._labels
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total."""
+        return float(self._totals(costs).min())
+
+    def minimise(self, costs: Floats) -> tuple[float, ListedPolicy]:
+        """Return the first labeling of least total."""
+        totals = self._totals(costs)
+        index = int(totals.argmin())
+        return float(totals[index]), ListedPolicy(index, self._given, self._table[index])
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return the least total by the label of the row."""
+        profile = np.full(self.n_actions, np.inf)
+        np.minimum.at(profile, self._labels[:, row], self._totals(costs))
+        return profile
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return the log of the summed weights by the label of the row."""
+        logs = np.full(self.n_actions, -np.inf)
+        np.logaddexp.at(logs, self._labels[:, row], -rate * self._totals(costs))
+        return logs
+
+    def _totals(self, costs: Floats) -> Floats:
+        return np.asarray(costs.ravel()[self._cell].sum(axis=1))
+
+
+def _merged(table: Ints, contexts: Floats) -> Distinct:
+    """Merge equal contexts, unless some labeling tells them apart: then only the table as it is can be answered."""
+    distinct = Distinct.rows(contexts)
+    if (table[:, distinct.first][:, distinct.group] != table).any():
+        return Distinct(np.arange(len(contexts)), np.arange(len(contexts)))
+    return distinct
 
 
 def _label_array(labelings: Any, n_actions: int) -> Ints:

@@ -18,13 +18,16 @@ from milpcb.learners.relaxed_play import fill, mix, phi_from_psi, psi_from_profi
 from milpcb.protocols import PolicyClass
 from milpcb.relaxations.paper import Paper
 from milpcb.types import Floats
-from policies import DecisionTrees, FiniteClass, LinearRules, ThresholdRules
+from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 
 CONTEXTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1]], float)
 CLASSES: dict[str, PolicyClass] = {
     "decision_trees": DecisionTrees(3, 2, thresholds=2),
     "threshold_rules": ThresholdRules(3, thresholds=2),
     "linear_rules": LinearRules(2, max_weight=1),
+    "rule_lists": RuleLists(3, max_rules=2, thresholds=2),
+    "box_rules": BoxRules(3, thresholds=2),
+    "monotone_rules": MonotoneRules(3),
     "finite_class": FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2]], 3),
 }
 
@@ -226,12 +229,13 @@ def test_queries_all_and_profile_play_alike(name: str, solver: str) -> None:
     assert (runs[0][1] == runs[1][1]).all()
 
 
+@pytest.mark.parametrize("kind", ["enumeration", "search"])
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_kind_of_oracle_changes_nothing(name: str) -> None:
-    """A program and an explicit list give the same run, bit for bit."""
+def test_the_kind_of_oracle_changes_nothing(name: str, kind: str) -> None:
+    """A program, an explicit list and a search give the same run, bit for bit."""
     _, milp = transcript(learner_on(CLASSES[name], scale=4.0), 60)
-    _, listed = transcript(learner_on(CLASSES[name], oracle={"kind": "enumeration"}, scale=4.0), 60)
-    assert (milp == listed).all()
+    _, other = transcript(learner_on(CLASSES[name], oracle={"kind": kind}, scale=4.0), 60)
+    assert (milp == other).all()
 
 
 def test_k_plus_one_questions_a_round() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
+from milpcb.types import Floats
 from policies.finite import FiniteClass
 
 BINARY = np.array([[0, 1], [1, 1], [0, 1], [1, 0]], dtype=float)
@@ -162,3 +165,18 @@ def test_other_numbers_of_contexts_are_refused(use):
     """The labelings must have one column per context."""
     with pytest.raises(InputError, match="of 5 contexts, but the contexts have 4 rows"):
         getattr(FiniteClass(AGREE, 3), use)(BINARY)
+
+
+@given(data=st.data())
+def test_search_equals_enumeration(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
+    """Value, policy, profile and Exp4 weights of the list are those of the enumeration oracle."""
+    contexts = np.array([[0.0], [1.0], [1.0], [2.0]])
+    policies = FiniteClass([[0, 1, 1, 2], [2, 0, 0, 1], [1, 1, 1, 1]], 3)
+    search, listed = (open_oracle(policies, contexts, kind=kind) for kind in ("search", "enumeration"))
+    costs, row = draw_costs(data, 4, 3), data.draw(st.integers(0, 3))
+    answer = search.minimise(costs)
+    assert answer.value == pytest.approx(listed.value(costs))
+    assert search.value(costs) == answer.value
+    assert costs[np.arange(4), answer.policy.predict(contexts)].sum() == pytest.approx(answer.value)  # type: ignore[union-attr]
+    assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row))
+    assert search.action_weights(costs, row, 0.3) == pytest.approx(listed.action_weights(costs, row, 0.3), abs=1e-10)
