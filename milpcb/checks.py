@@ -18,7 +18,9 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
             f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}"
         )
     if array.shape[1] < least_columns:
-        raise InputError(f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them")
+        raise InputError(
+            f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them"
+        )
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         row, column = bad[0]
