@@ -1,21 +1,31 @@
-"""Side constraints on the labels: one mechanism for every class, the cost map used once more."""
+"""Side constraints on the labels: one mechanism for every class, the cost map used once more.
+
+Everything below makes a LabelConstraint. Give any number of them to ``open_oracle``; every policy must keep them all.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from milpcb.checks import whole
 from milpcb.errors import InputError
 from milpcb.types import Floats
+
+# "At most upper" allows for rounding: this share of the largest total that the weights can reach, in every oracle.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class LabelConstraint:
     """The rule ``sum_j weights[j, pi(x_j)] <= upper``; ``weights`` is (m, K) over the rows of the contexts.
 
-    ``name`` is what an error calls the constraint when no policy can satisfy it.
+    A total counts as within ``upper`` up to ``1e-9 * sum_j max_a |weights[j, a]|``. ``name`` is what an error calls the
+    constraint when no policy can satisfy it.
     """
 
     weights: npt.ArrayLike
@@ -24,7 +34,7 @@ class LabelConstraint:
 
     def matrix(self, n_contexts: int, n_actions: int) -> Floats:
         """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
-        weights = np.asarray(self.weights, dtype=float)
+        weights = _floats(self.weights, f"constraint {self.label}")
         if weights.shape != (n_contexts, n_actions):
             raise InputError(
                 f"constraint {self.label} has weights of shape {weights.shape}; give one row per context and one "
@@ -34,7 +44,152 @@ class LabelConstraint:
             raise InputError(f"constraint {self.label} has NaN or infinite numbers; give finite weights and bound")
         return weights
 
+    def largest(self, weights: Floats) -> float:
+        """Return the largest total that keeps the constraint, for ``weights`` (m, K) as ``matrix`` returns them."""
+        return float(self.upper) + TOLERANCE * float(np.abs(weights).max(axis=1).sum())
+
     @property
     def label(self) -> str:
         """How messages call the constraint."""
         return f"'{self.name}'" if self.name else f"(upper = {self.upper:g})"
+
+
+def share_at_most(
+    action: int, share: float, n_contexts: int, n_actions: int, weights: npt.ArrayLike | None = None
+) -> LabelConstraint:
+    """Return the rule that at most ``share`` (0..1) of the contexts receive ``action``.
+
+    ``weights`` (m,), not negative, counts contexts unequally, e.g. by the probabilities of a FinitePool.
+    """
+    _check_action(action, n_actions)
+    _check_between("share", share, 0.0, 1.0)
+    counted = _context_weights(weights, whole("n_contexts", n_contexts, 1))
+    matrix = np.zeros((n_contexts, n_actions))
+    matrix[:, action] = counted
+    return LabelConstraint(
+        matrix, float(share * counted.sum()), f"action {action} on at most {share:g} of the contexts"
+    )
+
+
+def parity(action: int, groups: npt.ArrayLike, delta: float, n_actions: int) -> tuple[LabelConstraint, LabelConstraint]:
+    """Return the two rules that the rates of ``action`` in two groups differ by at most ``delta`` (0..1).
+
+    ``groups`` (m,) is 0 or 1 for each context, both present; the rate of a group is the share of its contexts that
+    receive the action.
+    """
+    _check_action(action, n_actions)
+    _check_between("delta", delta, 0.0, 1.0)
+    member = _floats(groups, "groups")
+    if member.ndim != 1 or not np.isin(member, (0.0, 1.0)).all():
+        raise InputError("groups must be one 0 or 1 per context")
+    if not 0 < member.sum() < len(member):
+        raise InputError("groups must hold contexts of both groups, 0 and 1; without one of them there is no rate")
+    matrix = np.zeros((len(member), n_actions))
+    matrix[:, action] = member / member.sum() - (1.0 - member) / (1.0 - member).sum()
+    rate = f"rate of action {action}"
+    return (
+        LabelConstraint(matrix, float(delta), f"{rate} in group 1 at most {delta:g} above group 0"),
+        LabelConstraint(-matrix, float(delta), f"{rate} in group 0 at most {delta:g} above group 1"),
+    )
+
+
+def mean_at_most(costs: npt.ArrayLike, bound: float, weights: npt.ArrayLike | None = None) -> LabelConstraint:
+    """Return the rule that a second outcome is at most ``bound`` on average over the contexts.
+
+    ``costs`` (m, K) is that outcome, in its own unit, for each context and action; ``weights`` (m,), not negative,
+    makes the average a weighted one.
+    """
+    outcome = _floats(costs, "costs of the second outcome")
+    if outcome.ndim != 2 or 0 in outcome.shape:
+        raise InputError(f"the second outcome needs a table (contexts, actions), got shape {outcome.shape}")
+    if not np.isfinite(bound):
+        raise InputError(f"the bound on the mean must be finite, got {bound}")
+    counted = _context_weights(weights, len(outcome))
+    return LabelConstraint(outcome * (counted / counted.sum())[:, None], float(bound), f"mean at most {bound:g}")
+
+
+def must_play(rows: npt.ArrayLike, action: int, n_contexts: int, n_actions: int) -> LabelConstraint:
+    """Return the rule that ``action`` is played on all ``rows``: row numbers, or one True or False per context."""
+    chosen = _rows(rows, n_contexts)
+    _check_action(action, n_actions)
+    matrix = np.zeros((n_contexts, n_actions))
+    matrix[chosen] = 1.0
+    matrix[chosen, action] = 0.0
+    return LabelConstraint(matrix, 0.0, f"action {action} on {_count(chosen)}")
+
+
+def never_play(rows: npt.ArrayLike, action: int, n_contexts: int, n_actions: int) -> LabelConstraint:
+    """Return the rule that ``action`` is played on none of ``rows``: row numbers, or one True or False per context."""
+    chosen = _rows(rows, n_contexts)
+    _check_action(action, n_actions)
+    matrix = np.zeros((n_contexts, n_actions))
+    matrix[chosen, action] = 1.0
+    return LabelConstraint(matrix, 0.0, f"never action {action} on {_count(chosen)}")
+
+
+def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
+    """Return the message on constraints that no policy satisfies together; it names a smallest set that conflicts.
+
+    ``feasible(numbers)`` tells whether some policy satisfies the constraints of these numbers. Each constraint without
+    which the others still conflict is left out (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991): what stays
+    conflicts, and no longer does without any one of them.
+    """
+    kept = list(range(len(constraints)))
+    for number in range(len(constraints)):
+        fewer = [other for other in kept if other != number]
+        if fewer and not feasible(fewer):
+            kept = fewer
+    names = ", ".join(constraints[number].label for number in kept)
+    if len(kept) == 1:
+        return f"no policy of the class satisfies the side constraint {names}; loosen it"
+    return f"no policy of the class satisfies the side constraints {names} together; loosen one of them"
+
+
+def _check_action(action: int, n_actions: int) -> None:
+    if whole("action", action, 0) >= whole("n_actions", n_actions, 2):
+        raise InputError(f"action {action} is not one of the {n_actions} actions 0..{n_actions - 1}")
+
+
+def _check_between(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise InputError(f"{name} must be between {least:g} and {most:g}, got {value!r}")
+
+
+def _context_weights(weights: npt.ArrayLike | None, n_contexts: int) -> Floats:
+    if weights is None:
+        return np.ones(n_contexts)
+    counted = _floats(weights, "weights of the contexts")
+    if counted.shape != (n_contexts,):
+        raise InputError(f"weights have shape {counted.shape}; give one number per context: ({n_contexts},)")
+    if not (np.isfinite(counted).all() and counted.min() >= 0.0 and counted.sum() > 0.0):
+        raise InputError("weights of the contexts must be finite, not negative, and not all zero")
+    return counted
+
+
+def _rows(rows: npt.ArrayLike, n_contexts: int) -> npt.NDArray[np.int64]:
+    """Return row numbers; raises InputError when there is none, or one that is not there."""
+    whole("n_contexts", n_contexts, 1)
+    given: Any = np.atleast_1d(np.asarray(rows))
+    if given.dtype == bool:
+        if given.shape != (n_contexts,):
+            raise InputError(f"rows as True and False need one per context, {n_contexts}, got shape {given.shape}")
+        given = np.flatnonzero(given)
+    if given.ndim != 1 or not len(given):
+        raise InputError("rows names no context; give row numbers, or one True or False per context")
+    if not np.issubdtype(given.dtype, np.integer):
+        raise InputError(f"rows must be row numbers, or True and False, got {given.dtype}")
+    outside = given[(given < 0) | (given >= n_contexts)]
+    if len(outside):
+        raise InputError(f"row {outside[0]} is outside the {n_contexts} contexts; rows count from 0")
+    return np.unique(given)
+
+
+def _count(rows: npt.NDArray[np.int64]) -> str:
+    return f"row {rows[0]}" if len(rows) == 1 else f"{len(rows)} rows"
+
+
+def _floats(data: npt.ArrayLike, what: str) -> Floats:
+    try:
+        return np.array(data, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers in a rectangular table: {' '.join(str(error).split())}") from error

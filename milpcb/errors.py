@@ -33,6 +33,10 @@ class OracleInexact(MilpcbError):  # noqa: N818 - the name is fixed by the contr
     """A value was asked for that the solver did not prove."""
 
 
+class OracleDisagreement(MilpcbError):  # noqa: N818 - a sibling of OracleInexact
+    """Two exact routes to the same value gave different answers: one of them is wrong."""
+
+
 class InfeasibleError(MilpcbError):
     """No policy of the class satisfies the side constraints."""
 

@@ -38,16 +38,39 @@ class Objective:
     offset: float = 0.0
 
 
+@dataclass(frozen=True)
+class Cuts:
+    """Rows ``lower <= matrix @ x <= upper`` that every policy keeps; ``point`` (n_columns,) is some policy's."""
+
+    matrix: Floats
+    lower: Floats
+    upper: Floats
+    point: Floats
+
+
+class Separator(Protocol):
+    """Finds the rows of a polytope that has too many to list; all of them hold whatever the objective is."""
+
+    def cuts(self, x: Floats, objective: Floats) -> Cuts:
+        """Return rows that ``x`` breaks, and the point of a policy that is good for ``objective``.
+
+        A whole ``x`` gets no row only if it is the point of a policy; another may, when none is found.
+        """
+        ...
+
+
 class Encoding(ABC):
     """A policy class on fixed contexts: a polytope that never changes, and the cost map into objectives.
 
     ``program`` is the polytope; ``group`` (m,) sends each context row to its class of contexts that no policy tells
-    apart, numbered 0..g-1, and ``contexts`` (g, d) holds one representative of each class.
+    apart, numbered 0..g-1, and ``contexts`` (g, d) holds one representative of each class. A ``separator`` finds the
+    rows that ``program`` leaves out because they are too many.
     """
 
     program: Program
     group: Ints
     contexts: Floats
+    separator: Separator | None = None
 
     @abstractmethod
     def objective(self, costs: Floats) -> Objective:
@@ -159,6 +182,10 @@ class Session(Protocol):
         self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
     ) -> Solution:
         """Minimise ``objective`` (n_columns,) to an absolute gap; ``primal=False`` says that x is not needed."""
+        ...
+
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add dense rows (r, n_columns) for all later queries."""
         ...
 
     def close(self) -> None:

@@ -18,18 +18,26 @@ BUILTIN: dict[str, dict[str, str]] = {
         "threshold_rules": "policies.thresholds:ThresholdRules",
         "linear_rules": "policies.linear:LinearRules",
         "finite_class": "policies.finite:FiniteClass",
+        "rule_lists": "policies.rule_lists:RuleLists",
+        "box_rules": "policies.boxes:BoxRules",
+        "monotone_rules": "policies.monotone:MonotoneRules",
     },
     "solver": {
         "highs": "milpcb.solvers.highs:Highs",
         "pulp": "milpcb.solvers.pulp:Pulp",
+        "scip": "milpcb.solvers.scip:Scip",
+        "scipy": "milpcb.solvers.scipy:Scipy",
     },
     "oracle": {
         "milp": "milpcb.oracles.milp:MilpOracle",
         "search": "milpcb.oracles.search:SearchOracle",
         "enumeration": "milpcb.oracles.enumeration:EnumerationOracle",
+        "audited": "milpcb.oracles.audited:AuditedOracle",
     },
     "relaxation": {
         "paper": "milpcb.relaxations.paper:Paper",
+        "half": "milpcb.relaxations.half:Half",
+        "coordinate": "milpcb.relaxations.coordinate:Coordinate",
     },
     "learner": {
         "bistro_plus": "milpcb.learners.bistro_plus:BistroPlus",
@@ -53,14 +61,19 @@ def target(kind: str, name: str) -> str:
     """Return ``module:Class`` behind a name; raises UnknownNameError with the nearest name."""
     table = _table(kind)
     if name not in table:
-        raise UnknownNameError(kind, name, table)
+        raise UnknownNameError("policy class" if kind == "policies" else kind, name, table)
     return table[name]
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return the class behind a name."""
+    """Import and return the class behind a name; raises InputError when what is registered is not there."""
     module, _, attribute = target(kind, name).partition(":")
-    return getattr(import_module(module), attribute)
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"{kind} '{name}' cannot be loaded: {error}; install again the package that brings it"
+        ) from error
 
 
 @cache

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from milpcb import registry
 from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass
 
@@ -19,6 +22,7 @@ def open_oracle(
     solver: str = "highs",
     constraints: Sequence[LabelConstraint] = (),
     time_limit: float | None = None,
+    audit: float = 0.01,
 ) -> Oracle:
     """Open the optimisation oracle of a policy class on fixed contexts (paper, equation (1)).
 
@@ -26,17 +30,36 @@ def open_oracle(
     ----------
     policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``
     contexts : (m, d) finite numbers, rows may repeat
-    kind : ``"milp"`` (a solver) or ``"enumeration"`` (an explicit list of all policies)
-    solver : for kind ``"milp"``: ``"highs"`` or ``"pulp:<PuLP solver name>"``
-    constraints : side constraints that every policy must satisfy
-    time_limit : seconds for one solve; an answer that ran into it carries bounds, and asking for its value raises
+    kind : ``"milp"`` (a solver), ``"search"`` (the class's own exact search), ``"audited"`` (that search, a share of
+        its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
+    solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"``, ``"scip"``, ``"scipy"`` or ``"pulp:<PuLP solver name>"``
+    constraints : side constraints that every policy must satisfy (see milpcb.constraints); ``"milp"`` and
+        ``"enumeration"``
+    time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
+        value raises. 0 asks for what is known at once
+    audit : for kind ``"audited"``: the share of the questions, 0 < audit <= 1, that the solver answers too: the first and
+        then every round(1 / audit)-th. Other kinds ignore it
 
     Raises
     ------
-    InputError (wrong shapes, NaN), UnknownNameError, SolverMissingError, InfeasibleError
+    InputError (wrong shapes, NaN), UnknownNameError, SolverMissingError, InfeasibleError; from an audited oracle's
+    questions also OracleDisagreement
 
     """
     oracle = registry.load("oracle", kind)(
-        policies, context_array(contexts), solver=solver, constraints=tuple(constraints), time_limit=time_limit
+        policies,
+        context_array(contexts),
+        solver=solver,
+        constraints=tuple(constraints),
+        time_limit=_seconds(time_limit),
+        audit=audit,
     )
     return cast("Oracle", oracle)
+
+
+def _seconds(time_limit: float | None) -> float | None:
+    if time_limit is None or time_limit == np.inf:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
+        raise InputError(f"time_limit must be seconds, 0 or more, or None for no limit; got {time_limit!r}")
+    return float(time_limit)

@@ -7,6 +7,7 @@ from typing import Any
 
 import highspy
 import numpy as np
+import scipy.sparse as sp
 
 from milpcb.errors import InputError, SolverFailedError
 from milpcb.program import Program
@@ -32,6 +33,7 @@ _COMMON = {"output_flag": False, "threads": 1, "random_seed": 0}
 # The polytope is fixed, so the last basis stays primal feasible: primal simplex goes on from it, and presolve would
 # only throw it away. Simplex also ends at a vertex, which is what an integral encoding decodes.
 _LP = {"solver": "simplex", "simplex_strategy": 4, "presolve": "off"}
+_DUAL_SIMPLEX = 1
 _MIP = {"mip_rel_gap": 0.0}
 
 
@@ -49,7 +51,7 @@ class Highs:
     @classmethod
     def describe(cls) -> list[SolverInfo]:
         """HiGHS comes with the package, so it is always here."""
-        return [SolverInfo("highs", version("highspy"), "LP hot start, MIP, kept open between queries")]
+        return [SolverInfo("highs", version("highspy"), "LP, MIP, hot start")]
 
 
 class HighsSession:
@@ -59,6 +61,7 @@ class HighsSession:
         self._mip = mip
         self._columns = np.arange(program.n_columns, dtype=np.int32)
         self._incumbent: Floats | None = None
+        self._timed = False
         self._highs = highspy.Highs()
         for key, value in (_COMMON | (_MIP if mip else _LP)).items():
             self._highs.setOptionValue(key, value)
@@ -73,15 +76,30 @@ class HighsSession:
         highs.changeColsCost(len(self._columns), self._columns, objective)
         if self._mip:
             self._hand_over(gap)
-        if time_limit is not None:
-            highs.setOptionValue("time_limit", highs.getRunTime() + time_limit)  # its clock runs on between runs
+        if time_limit is not None or self._timed:
+            self._limit(time_limit)
         highs.run()
         stop = self._status()
-        if stop in {Stop.UNKNOWN, Stop.FAILED}:  # a bad basis: once more from nothing
-            highs.clearSolver()
-            highs.run()
-            stop = self._status()
+        if stop in {Stop.UNKNOWN, Stop.FAILED}:
+            stop = self._once_more()
         return self._solution(stop, primal=primal)
+
+    def _once_more(self) -> Stop:
+        """Solve from nothing by the dual simplex method: the primal one now and then gives up on a tiny program."""
+        self._highs.clearSolver()
+        self._highs.setOptionValue("simplex_strategy", _DUAL_SIMPLEX)
+        self._highs.run()
+        self._highs.setOptionValue("simplex_strategy", _LP["simplex_strategy"])
+        return self._status()
+
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add rows to the model; the basis stays, an incumbent that breaks them goes."""
+        rows = sp.csr_array(matrix)
+        self._highs.addRows(len(lower), lower, upper, rows.nnz, rows.indptr[:-1], rows.indices, rows.data)
+        if self._incumbent is not None:
+            activity = matrix @ self._incumbent
+            if ((activity < lower - 1e-6) | (activity > upper + 1e-6)).any():
+                self._incumbent = None
 
     def close(self) -> None:
         """Free the model."""
@@ -93,6 +111,12 @@ class HighsSession:
             start = highspy.HighsSolution()
             start.col_value = self._incumbent
             self._highs.setSolution(start)
+
+    def _limit(self, time_limit: float | None) -> None:
+        self._timed = time_limit is not None
+        # The clock of the simplex method runs on between runs, that of the MIP solver starts again.
+        now = 0.0 if self._mip else self._highs.getRunTime()
+        self._highs.setOptionValue("time_limit", highspy.kHighsInf if time_limit is None else now + time_limit)
 
     def _status(self) -> Stop:
         status = self._highs.getModelStatus()

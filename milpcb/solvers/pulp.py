@@ -16,6 +16,7 @@ import pulp
 from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
 from milpcb.program import Program
 from milpcb.protocols import SolverInfo
+from milpcb.solvers.guards import one_line
 from milpcb.types import Floats, Solution, Stop
 
 # https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
@@ -29,6 +30,9 @@ STATUS = {
     (pulp.LpStatusInfeasible, pulp.LpSolutionNoSolutionFound): Stop.INFEASIBLE,
     (pulp.LpStatusUnbounded, pulp.LpSolutionUnbounded): Stop.UNBOUNDED,
 }
+
+# By how much a point read from a solver's output may break a row, relative to the terms of the row.
+DIGITS = 1e-5
 
 
 class Pulp:
@@ -45,17 +49,20 @@ class Pulp:
         self._name = argument
 
     def open(self, program: Program, *, relax: bool = False) -> PulpSession:
-        """Build the LpProblem once."""
+        """Build the LpProblem once.
+
+        Not every solver ends an LP at a vertex. Where all vertices are integral, integer columns change nothing else.
+        """
         with _quiet():
-            return PulpSession(program, self._name, relax=relax)
+            return PulpSession(program, self._name, relax=relax and not program.integral)
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
         """List every solver that PuLP knows."""
         return [
-            SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, a file and a process a query", missing)
-            for name in pulp.listSolvers()
-            for missing in ["" if _available(name) else _advice(name)]
+            SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, rebuilt", missing)
+            for name in dict.fromkeys(pulp.listSolvers())  # PuLP 3.3 lists one twice
+            for missing in ["" if _available(name) else "not found by PuLP"]
         ]
 
 
@@ -64,6 +71,7 @@ class PulpSession:
 
     def __init__(self, program: Program, name: str, *, relax: bool) -> None:
         self._name = name
+        self._program, self._relax = program, relax
         self._problem = pulp.LpProblem("milpcb", pulp.LpMinimize)
         self._x = [_variable(program, j, relax=relax) for j in range(program.n_columns)]
         self._problem.addVariables(self._x)
@@ -75,22 +83,20 @@ class PulpSession:
     def solve(
         self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
     ) -> Solution:
-        """Write the problem, run the solver, read it back."""
-        del primal  # the file is read back whole anyway
+        """Write the problem, run the solver, read it back.
+
+        The optimum is proved to the end: some of PuLP's solvers report a reached gap as they report a time limit.
+        """
+        del gap, primal
         # Zero costs are written too: a column that neither a row nor the objective mentions makes CBC crash.
         terms = zip(self._x, map(float, objective), strict=True)
         self._problem.setObjective(pulp.LpAffineExpression([*terms, (self._one, 1.0)]))
-        wanted = {"threads": 1, "gapRel": 0.0, "gapAbs": gap, "timeLimit": time_limit}
+        wanted = {"threads": 1, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": time_limit}
         options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
-        try:
-            with _quiet():
-                self._problem.solve(_solver(self._name, **options))
-        except pulp.PulpSolverError as error:
-            raise SolverFailedError(
-                f"pulp:{self._name} ended without an answer: {' '.join(str(error).split())}"
-            ) from error
-        stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
-        return self._solution(stop, objective, gap)
+        with one_line(f"pulp:{self._name}"), _quiet():
+            self._problem.solve(_solver(self._name, **options))
+            stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
+            return self._solution(stop, objective)
 
     def close(self) -> None:
         """Nothing is kept outside Python."""
@@ -108,16 +114,30 @@ class PulpSession:
         if np.isfinite(upper):
             self._problem += row <= upper, f"r{r}_upper"
 
-    def _solution(self, stop: Stop, objective: Floats, gap: float) -> Solution:
-        values = [variable.varValue for variable in self._x]
-        if stop not in {Stop.OPTIMAL, Stop.TIME_LIMIT} or self._problem.sol_status not in {
-            pulp.LpSolutionOptimal,
-            pulp.LpSolutionIntegerFeasible,
-        }:
+    def _solution(self, stop: Stop, objective: Floats) -> Solution:
+        if self._problem.sol_status not in {pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible}:
             return Solution(stop, np.inf, -np.inf)
-        x = np.array([0.0 if value is None else value for value in values])
+        x = np.array([float(variable.varValue or 0.0) for variable in self._x])
+        if not self._feasible(x):
+            if stop is Stop.OPTIMAL:
+                raise SolverFailedError(f"pulp:{self._name} calls a point optimal that breaks its own rows; use highs")
+            return Solution(stop, np.inf, -np.inf)  # CBC stopped inside an LP writes where it stands
         value = float(objective @ x)
-        return Solution(stop, value, value - gap if stop is Stop.OPTIMAL else -np.inf, x)
+        return Solution(stop, value, value if stop is Stop.OPTIMAL else -np.inf, x)
+
+    def _feasible(self, x: Floats) -> bool:
+        """Tell whether what was read back is a point of the program, to the digits that solvers write."""
+        program = self._program
+        activity, size = program.matrix @ x, abs(program.matrix) @ np.abs(x)
+        parts = [
+            (program.row_lower - activity, size),
+            (activity - program.row_upper, size),
+            (program.column_lower - x, np.abs(x)),
+            (x - program.column_upper, np.abs(x)),
+        ]
+        if not self._relax:
+            parts.append((np.abs(x - np.rint(x))[program.integer], np.zeros(1)))
+        return all(bool((excess <= DIGITS * (1.0 + scale)).all()) for excess, scale in parts)
 
 
 def _variable(program: Program, j: int, *, relax: bool) -> Any:
@@ -155,6 +175,4 @@ def _available(name: str) -> bool:
 
 
 def _advice(name: str) -> str:
-    return (
-        f"PuLP finds no {name} here; install that solver so that PuLP can reach it, or use highs or pulp:PULP_CBC_CMD"
-    )
+    return f"PuLP finds no {name} here; install that solver where PuLP finds it, or use highs or pulp:PULP_CBC_CMD"

@@ -1,1 +1,65 @@
-"""Conformance batteries, shipped: they run over the registry, so a new entry is tested without a new test."""
+"""Conformance batteries, shipped: they run over the registry, so a new entry is tested without a new test.
+
+``battery(kind, entry)`` is a list of checks, each with an id; ``run_all(kind, entry)`` runs them. An entry is a
+registered name (third parties: an entry point of the group ``milpcb.<kind>``) or a made object. With pytest:
+
+    @pytest.mark.parametrize("check", testing.battery("policies", "my_rules"), ids=str)
+    def test_my_rules(check):
+        check.run()
+
+A check whose needs are unmet raises Unmet with the reason, which pytest shows as a skip.
+
+Kinds: ``"policies"`` (entry: a name or an Instance, see milpcb.testing.instances) and ``"solver"`` (entry: a name as in
+``solver = "pulp:PULP_CBC_CMD"``, or a Solver).
+"""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
+
+from milpcb.errors import UnknownNameError
+
+BATTERIES = {
+    "policies": "milpcb.testing.policies",
+    "solver": "milpcb.testing.solvers",
+}
+
+
+class Unmet(unittest.SkipTest):
+    """What a check needs is not there; the message says what."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One law on one entry; ``run`` raises AssertionError with what it saw, or Unmet."""
+
+    id: str
+    run: Callable[[], None]
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def battery(kind: str, entry: Any) -> list[Check]:
+    """Return the checks of an entry; raises UnknownNameError on a kind or name that is not there."""
+    if kind not in BATTERIES:
+        raise UnknownNameError("battery", kind, BATTERIES)
+    return cast("list[Check]", import_module(BATTERIES[kind]).battery(entry))
+
+
+def run_all(kind: str, entry: Any) -> list[str]:
+    """Run every check of an entry and return the skipped ones with their reasons; raises AssertionError at a failure."""
+    skipped = []
+    for check in battery(kind, entry):
+        try:
+            check.run()
+        except Unmet as reason:
+            skipped.append(f"{check.id}: {reason}")
+        except AssertionError as error:
+            error.add_note(f"{kind}, check '{check.id}'")
+            raise
+    return skipped

@@ -1,16 +1,34 @@
 """What every policy class must satisfy, checked against its own definition (``policies()`` and ``predict``).
 
-Each check raises AssertionError with the instance. A class is given with contexts small enough to enumerate.
+Each check raises AssertionError with what it saw, or Unmet where a law does not apply to the class. A class is given
+with contexts small enough to list every policy; ``battery`` runs all checks on costs drawn from a fixed seed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
-from milpcb.protocols import PolicyClass
-from milpcb.types import Floats
+from milpcb.protocols import PolicyClass, Search
+from milpcb.testing import Check, Unmet
+from milpcb.testing.instances import Instance, instances
+from milpcb.types import Floats, Ints
+
+
+def battery(entry: str | Instance) -> list[Check]:
+    """Return every check on every instance of a registered class, or on the one instance given."""
+    every = instances(entry) if isinstance(entry, str) else [entry]
+    return [
+        Check(f"{instance.name}: {name}", partial(_on_drawn_costs, check, instance))
+        for instance in every
+        for name, check in CHECKS.items()
+    ]
 
 
 def brute_force(policies: PolicyClass, contexts: Floats, costs: Floats) -> Floats:
@@ -69,8 +87,6 @@ def check_draw(policies: PolicyClass, contexts: Floats, seed: int) -> None:
 
 def check_constraint(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
     """Under a budget on action 0 the program's optimum is the best labeling within the budget."""
-    from milpcb.constraints import LabelConstraint
-
     weights = np.zeros_like(costs)
     weights[:, 0] = 1.0
     labelings, totals = policies.labelings(contexts), brute_force(policies, contexts, costs)
@@ -83,5 +99,114 @@ def check_constraint(policies: PolicyClass, contexts: Floats, costs: Floats, sol
     assert weights[np.arange(len(costs)), answer.policy.predict(contexts)].sum() <= budget + 1e-9
 
 
+def check_monotone(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
+    """Where no cost falls, the value does not fall."""
+    oracle = open_oracle(policies, contexts, solver=solver)
+    raised = costs + np.arange(costs.size).reshape(costs.shape) % 4
+    assert oracle.value(raised) >= oracle.value(costs) - 1e-6, (oracle.value(costs), oracle.value(raised))
+
+
+def check_reordered_contexts(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
+    """The order of the contexts does not matter; unmet by classes that play by the row, not by the context."""
+    order = np.roll(np.arange(len(contexts))[::-1], 1)
+    try:
+        moved = policies.labelings(contexts[order])
+    except InputError as error:
+        raise Unmet(str(error)) from error
+    if _rows(moved) != _rows(policies.labelings(contexts)[:, order]):
+        raise Unmet("a policy of this class plays by the row, not by the context")
+    value = open_oracle(policies, contexts, solver=solver).value(costs)
+    again = open_oracle(policies, contexts[order], solver=solver).value(costs[order])
+    assert np.isclose(value, again, atol=1e-6), (value, again)
+
+
+def check_renamed_actions(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
+    """The names of the actions do not matter; unmet by classes in which not every action can play every part."""
+    names = np.roll(np.arange(policies.n_actions), 1)
+    labelings = policies.labelings(contexts)
+    if _rows(names[labelings]) != _rows(labelings):
+        raise Unmet("the actions of this class are not alike: renaming them gives other policies")
+    oracle = open_oracle(policies, contexts, solver=solver)
+    renamed = np.empty_like(costs)
+    renamed[:, names] = costs
+    assert np.isclose(oracle.value(renamed), oracle.value(costs), atol=1e-6), (oracle.value(renamed), renamed)
+
+
+def check_search(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
+    """The class's own search finds the least cost of the definition, a policy that attains it, and the profile."""
+    _search_of(policies, contexts)
+    oracle = open_oracle(policies, contexts, kind="search")
+    labelings, totals = policies.labelings(contexts), brute_force(policies, contexts, costs)
+    answer = oracle.minimise(costs)
+    assert np.isclose(oracle.value(costs), totals.min(), atol=1e-9), (oracle.value(costs), totals.min())
+    assert np.isclose(answer.value, totals.min(), atol=1e-9), (answer, totals.min())
+    assert answer.policy is not None
+    labels = answer.policy.predict(contexts)
+    assert (labels == labelings).all(axis=1).any(), (labels, "is no labeling of the class")
+    assert np.isclose(costs[np.arange(len(costs)), labels].sum(), totals.min(), atol=1e-9), (labels, totals.min())
+    expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
+    assert np.allclose(oracle.profile(costs, row), expected, atol=1e-9), (oracle.profile(costs, row), expected)
+
+
+def check_action_weights(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
+    """The search's Exp4 distribution is within a factor N of exp(-rate * profile), N the number of derivations."""
+    rate, search = 0.7, _search_of(policies, contexts)
+    oracle = open_oracle(policies, contexts, kind="search")
+    try:
+        weights = oracle.action_weights(costs, row, rate)
+    except InputError as error:
+        raise Unmet(str(error)) from error
+    profile, log_count = oracle.profile(costs, row), search.log_count()
+    assert np.isclose(weights.sum(), 1.0), weights
+    assert ((weights > 0) == np.isfinite(profile)).all(), (weights, profile)
+    played = weights > 0
+    distance = np.log(weights[played]) + rate * (profile[played] - profile.min())
+    assert (np.abs(distance) <= log_count + 1e-6).all(), (weights, profile, log_count)
+
+
 CHECKS_OF_A_SOLVER = (check_value, check_constraint)
 CHECKS_AT_A_ROW = (check_profile, check_shift)
+
+
+CHECKS: dict[str, Callable[..., None]] = {
+    "value": check_value,
+    "profile": check_profile,
+    "shift": check_shift,
+    "monotone": check_monotone,
+    "reordered contexts": check_reordered_contexts,
+    "renamed actions": check_renamed_actions,
+    "enumeration": check_enumeration,
+    "draw": check_draw,
+    "side constraint": check_constraint,
+    "search": check_search,
+    "action weights": check_action_weights,
+}
+_AT_A_ROW = {check_profile, check_shift, check_search, check_action_weights}
+
+
+def _on_drawn_costs(check: Callable[..., None], instance: Instance) -> None:
+    """Run a check on costs of each kind a learner asks about, at different rows."""
+    policies, contexts = instance.policies, instance.contexts
+    rng, shape = np.random.default_rng(0), (len(contexts), policies.n_actions)
+    drawn = [
+        rng.integers(-9, 10, shape).astype(float),  # whole, of both signs
+        rng.integers(0, 2, shape) + 2.0 * rng.integers(-3, 4, shape),  # past 0/1 estimates and future noise
+        rng.normal(size=shape),
+        np.zeros(shape),
+    ]
+    for row, costs in enumerate(drawn):
+        if check is check_draw:
+            check(policies, contexts, row)
+        else:
+            check(policies, contexts, costs, *([row % len(contexts)] if check in _AT_A_ROW else []))
+
+
+def _search_of(policies: PolicyClass, contexts: Floats) -> Search:
+    try:
+        return policies.search(contexts)
+    except InputError as error:
+        raise Unmet(str(error)) from error
+
+
+def _rows(labelings: Ints) -> set[tuple[int, ...]]:
+    return {tuple(labels) for labels in labelings.tolist()}

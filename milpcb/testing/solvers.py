@@ -1,14 +1,34 @@
-"""What every solver must do with every known problem."""
+"""What every solver must do: the known problems, and the promises of a Session.
+
+Each check takes a solver (and a problem) and raises AssertionError with what it saw; ``battery`` lists all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
+from milpcb.errors import SolverMissingError
+from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Solver
-from milpcb.testing.problems import KnownProblem, violation
-from milpcb.types import Solution, Stop
+from milpcb.solvers import load_solver
+from milpcb.testing import Check, Unmet
+from milpcb.testing.problems import KnownProblem, known_problems, violation
+from milpcb.types import Ints, Solution, Stop
 
 TOLERANCE = 1e-6
+
+
+def battery(entry: str | Solver) -> list[Check]:
+    """Return every check of a solver, named as in ``solver = "pulp:PULP_CBC_CMD"`` or given."""
+    checks: dict[str, Callable[[Solver], None]] = dict(CHECKS)
+    for problem in known_problems():
+        checks[problem.name] = partial(check_known_problem, problem=problem)
+        if problem.optimum is not None:
+            checks[f"{problem.name}, objectives in a row"] = partial(check_objectives_in_a_row, problem=problem)
+    return [Check(name, partial(_run, check, entry)) for name, check in checks.items()]
 
 
 def check_known_problem(solver: Solver, problem: KnownProblem) -> None:
@@ -33,6 +53,105 @@ def check_objectives_in_a_row(solver: Solver, problem: KnownProblem) -> None:
     session.close()
 
 
+def check_many_objectives(solver: Solver) -> None:
+    """Thirty objectives in one session, each to the gap asked for: bounds hold, and the point is worth what is said."""
+    program, points = _packing()
+    session = solver.open(program)
+    rng = np.random.default_rng(0)
+    for number in range(30):
+        gap = 0.999 if number % 3 == 0 else 0.0
+        whole = rng.integers(-9, 10, program.n_columns).astype(float)
+        objective = whole if number % 2 else rng.normal(size=program.n_columns)
+        solution, least = session.solve(objective, gap=gap), float((points @ objective).min())
+        assert solution.stop is Stop.OPTIMAL, solution
+        assert solution.x is not None, solution
+        assert violation(program, solution.x) <= TOLERANCE, solution
+        assert abs(objective @ solution.x - solution.objective) <= TOLERANCE, solution
+        assert least - TOLERANCE <= solution.objective <= solution.bound + gap + TOLERANCE, (solution, gap, least)
+        assert solution.bound <= least + TOLERANCE, (solution, least)
+    session.close()
+
+
+def check_relaxation(solver: Solver) -> None:
+    """A relaxed session drops integrality: the knapsack's relaxation is below its integer optimum."""
+    knapsack = next(problem for problem in known_problems() if problem.name == "knapsack")
+    session = solver.open(knapsack.program, relax=True)
+    solution = session.solve(knapsack.objective)
+    assert solution.stop is Stop.OPTIMAL, solution
+    assert abs(solution.objective + 37 / 3) <= TOLERANCE, solution
+    assert abs(solution.bound + 37 / 3) <= TOLERANCE, solution
+    session.close()
+
+
+def check_vertices(solver: Solver) -> None:
+    """A relaxed session ends at a vertex, also where objectives tie: on an integral polytope that is a whole point."""
+    program = _assignment(4)
+    session = solver.open(program, relax=True)
+    rng = np.random.default_rng(0)
+    ties = [rng.integers(0, 2, program.n_columns).astype(float) for _ in range(8)]
+    for objective in [np.zeros(program.n_columns), *ties, *rng.normal(size=(8, program.n_columns))]:
+        solution = session.solve(objective)
+        assert solution.stop is Stop.OPTIMAL, solution
+        assert solution.x is not None, solution
+        assert np.abs(solution.x - np.rint(solution.x)).max() <= TOLERANCE, (objective, solution.x)
+    session.close()
+
+
+def check_no_time(solver: Solver) -> None:
+    """Without time the solver says what it has, and nothing that is false; with time again it finishes."""
+    program, points = _packing()
+    objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
+    least = float((points @ objective).min())
+    for relax in (False, True):
+        session = solver.open(program, relax=relax)
+        hurried = session.solve(objective, time_limit=0.0)
+        assert hurried.stop in {Stop.TIME_LIMIT, Stop.OPTIMAL}, hurried
+        assert hurried.bound <= least + TOLERANCE, hurried
+        if hurried.x is not None:
+            assert violation(program, hurried.x, relax=relax) <= TOLERANCE, hurried
+            assert abs(objective @ hurried.x - hurried.objective) <= TOLERANCE, hurried
+        finished = session.solve(objective)
+        assert finished.stop is Stop.OPTIMAL, finished
+        assert relax or abs(finished.objective - least) <= TOLERANCE, finished
+        session.close()
+
+
+def check_two_sessions(solver: Solver) -> None:
+    """Two open sessions do not disturb each other."""
+    first, second = (next(p for p in known_problems() if p.name == name) for name in ("knapsack", "ties"))
+    sessions = [(problem, solver.open(problem.program)) for problem in (first, second)]
+    for _ in range(2):
+        for problem, session in sessions:
+            _check(problem, session.solve(problem.objective))
+    for _, session in sessions:
+        session.close()
+
+
+def check_closing_twice(solver: Solver) -> None:
+    """Closing frees the model, and may be repeated."""
+    session = solver.open(known_problems()[0].program)
+    session.close()
+    session.close()
+
+
+CHECKS: dict[str, Callable[[Solver], None]] = {
+    "many objectives": check_many_objectives,
+    "relaxation": check_relaxation,
+    "vertices": check_vertices,
+    "no time": check_no_time,
+    "two sessions": check_two_sessions,
+    "closing twice": check_closing_twice,
+}
+
+
+def _run(check: Callable[[Solver], None], entry: str | Solver) -> None:
+    try:
+        solver = load_solver(entry) if isinstance(entry, str) else entry
+    except SolverMissingError as error:
+        raise Unmet(str(error)) from error
+    check(solver)
+
+
 def _check(problem: KnownProblem, solution: Solution) -> None:
     assert solution.stop == problem.stop, (problem.name, problem.note, solution)
     if problem.optimum is None:
@@ -42,3 +161,22 @@ def _check(problem: KnownProblem, solution: Solution) -> None:
     assert solution.x is not None, problem.name
     assert violation(problem.program, solution.x) <= TOLERANCE, (problem.name, solution.x)
     assert abs(problem.objective @ solution.x - problem.optimum) <= TOLERANCE, (problem.name, solution.x)
+
+
+def _packing() -> tuple[Program, Ints]:
+    """Return two knapsack rows on six 0/1 columns, and all feasible points (n, 6)."""
+    sizes = np.array([[5.0, 4.0, 3.0, 2.0, 6.0, 1.0], [1.0, 6.0, 2.0, 5.0, 2.0, 3.0]])
+    b = ProgramBuilder()
+    x = b.columns("x", (6,), 0.0, 1.0, integer=True)
+    b.rows((np.tile(x, (2, 1)), sizes), upper=9.0)
+    points = np.indices((2,) * 6).reshape(6, -1).T
+    return b.build(), points[(points @ sizes.T <= 9.0).all(axis=1)]
+
+
+def _assignment(n: int) -> Program:
+    """Return the assignment polytope (n, n), whose vertices are whole."""
+    b = ProgramBuilder()
+    x = b.columns("x", (n, n), 0.0, 1.0, integer=True)
+    for lines in (x, x.T):
+        b.rows((lines, 1.0), lower=1.0, upper=1.0)
+    return b.build(integral=True)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milpcb import LabelConstraint, open_oracle
-from milpcb.errors import InfeasibleError, InputError, OracleInexact, UnknownNameError
+from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError, UnknownNameError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.milp import MilpOracle
 from milpcb.types import Floats, Solution, Stop
@@ -209,12 +209,81 @@ def test_unknown_kind_is_an_unknown_name() -> None:
 def test_the_milp_oracle_solves_an_lp_where_the_encoding_is_integral() -> None:
     """Integral encodings open relaxed; a side constraint brings integrality back."""
     free = open_oracle(FiniteClass([[0, 1], [1, 1]], 2), [[0.0], [1.0]])
-    bound = open_oracle(
-        FiniteClass([[0, 1], [1, 1]], 2), [[0.0], [1.0]], constraints=[LabelConstraint(np.eye(2), 1.5)]
-    )
+    bound = open_oracle(FiniteClass([[0, 1], [1, 1]], 2), [[0.0], [1.0]], constraints=[LabelConstraint(np.eye(2), 1.5)])
     assert isinstance(free, MilpOracle)
     assert isinstance(bound, MilpOracle)
     assert (free.program.integral, bound.program.integral) == (True, False)
+
+
+HARD = (DecisionTrees(3, depth=2), (np.random.default_rng(0).random((60, 6)) < 0.5).astype(float))
+SOLVERS_WITH_LIMITS = ["highs", "pulp:PULP_CBC_CMD", "scipy", "scip"]
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS_WITH_LIMITS)
+def test_no_time_means_what_is_known_at_once(solver: str, constrained: bool) -> None:
+    """With time limit 0 the bounds are honest, a policy attains the upper one, and only a proof has a value."""
+    if solver == "scip":
+        pytest.importorskip("pyscipopt", reason="scip: needs PySCIPOpt")
+    budget = LabelConstraint(np.tile([0.0, 0.0, 1.0], (60, 1)), 9.5, "budget")
+    costs = costs_of(0, (60, 3))
+    options = {"solver": solver, "constraints": [budget] if constrained else []}
+    least = open_oracle(*HARD, **options).value(costs)
+    oracle = open_oracle(*HARD, **options, time_limit=0)
+    answer = oracle.minimise(costs)
+    assert answer.lower <= least <= answer.upper
+    if answer.policy is None:
+        assert answer.upper == np.inf
+    else:
+        assert costs[np.arange(60), answer.policy.predict(HARD[1])].sum() == answer.upper
+    if answer.stop is not Stop.OPTIMAL:
+        for question in (lambda: answer.value, lambda: oracle.value(costs), lambda: oracle.profile(costs, 0)):
+            with pytest.raises(OracleInexact, match="time"):
+                question()
+
+
+def test_the_sum_of_the_least_costs_is_a_lower_bound() -> None:
+    """Without any time the lower bound is at least what every context alone would cost."""
+    costs = costs_of(0, (60, 3))
+    answer = open_oracle(*HARD, time_limit=0).minimise(costs)
+    assert answer.stop is Stop.TIME_LIMIT
+    assert answer.lower >= costs.min(axis=1).sum()
+
+
+@pytest.mark.parametrize("kind", ["milp", "enumeration"])
+@pytest.mark.parametrize("limit", [-1, -1e-9, np.nan, -np.inf, "1", True])
+def test_a_time_limit_that_is_none_is_refused(kind: str, limit: object) -> None:
+    """A negative limit, NaN and what is no number are refused at opening, whatever the kind."""
+    with pytest.raises(InputError, match="time_limit must be seconds"):
+        open_oracle(TREES, CONTEXTS, kind=kind, time_limit=limit)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("solver", ["highs", "pulp:PULP_CBC_CMD", "scipy"])
+def test_an_infinite_time_limit_is_no_limit(solver: str) -> None:
+    """Infinity means None."""
+    expected = open_oracle(TREES, CONTEXTS).value(costs_of(1))
+    assert open_oracle(TREES, CONTEXTS, solver=solver, time_limit=np.inf).value(costs_of(1)) == expected
+
+
+@pytest.mark.parametrize("stop", [Stop.FAILED, Stop.UNKNOWN, Stop.UNBOUNDED, Stop.INFEASIBLE])
+def test_a_solver_that_fails_gives_no_value(stop: Stop) -> None:
+    """On a free class, which is never empty, even 'infeasible' is the solver's failure; it is one line."""
+    oracle = replaced(Solution(stop, np.inf, -np.inf))
+    for question in (oracle.value, oracle.minimise, lambda costs: oracle.profile(costs, 0)):
+        with pytest.raises(SolverFailedError, match=f"stopped with '{stop}'") as caught:
+            question(costs_of(2))
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("stop", [Stop.OPTIMAL, Stop.TIME_LIMIT])
+def test_a_bound_above_a_policys_cost_is_a_lie(stop: Stop) -> None:
+    """A solver whose lower bound exceeds the cost of the policy it returns is caught."""
+    honest = open_oracle(TREES, CONTEXTS)
+    assert isinstance(honest, MilpOracle)
+    costs = costs_of(2)
+    right = honest._session.solve(honest._encoding.objective(honest._checked(costs)).coefficients)
+    with pytest.raises(OracleInexact, match="claims a lower bound"):
+        replaced(Solution(stop, right.objective, right.bound + 3, right.x)).minimise(costs)
 
 
 def test_a_session_can_be_closed_twice() -> None:
@@ -223,4 +292,3 @@ def test_a_session_can_be_closed_twice() -> None:
     assert isinstance(oracle, MilpOracle)
     oracle.close()
     oracle.close()
-

@@ -1,69 +1,232 @@
-"""Every solver on every known problem, and what a user is told of solvers."""
+"""What a user is told of solvers, clocks, and solvers that end badly; what every solver must solve is in tests/testing."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+import subprocess
+from importlib.metadata import PackageNotFoundError
+from time import perf_counter
 
-from milpcb.errors import InputError, SolverMissingError, UnknownNameError
-from milpcb.program import ProgramBuilder
+import numpy as np
+import pulp
+import pytest
+from pulp.apis.coin_api import COIN_CMD
+
+from milpcb import open_oracle
+from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
+from milpcb.program import Program, ProgramBuilder
 from milpcb.solvers import describe_all, load_solver
+from milpcb.solvers.guards import one_line
 from milpcb.solvers.highs import STATUS as HIGHS_STATUS
 from milpcb.solvers.pulp import STATUS as PULP_STATUS
+from milpcb.solvers.scip import STATUS as SCIP_STATUS
+from milpcb.solvers.scip import Scip
+from milpcb.solvers.scipy import STATUS as SCIPY_STATUS
 from milpcb.testing.problems import known_problems
-from milpcb.testing.solvers import check_known_problem, check_objectives_in_a_row
-from milpcb.types import Stop
+from milpcb.types import Floats, Stop
+from policies import DecisionTrees
 
-HERE = [info.name for info in describe_all() if not info.missing]
-PROBLEMS = {problem.name: problem for problem in known_problems()}
-
-
-def test_the_solvers_of_the_core_run_here() -> None:
-    """HiGHS and CBC come with the dependencies, so they may not be missing anywhere."""
-    assert {"highs", "pulp:PULP_CBC_CMD"} <= set(HERE)
+KNAPSACK = next(problem for problem in known_problems() if problem.name == "knapsack")
+TABLES = {"highs": HIGHS_STATUS, "pulp": PULP_STATUS, "scip": SCIP_STATUS, "scipy": SCIPY_STATUS}
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("solver", HERE)
-def test_known_problem(solver: str, name: str) -> None:
-    """Every solver solves every known problem, twice in one session."""
-    check_known_problem(load_solver(solver), PROBLEMS[name])
-
-
-@pytest.mark.parametrize("name", ["negative costs", "knapsack", "equalities", "big M", "ties"])
-@pytest.mark.parametrize("solver", HERE)
-def test_objectives_in_a_row(solver: str, name: str) -> None:
-    """A kept session answers as a fresh one does."""
-    check_objectives_in_a_row(load_solver(solver), PROBLEMS[name])
-
-
-@pytest.mark.parametrize("solver", HERE)
-def test_a_relaxed_session_drops_integrality(solver: str) -> None:
-    """The knapsack's relaxation is below its integer optimum."""
-    knapsack = PROBLEMS["knapsack"]
-    relaxed = load_solver(solver).open(knapsack.program, relax=True).solve(knapsack.objective)
-    assert relaxed.stop is Stop.OPTIMAL
-    assert relaxed.objective < -12.3
-
-
-def test_a_time_limited_answer_is_no_proof() -> None:
-    """HiGHS stopped by the clock reports a time limit and a bound below the incumbent, never an optimum."""
+def hard_program() -> tuple[Program, Floats]:
+    """A program that takes seconds, and an objective for it."""
     rng = np.random.default_rng(5)
     b = ProgramBuilder()
     x = b.columns("x", (80,), 0.0, 1.0, integer=True)
     for _ in range(40):
         b.rows((x[None, :], rng.integers(5, 60, 80).astype(float)), upper=700.0)
-    objective = -rng.integers(5, 60, 80).astype(float)
-    solution = load_solver("highs").open(b.build()).solve(objective, time_limit=0.2)
+    return b.build(), -rng.integers(5, 60, 80).astype(float)
+
+
+def needs(solver: str) -> None:
+    """Skip, with the reason, where a solver cannot run."""
+    for info in describe_all():
+        if info.name == solver and info.missing:
+            pytest.skip(f"{solver}: {info.missing}")
+
+
+# ------------------------------------------------------------------- clocks
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
+def test_a_time_limited_answer_is_no_proof(solver: str) -> None:
+    """A solver stopped by the clock reports a time limit and a bound below the incumbent, never an optimum."""
+    needs(solver)
+    program, objective = hard_program()
+    solution = load_solver(solver).open(program).solve(objective, time_limit=0.2)
     assert solution.stop is Stop.TIME_LIMIT
     assert solution.bound < solution.objective
 
 
-@pytest.mark.parametrize("table", [HIGHS_STATUS, PULP_STATUS])
-def test_only_listed_codes_mean_success(table: dict[object, Stop]) -> None:
+@pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
+def test_every_query_gets_the_time_limit_anew(solver: str) -> None:
+    """In one session the fifth query is given as much time as the first, no more and no less."""
+    needs(solver)
+    program, objective = hard_program()
+    session = load_solver(solver).open(program)
+    for _ in range(5):
+        start = perf_counter()
+        assert session.solve(objective, time_limit=0.2).stop is Stop.TIME_LIMIT
+        assert 0.15 < perf_counter() - start < 0.7
+        objective = np.roll(objective, 1)
+
+
+def test_a_simplex_query_after_many_is_not_out_of_time() -> None:
+    """The clock of a long LP session does not eat the time limit of a later query."""
+    program, objective = hard_program()
+    session = load_solver("highs").open(program, relax=True)
+    used = 0.0
+    while used < 0.3:
+        start = perf_counter()
+        objective = np.roll(objective, 1)
+        assert session.solve(objective, time_limit=0.2).stop is Stop.OPTIMAL
+        used += perf_counter() - start
+
+
+# ------------------------------------------------------------------- solvers that end badly
+
+
+def test_a_killed_solver_process_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CBC killed in the middle of a solve is SolverFailedError; the oracle gives no value, and can be asked again."""
+    contexts, costs = np.eye(4), np.arange(12.0).reshape(4, 3) % 5
+    oracle = open_oracle(DecisionTrees(3, depth=1), contexts, solver="pulp:PULP_CBC_CMD")
+    right = oracle.value(costs)
+    start = subprocess.Popen
+
+    def killed(*arguments: object, **options: object) -> object:
+        process = start(*arguments, **options)  # type: ignore[call-overload]
+        process.kill()
+        return process
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pulp.apis.coin_api.subprocess.Popen", killed)
+        for question in (oracle.value, oracle.minimise):
+            with pytest.raises(SolverFailedError, match="pulp:PULP_CBC_CMD ended without an answer") as caught:
+                question(costs)
+            assert "\n" not in str(caught.value)
+    assert oracle.value(costs) == right
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PuLP leaves its /dev/null open
+def test_a_solver_process_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A binary that is gone, or may not be run, is SolverFailedError."""
+
+    def gone(*_: object, **__: object) -> object:
+        raise PermissionError(13, "Permission denied")
+
+    session = load_solver("pulp:PULP_CBC_CMD").open(KNAPSACK.program)
+    monkeypatch.setattr("pulp.apis.coin_api.subprocess.Popen", gone)
+    with pytest.raises(SolverFailedError, match="Permission denied"):
+        session.solve(KNAPSACK.objective)
+
+
+@pytest.mark.parametrize("left", [0, 1, 2, 3])
+def test_a_truncated_answer_is_no_answer(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
+    """Of an output file cut short after a few lines no value is made up."""
+    read = COIN_CMD.readsol_MPS
+
+    def cut_short(self: object, filename: str, *arguments: object) -> object:
+        with open(filename, encoding="utf-8") as file:  # noqa: PTH123 - PuLP's own name of the file
+            lines = file.readlines()[:left]
+        with open(filename, "w", encoding="utf-8") as file:  # noqa: PTH123 - as above
+            file.writelines(lines)
+        return read(self, filename, *arguments)
+
+    b = ProgramBuilder()
+    x = b.columns("x", (4,), 0.0, 1.0, integer=True)
+    b.rows((x[None, :], 1.0), lower=3.0)
+    monkeypatch.setattr(COIN_CMD, "readsol_MPS", cut_short)
+    with pytest.raises(SolverFailedError) as caught:
+        load_solver("pulp:PULP_CBC_CMD").open(b.build()).solve(np.ones(4))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_exception_inside_scip_is_one_line() -> None:
+    """PySCIPOpt raises Exception itself; the user gets SolverFailedError with its text."""
+    needs("scip")
+
+    class Broken:
+        def __getattr__(self, name: str) -> object:
+            raise Exception("SCIP: error in\n LP solver!")  # noqa: TRY002 - what PySCIPOpt raises
+
+    session = Scip().open(KNAPSACK.program)
+    session._model = Broken()
+    with pytest.raises(SolverFailedError, match=r"scip ended without an answer: Exception: SCIP: error in LP solver!"):
+        session.solve(KNAPSACK.objective)
+
+
+def test_ctrl_c_is_not_a_solvers_failure() -> None:
+    """An interrupt goes through as it is, and so does an error that is one line already."""
+    with pytest.raises(KeyboardInterrupt), one_line("highs"):
+        raise KeyboardInterrupt
+    with pytest.raises(InputError, match="as it is"), one_line("highs"):
+        raise InputError("as it is")
+
+
+# ------------------------------------------------------------------- status tables
+
+
+@pytest.mark.parametrize("solver", TABLES)
+def test_only_listed_codes_mean_success(solver: str) -> None:
     """A status that no table lists is UNKNOWN."""
-    assert table.get("a code of the next version", Stop.UNKNOWN) is Stop.UNKNOWN
-    assert Stop.UNKNOWN not in table.values()
+    assert TABLES[solver].get("a code of the next version", Stop.UNKNOWN) is Stop.UNKNOWN  # type: ignore[call-overload]
+    assert Stop.UNKNOWN not in TABLES[solver].values()
+
+
+@pytest.mark.parametrize("code", ["a code of the next version", "unknown", "nodelimit", "sollimit"])
+def test_a_code_of_scip_that_is_not_listed_is_unknown(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCIP stopping for a reason that was never asked for is no answer."""
+    needs("scip")
+    session = Scip().open(KNAPSACK.program)
+    model = session._model
+
+    class Elsewhere:
+        def __getattr__(self, name: str) -> object:
+            return getattr(model, name)
+
+        def getStatus(self) -> str:  # noqa: N802 - SCIP's name
+            return code
+
+    monkeypatch.setattr(session, "_model", Elsewhere())
+    assert session.solve(KNAPSACK.objective).stop is Stop.UNKNOWN
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
+def test_unbounded_or_infeasible_is_told_apart(solver: str) -> None:
+    """An integer column without end is unbounded, also for solvers that first say "unbounded or infeasible"."""
+    needs(solver)
+    b = ProgramBuilder()
+    x = b.columns("x", (2,), 0.0, integer=True)
+    free = b.build()
+    b.rows((x[None, :], 0.0), (x[None, :], 2.0), lower=3.0, upper=3.0)
+    assert load_solver(solver).open(free).solve(np.array([-1.0, 0.0])).stop is Stop.UNBOUNDED
+    assert load_solver(solver).open(b.build()).solve(np.array([-1.0, 0.0])).stop is Stop.INFEASIBLE
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_a_reached_gap_is_a_proof(solver: str) -> None:
+    """A solver told that a gap of 500 will do stops there, and its bound is within the gap."""
+    needs(solver)
+    program, objective = hard_program()
+    solution = load_solver(solver).open(program).solve(objective, gap=500.0)
+    assert solution.stop is Stop.OPTIMAL
+    assert solution.objective - 500.0 <= solution.bound < solution.objective
+
+
+def test_a_code_of_scipy_that_is_not_listed_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scipy status of "other" that stays so without presolve is no answer."""
+    from scipy.optimize import OptimizeResult
+
+    odd = OptimizeResult(status=4, x=np.zeros(4), fun=0.0, mip_dual_bound=0.0)
+    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: odd)
+    solution = load_solver("scipy").open(KNAPSACK.program).solve(KNAPSACK.objective)
+    assert solution.stop is Stop.UNKNOWN
+    assert solution.x is None
+    assert solution.objective == np.inf
+
+
+# ------------------------------------------------------------------- names
 
 
 @pytest.mark.parametrize(
@@ -71,6 +234,8 @@ def test_only_listed_codes_mean_success(table: dict[object, Stop]) -> None:
     [
         ("higs", UnknownNameError, "did you mean 'highs'"),
         ("highs:4", InputError, "takes no argument"),
+        ("scip:4", InputError, "takes no argument"),
+        ("scipy:milp", InputError, "takes no argument"),
         ("pulp", InputError, "pulp:PULP_CBC_CMD"),
         ("pulp:PULP_CBC_CDM", UnknownNameError, "did you mean 'PULP_CBC_CMD'"),
     ],
@@ -84,5 +249,30 @@ def test_a_wrong_solver_name_is_explained(spec: str, error: type[Exception], fra
 def test_a_missing_solver_says_how_to_get_one() -> None:
     """A PuLP solver that is not installed is refused when it is named, with the way out."""
     missing = next(info for info in describe_all() if info.missing and info.name.startswith("pulp:"))
+    assert missing.missing == "not found by PuLP"
     with pytest.raises(SolverMissingError, match="install"):
         load_solver(missing.name)
+
+
+def test_without_pyscipopt_the_pip_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCIP is listed as missing, and naming it says what to type."""
+
+    def nothing(_: str) -> None:
+        return None
+
+    def not_found(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("milpcb.solvers.scip.find_spec", nothing)
+    monkeypatch.setattr("milpcb.solvers.scip.version", not_found)
+    assert Scip.describe()[0].missing == "needs PySCIPOpt"
+    with pytest.raises(SolverMissingError) as caught:
+        load_solver("scip")
+    assert "pip install 'milpcb[scip]'" in str(caught.value)
+
+
+def test_every_solver_is_described_once() -> None:
+    """The list of solvers has every registered family, and no name twice."""
+    names = [info.name for info in describe_all()]
+    assert len(names) == len(set(names))
+    assert {"highs", "scip", "scipy", *(f"pulp:{name}" for name in pulp.listSolvers())} == set(names)

@@ -1,0 +1,87 @@
+"""The oracle as a search whose answers are re-proved now and then: the speed of one, the proof of the other."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from milpcb import registry
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError, OracleDisagreement
+from milpcb.oracles.base import Oracle, whole_numbers
+from milpcb.protocols import Policy, PolicyClass
+from milpcb.types import Floats, Stop
+
+
+class AuditedOracle(Oracle):
+    """Exact answers from the class's own search; a share of them is asked of a solver as well.
+
+    The first question and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one question.
+    Action weights are no minimum, so no MILP can audit them. A first disagreement raises OracleDisagreement with both
+    values; an audit that a time limit cuts short raises OracleInexact. ``audits`` counts what was proved twice.
+    """
+
+    def __init__(
+        self,
+        policies: PolicyClass,
+        contexts: Floats,
+        *,
+        solver: str = "highs",
+        constraints: tuple[LabelConstraint, ...] = (),
+        time_limit: float | None = None,
+        audit: float = 0.01,
+        **_unused: Any,
+    ) -> None:
+        if isinstance(audit, bool) or not isinstance(audit, (int, float)) or not 1e-12 < audit <= 1.0:
+            raise InputError(f"audit must be a share of the questions, above 0 and at most 1, got {audit!r}")
+        super().__init__(len(contexts), policies.n_actions, policies.log_size(contexts))
+        self._search: Oracle = registry.load("oracle", "search")(policies, contexts, constraints=constraints)
+        self._milp: Oracle = registry.load("oracle", "milp")(policies, contexts, solver=solver, time_limit=time_limit)
+        self._solver = solver
+        self._rows, self._contexts = np.arange(len(contexts)), contexts
+        self._every = round(1.0 / audit)
+        self._asked = 0
+        self.audits = 0
+
+    def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
+        answer = self._search.minimise(costs)
+        if self._due():
+            self._compare(answer.value, self._milp.minimise(costs).value, costs, "least total cost")
+            policy = cast("Policy", answer.policy)  # a search always holds one
+            attained = float(costs[self._rows, policy.predict(self._contexts)].sum())
+            self._compare(answer.value, attained, costs, "cost of the policy it returned", "that policy costs")
+        return answer.lower, answer.upper, answer.policy, answer.stop
+
+    def _value(self, costs: Floats) -> float:
+        value = self._search.value(costs)
+        if self._due():
+            self._compare(value, self._milp.value(costs), costs, "least total cost")
+        return value
+
+    def _profile(self, costs: Floats, row: int) -> Floats:
+        profile = self._search.profile(costs, row)
+        if self._due():
+            for action, proved in enumerate(self._milp.profile(costs, row)):
+                what = f"least total cost with action {action} on row {row}"
+                self._compare(float(profile[action]), float(proved), costs, what)
+        return profile
+
+    def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        with np.errstate(divide="ignore"):  # an action that no policy plays
+            return np.log(self._search.action_weights(costs, row, rate))
+
+    def _due(self) -> bool:
+        due = self._asked % self._every == 0
+        self._asked += 1
+        self.audits += due
+        return due
+
+    def _compare(self, found: float, proved: float, costs: Floats, what: str, by: str = "") -> None:
+        """Raise OracleDisagreement unless the values are equal, for real costs up to what a solver proves."""
+        slack = 0.0 if whole_numbers(costs) else 1e-5 * (1.0 + float(np.abs(costs).max(axis=1).sum()))
+        if found != proved and not abs(found - proved) <= slack:
+            raise OracleDisagreement(
+                f"question {self._asked}, {what}: the search says {found:.12g}, "
+                f"{by or f'the MILP on {self._solver} proves'} {proved:.12g}; report it with the config that made it"
+            )

@@ -1,0 +1,158 @@
+"""Programs with too many rows to list: rows are added as points of the program break them, and kept.
+
+The relaxation is tightened first, round by round, in HiGHS; where its bound does not prove the best point known, the
+solver asked for is run on the rows found so far, again round by round. Every bound is that of a program with too few
+rows, so it is a lower bound of the full one, and every point returned is that of a policy. All columns are integers.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from milpcb.errors import SolverFailedError
+from milpcb.program import Program
+from milpcb.protocols import Cuts, Separator, Session, Solver
+from milpcb.solvers.highs import Highs
+from milpcb.types import Floats, Solution, Stop
+
+# More rows per column slow the solver down more than they help: half of them go, those not tight for longest.
+MOST_ROWS = 4
+# Solvers are off by up to this, relative to what they add up.
+_OFF = 1e-6
+# The rows of the program itself hold to rounding at the points of policies.
+_ROUNDING = 1e-9
+
+
+def open_session(engine: Solver, program: Program, separator: Separator | None) -> Session:
+    """Open a program in a solver, with the rows that the separator finds if there is one."""
+    if separator is None:
+        return engine.open(program, relax=program.integral)
+    return LazySession(engine, program, separator)
+
+
+class LazySession:
+    """One program and its separator, opened once; the rows found serve all later queries."""
+
+    def __init__(self, engine: Solver, program: Program, separator: Separator) -> None:
+        self._engine, self._program, self._separator = engine, program, separator
+        self._matrix = np.zeros((0, program.n_columns))
+        self._lower, self._upper, self._last_tight = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._n_queries = 0
+        self._open()
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Tighten the relaxation, then the program, until the best point known is proved to the gap."""
+        del primal
+        self._n_queries += 1
+        if len(self._matrix) > MOST_ROWS * self._program.n_columns:
+            self._forget()
+        query = _Query(objective, gap, time_limit)
+        stop = self._rounds(self._relaxed, query)
+        if stop is Stop.OPTIMAL and not query.proved:
+            stop = self._rounds(self._session, query)
+        return Solution(stop, query.value, query.bound, query.best)
+
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add rows to the program itself."""
+        self._program = self._program.with_rows(matrix, lower, upper)
+        for session in (self._relaxed, self._session):
+            session.add_rows(matrix, lower, upper)
+
+    def close(self) -> None:
+        """Free both models."""
+        self._relaxed.close()
+        self._session.close()
+
+    def _open(self) -> None:
+        program = self._program.with_rows(self._matrix, self._lower, self._upper)
+        self._relaxed: Session = Highs().open(program, relax=True)
+        self._session = self._engine.open(program)
+
+    def _rounds(self, session: Session, query: _Query) -> Stop:
+        """Solve and add rows until the best point is proved or no row is broken; return why it stopped."""
+        while True:
+            found = session.solve(query.objective, gap=query.gap, time_limit=query.left)
+            query.raise_bound(found.bound)
+            if found.stop is not Stop.OPTIMAL or found.x is None:
+                return found.stop
+            cuts = self._separator.cuts(found.x, query.objective)
+            for x in (cuts.point, found.x) if not len(cuts.lower) and _whole(found.x) else (cuts.point,):
+                if self._keeps(x):
+                    query.offer(np.rint(x))
+            self._last_tight[self._distance(found.x) <= _OFF] = self._n_queries
+            if query.proved or not len(cuts.lower):
+                return Stop.OPTIMAL
+            self._add(cuts, found.x)
+
+    def _keeps(self, x: Floats) -> bool:
+        """Tell whether the point of a policy keeps the rows of the program itself."""
+        activity, size = self._program.matrix @ x, abs(self._program.matrix) @ np.abs(x)
+        room = np.minimum(activity - self._program.row_lower, self._program.row_upper - activity)
+        return bool((room >= -_ROUNDING * (1.0 + size)).all())
+
+    def _distance(self, x: Floats) -> Floats:
+        """Return by how much a point keeps each of the rows found, below 0 where it breaks one."""
+        activity = self._matrix @ x
+        return np.minimum(activity - self._lower, self._upper - activity)
+
+    def _add(self, cuts: Cuts, x: Floats) -> None:
+        """Add rows that ``x`` breaks, each once."""
+        if (self._distance(x) < -1e3 * _OFF).any():
+            raise SolverFailedError("the solver calls a point optimal that breaks rows it was given; use highs")
+        _, first = np.unique(cuts.matrix, axis=0, return_index=True)
+        matrix, lower, upper = cuts.matrix[first], cuts.lower[first], cuts.upper[first]
+        self._matrix = np.vstack([self._matrix, matrix])
+        self._lower, self._upper = np.append(self._lower, lower), np.append(self._upper, upper)
+        self._last_tight = np.append(self._last_tight, np.full(len(first), self._n_queries))
+        for session in (self._relaxed, self._session):
+            session.add_rows(matrix, lower, upper)
+
+    def _forget(self) -> None:
+        """Open again with the rows that were tight last."""
+        kept = np.sort(np.argsort(-self._last_tight, kind="stable")[: MOST_ROWS * self._program.n_columns // 2])
+        self._matrix, self._lower, self._upper = self._matrix[kept], self._lower[kept], self._upper[kept]
+        self._last_tight = self._last_tight[kept]
+        self.close()
+        self._open()
+
+
+class _Query:
+    """What is known of one objective: a lower bound, and the best point."""
+
+    def __init__(self, objective: Floats, gap: float, time_limit: float | None) -> None:
+        self.objective, self.gap = objective, gap
+        self.value, self.bound = np.inf, -np.inf
+        self.best: Floats | None = None
+        self._end = None if time_limit is None else perf_counter() + time_limit
+        self._whole = bool((objective == np.rint(objective)).all())
+        self._off = min(0.25, _OFF * (1.0 + float(np.abs(objective).sum())))
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left."""
+        return None if self._end is None else max(0.0, self._end - perf_counter())
+
+    @property
+    def proved(self) -> bool:
+        """Whether no point is better than the best by more than the gap."""
+        return self.value - self.bound <= self.gap
+
+    def raise_bound(self, bound: float) -> None:
+        """Take in a lower bound; whole objectives have whole values at the points of policies."""
+        if self._whole and np.isfinite(bound):
+            bound = float(np.ceil(bound - self._off))
+        self.bound = max(self.bound, bound)
+
+    def offer(self, x: Floats) -> None:
+        """Take in the point of a policy."""
+        value = float(self.objective @ x)
+        if value < self.value:
+            self.value, self.best = value, x
+
+
+def _whole(x: Floats) -> bool:
+    return bool((np.abs(x - np.rint(x)) <= 1e3 * _OFF).all())

@@ -1,0 +1,153 @@
+"""SCIP through PySCIPOpt: the model is built once, then the transformed problem is freed and the objective swapped."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError, SolverMissingError
+from milpcb.program import Program
+from milpcb.protocols import SolverInfo
+from milpcb.solvers.guards import one_line
+from milpcb.types import Floats, Solution, Stop
+
+# https://scipopt.org/doc/html/type__stat_8h.php (SCIP_Status), spelt as PySCIPOpt's Model.getStatus spells them; a
+# status not listed is UNKNOWN. A reached gap is a proof: only the absolute gap that the caller asked for is ever set.
+STATUS = {
+    "optimal": Stop.OPTIMAL,
+    "gaplimit": Stop.OPTIMAL,
+    "infeasible": Stop.INFEASIBLE,
+    "unbounded": Stop.UNBOUNDED,
+    "timelimit": Stop.TIME_LIMIT,
+    "userinterrupt": Stop.INTERRUPTED,
+    "memlimit": Stop.FAILED,
+}
+_HELD = {Stop.OPTIMAL, Stop.TIME_LIMIT, Stop.INTERRUPTED}
+_INFINITE = 1e20
+_COMMON = {
+    "limits/gap": 0.0,
+    "parallel/maxnthreads": 1,
+    "lp/threads": 1,
+    "misc/catchctrlc": False,  # Ctrl-C is Python's
+}
+INSTALL = "pip install 'milpcb[scip]'"
+
+
+class Scip:
+    """The SCIP solver, kept open between queries."""
+
+    def __init__(self, argument: str = "") -> None:
+        if argument:
+            raise InputError(f"solver 'scip' takes no argument, got 'scip:{argument}'; write solver = \"scip\"")
+        if find_spec("pyscipopt") is None:
+            raise SolverMissingError(f"solver 'scip' needs PySCIPOpt: {INSTALL}, or use highs")
+
+    def open(self, program: Program, *, relax: bool = False) -> ScipSession:
+        """Build the model once.
+
+        SCIP may end an LP inside a face. Where all vertices are integral, integer columns make it a vertex and change
+        nothing else.
+        """
+        with one_line("scip"):
+            return ScipSession(program, relax=relax and not program.integral)
+
+    @classmethod
+    def describe(cls) -> list[SolverInfo]:
+        """Say whether PySCIPOpt is here, without loading it."""
+        try:
+            found, missing = version("pyscipopt"), ""
+        except PackageNotFoundError:
+            found, missing = "-", "needs PySCIPOpt"
+        return [SolverInfo("scip", found, "LP, MIP, hot start", missing)]
+
+
+class ScipSession:
+    """One model inside SCIP; the solution of a query is the start of the next one."""
+
+    def __init__(self, program: Program, *, relax: bool) -> None:
+        self._model, self._x = _model(program, relax=relax)
+        self._incumbent: Floats | None = None
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Go back to the original problem, change its objective, start from the last solution."""
+        del primal  # reading x costs next to nothing here
+        with one_line("scip"):
+            self._model.freeTransform()
+            self._model.setParam("limits/absgap", gap)
+            self._model.setParam("limits/time", _INFINITE if time_limit is None else time_limit)
+            self._change(objective)
+            self._model.optimize()
+            return self._solution(objective, self._status())
+
+    def close(self) -> None:
+        """Free the model."""
+        if self._model is not None:
+            self._model.freeProb()
+            self._model = None
+
+    def _change(self, objective: Floats) -> None:
+        from pyscipopt import quicksum
+
+        used = np.flatnonzero(objective)
+        self._model.setObjective(quicksum(float(objective[j]) * self._x[j] for j in used), "minimize")
+        if self._incumbent is not None:
+            start = self._model.createSol()
+            for j in np.flatnonzero(self._incumbent):
+                self._model.setSolVal(start, self._x[j], float(self._incumbent[j]))
+            self._model.addSol(start)
+
+    def _status(self) -> Stop:
+        status = self._model.getStatus()
+        if status == "inforunbd":
+            return self._tell_apart()
+        return STATUS.get(status, Stop.UNKNOWN)
+
+    def _tell_apart(self) -> Stop:
+        """Solve with no objective: what is feasible was unbounded."""
+        self._model.freeTransform()
+        self._model.setObjective(0.0, "minimize")
+        self._model.optimize()
+        return Stop.UNBOUNDED if STATUS.get(self._model.getStatus()) is Stop.OPTIMAL else Stop.INFEASIBLE
+
+    def _solution(self, objective: Floats, stop: Stop) -> Solution:
+        if stop not in _HELD:
+            return Solution(stop, np.inf, -np.inf)
+        bound = float(self._model.getDualbound())
+        bound = -np.inf if bound <= -_INFINITE else bound
+        if not self._model.getNSols():
+            return Solution(stop, np.inf, bound)
+        best = self._model.getBestSol()
+        x = np.array([self._model.getSolVal(best, column) for column in self._x])
+        self._incumbent = x
+        return Solution(stop, float(objective @ x), bound, x)
+
+
+def _model(program: Program, *, relax: bool) -> tuple[Any, list[Any]]:
+    """Return the model without an objective, and its variables in the order of the program's columns."""
+    from pyscipopt import ExprCons, Model, quicksum
+
+    model = Model("milpcb")
+    model.hideOutput()
+    model.setParams(_COMMON)
+    kinds = ["I" if whole and not relax else "C" for whole in program.integer]
+    x = [
+        model.addVar(f"x{j}", kinds[j], _finite(lower), _finite(upper))
+        for j, (lower, upper) in enumerate(zip(program.column_lower, program.column_upper, strict=True))
+    ]
+    matrix = program.matrix
+    for r, (lower, upper) in enumerate(zip(program.row_lower, program.row_upper, strict=True)):
+        span = slice(matrix.indptr[r], matrix.indptr[r + 1])
+        pairs = zip(matrix.indices[span], matrix.data[span], strict=True)
+        row = quicksum(float(value) * x[j] for j, value in pairs)
+        model.addCons(ExprCons(row, _finite(lower), _finite(upper)), name=f"r{r}")
+    return model, x
+
+
+def _finite(bound: float) -> float | None:
+    """Return None for no bound, as PySCIPOpt wants it."""
+    return float(bound) if np.isfinite(bound) else None

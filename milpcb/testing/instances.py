@@ -1,0 +1,85 @@
+"""Small instances of every policy class: few enough policies to list them all.
+
+The author of a class need not add anything: a class made by ``n_actions`` alone is tried on the contexts below. A class
+with other required arguments, or with more to show, has a class method
+
+    @classmethod
+    def small(cls) -> dict[str, tuple[PolicyClass, ArrayLike]]:
+
+that returns instances by name, each a class and its contexts (m, d), with at most a few thousand policies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from milpcb import registry
+from milpcb.checks import context_array
+from milpcb.errors import InputError
+from milpcb.protocols import PolicyClass
+from milpcb.types import Floats
+
+BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]], dtype=float)
+REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0]])
+INTEGERS = np.array([[3.0, 0.0], [-1.0, 2.0], [0.0, 2.0], [3.0, 1.0]])
+
+# Options and contexts by registry name; contexts repeat rows on purpose.
+BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
+    "decision_trees": {
+        "depth 1, binary": ({"n_actions": 2, "depth": 1}, BINARY),
+        "depth 1, reals": ({"n_actions": 3, "depth": 1, "thresholds": 2}, REALS),
+        "depth 2, binary": ({"n_actions": 2, "depth": 2}, BINARY),
+        "no literal": ({"n_actions": 3}, REALS[[0, 0]]),
+    },
+    "threshold_rules": {
+        "one cut": ({"n_actions": 3}, REALS),
+        "two cuts": ({"n_actions": 2, "max_cuts": 2}, INTEGERS),
+    },
+    "linear_rules": {
+        "binary": ({"max_weight": 1}, BINARY),
+        "integers, one feature": ({"n_actions": 3, "max_weight": 2, "max_features": 1}, INTEGERS),
+        "reals": ({"n_actions": 3, "max_weight": 1}, REALS),
+    },
+    "finite_class": {
+        "all labelings": ({"labelings": np.indices((2,) * 3).reshape(3, -1).T, "n_actions": 2}, INTEGERS[:3]),
+        "equal rows differ": ({"labelings": [[0, 1, 2, 1], [1, 0, 0, 0], [2, 2, 2, 2]], "n_actions": 3}, REALS),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A policy class on contexts (m, d) small enough to list every policy."""
+
+    name: str
+    policies: PolicyClass
+    contexts: Floats
+
+
+def instances(name: str) -> list[Instance]:
+    """Return the instances of a registered policy class; raises InputError when there is no way to make one."""
+    cls = registry.load("policies", name)
+    if hasattr(cls, "small"):
+        return [Instance(label, made, context_array(contexts)) for label, (made, contexts) in cls.small().items()]
+    if name in BUILTIN:
+        return [Instance(label, cls(**options), contexts) for label, (options, contexts) in BUILTIN[name].items()]
+    made = [
+        Instance(f"{n_actions} actions, {label}", policies, contexts)
+        for label, n_actions, contexts in (("binary", 2, BINARY), ("reals", 3, REALS))
+        if (policies := _made(cls, n_actions)) is not None
+    ]
+    if not made:
+        raise InputError(f"{cls.__name__} takes more than n_actions: give it a class method small() with instances")
+    return made
+
+
+def _made(cls: Any, n_actions: int) -> PolicyClass | None:
+    """Return the class with this many actions, or None when it wants more, or another number of them."""
+    try:
+        policies: PolicyClass = cls(n_actions=n_actions)
+    except (TypeError, InputError):
+        return None
+    return policies

@@ -1,0 +1,178 @@
+"""The audited oracle: the search's answers, and a lie caught with both values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from milpcb import LabelConstraint, open_oracle
+from milpcb.errors import InputError, OracleDisagreement, OracleInexact
+from milpcb.protocols import Search
+from policies import FiniteClass
+
+CONTEXTS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+LABELINGS = [[0, 1, 2], [1, 1, 1], [2, 0, 0], [0, 0, 1]]
+
+
+class ListSearch(Search):
+    """A search of a short list; ``lie`` is added to what it says, ``wrong`` policies are returned for right values."""
+
+    n_actions = 3
+
+    def __init__(self, policies, contexts, lie=0.0, wrong=False):
+        self.group, self.contexts = np.arange(len(contexts)), contexts
+        self._listed, self._lie, self._wrong = list(policies.policies(contexts)), lie, wrong
+
+    def _totals(self, costs):
+        rows = np.arange(len(costs))
+        return np.array([costs[rows, policy.labels].sum() for policy in self._listed])
+
+    def value(self, costs):
+        """Say the least total, or a lie."""
+        return float(self._totals(costs).min()) + self._lie
+
+    def minimise(self, costs):
+        """Say the least total, or a lie, and a policy, or a wrong one."""
+        totals = self._totals(costs)
+        return self.value(costs), self._listed[int(totals.argmax() if self._wrong else totals.argmin())]
+
+    def profile(self, costs, row):
+        """Say the profile, lying about the first action."""
+        profile = np.full(self.n_actions, np.inf)
+        np.minimum.at(profile, [policy.labels[row] for policy in self._listed], self._totals(costs))
+        profile[0] += self._lie
+        return profile
+
+    def log_weights(self, costs, row, rate):
+        """Sum over the list."""
+        logs = np.full(self.n_actions, -np.inf)
+        np.logaddexp.at(logs, [policy.labels[row] for policy in self._listed], -rate * self._totals(costs))
+        return logs
+
+
+class Searched(FiniteClass):
+    """A plug-in class with a search that may lie."""
+
+    def __init__(self, lie=0.0, wrong=False):
+        super().__init__(LABELINGS, 3)
+        self.lie, self.wrong = lie, wrong
+
+    def search(self, contexts):
+        """Return the search."""
+        return ListSearch(self, contexts, self.lie, self.wrong)
+
+
+def costs_of(seed):
+    """Whole costs of both signs (3, 3)."""
+    return np.random.default_rng(seed).integers(-9, 10, (3, 3)).astype(float)
+
+
+def opened(policies, **options):
+    """An audited oracle on the contexts."""
+    return open_oracle(policies, CONTEXTS, kind="audited", **options)
+
+
+@pytest.mark.parametrize("costs", [costs_of(0), np.random.default_rng(1).normal(size=(3, 3)) * 1e4])
+def test_an_honest_search_is_believed(costs):
+    """With every question audited, values, policies, profiles and weights are those of the list."""
+    oracle, reference = opened(Searched(), audit=1), open_oracle(Searched(), CONTEXTS, kind="enumeration")
+    assert oracle.value(costs) == reference.value(costs)
+    assert oracle.minimise(costs).policy.labels.tolist() == reference.minimise(costs).policy.labels.tolist()
+    for row in range(3):
+        assert (oracle.profile(costs, row) == reference.profile(costs, row)).all()
+        weights = reference.action_weights(costs, row, 1e-4)
+        assert np.allclose(oracle.action_weights(costs, row, 1e-4), weights)
+    assert oracle.audits == 5
+    assert oracle.calls == 8
+
+
+@pytest.mark.parametrize("lie", [1.0, -1.0, np.inf, np.nan])
+@pytest.mark.parametrize(
+    "question", [lambda o, c: o.value(c), lambda o, c: o.minimise(c), lambda o, c: o.profile(c, 1)]
+)
+def test_a_lie_is_an_error_with_both_values(lie, question):
+    """The first audited wrong answer raises OracleDisagreement, which names what was said and what was proved."""
+    costs = costs_of(3)
+    honest = open_oracle(Searched(), CONTEXTS, kind="enumeration")
+    with pytest.raises(OracleDisagreement) as caught:
+        question(opened(Searched(lie)), costs)
+    proved = [honest.value(costs), honest.profile(costs, 1)[0]]
+    assert any(f"says {value + lie:g}" in str(caught.value) and f"{value:g};" in str(caught.value) for value in proved)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_policy_for_the_right_value_is_caught():
+    """The policy returned must cost what the search says."""
+    with pytest.raises(OracleDisagreement, match="that policy costs"):
+        opened(Searched(wrong=True)).minimise(costs_of(3))
+
+
+@pytest.mark.parametrize(("share", "every"), [(1.0, 1), (0.5, 2), (0.3, 3), (0.01, 100)])
+def test_the_share_that_is_audited_is_fixed(share, every):
+    """Questions 0, every, 2 * every ... are audited, whatever is asked, and no others."""
+    oracle = opened(Searched(), audit=share)
+    for question in range(2 * every + 1):
+        assert oracle.audits == -(-question // every)
+        oracle.value(costs_of(question))
+    assert oracle.audits == 3
+
+
+def test_a_lie_between_audits_is_caught_at_the_next():
+    """A search that starts to lie is believed until the next audited question, and no longer."""
+    oracle = opened(Searched(), audit=0.25)
+    oracle.value(costs_of(0))
+    oracle._search._search._lie = 2.0
+    for seed in range(3):
+        oracle.value(costs_of(seed))
+    with pytest.raises(OracleDisagreement, match="question 5"):
+        oracle.value(costs_of(4))
+
+
+def test_real_values_may_differ_by_rounding_only():
+    """For real costs a difference within what solvers prove is rounding, a larger one a lie."""
+    costs = costs_of(3) + 0.25
+    opened(Searched(lie=1e-7)).value(costs)
+    with pytest.raises(OracleDisagreement):
+        opened(Searched(lie=1e-2)).value(costs)
+
+
+def test_another_solver_audits():
+    """The solver of the audit is the one configured, and the message names it."""
+    with pytest.raises(OracleDisagreement, match="scipy"):
+        opened(Searched(lie=1.0), solver="scipy").value(costs_of(3))
+
+
+def test_an_audit_without_time_proves_nothing_and_says_so():
+    """An audit that the time limit cuts short is no audit."""
+    with pytest.raises(OracleInexact, match="time"):
+        opened(Searched(), time_limit=0).minimise(costs_of(3))
+
+
+@pytest.mark.parametrize(
+    ("policies", "options", "fragment"),
+    [
+        (Searched(), {"audit": 0}, "audit must be a share"),
+        (Searched(), {"audit": 5e-324}, "audit must be a share"),
+        (Searched(), {"audit": 1.5}, "audit must be a share"),
+        (Searched(), {"audit": np.nan}, "audit must be a share"),
+        (Searched(), {"audit": True}, "audit must be a share"),
+        (Searched(), {"constraints": [LabelConstraint(np.ones((3, 3)), 9)]}, "side constraints"),
+        (Searched(), {"solver": "higs"}, "did you mean 'highs'"),
+    ],
+)
+def test_wrong_settings_are_refused_at_opening(policies, options, fragment):
+    """A share outside (0, 1], side constraints and an unknown solver are named."""
+    with pytest.raises(InputError, match=fragment):
+        opened(policies, **options)
+
+
+def test_the_answer_is_the_searchs_own():
+    """What an audited oracle returns is what the search found, bounds and stop included."""
+    costs = costs_of(5)
+    audited, searched = (
+        opened(Searched()).minimise(costs),
+        open_oracle(Searched(), CONTEXTS, kind="search").minimise(costs),
+    )
+    assert replace(audited, seconds=0.0, policy=None) == replace(searched, seconds=0.0, policy=None)

@@ -1,0 +1,291 @@
+"""Side constraints: every class under them equals its definition, and the named ones say what they mean."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.extra.numpy import arrays
+
+from milpcb import LabelConstraint, open_oracle
+from milpcb.constraints import mean_at_most, must_play, never_play, parity, share_at_most
+from milpcb.errors import InfeasibleError, InputError
+from policies import DecisionTrees, FiniteClass, LinearRules, ThresholdRules
+
+BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]], dtype=float)
+REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0]])
+INSTANCES = {
+    "trees of depth 1": (DecisionTrees(3, depth=1), BINARY),
+    "trees of depth 2": (DecisionTrees(2, depth=2), BINARY),
+    "trees of depth 3": (DecisionTrees(2, depth=3), BINARY[:, :2]),
+    "threshold rules": (ThresholdRules(3, max_cuts=2), REALS),
+    "linear rules": (LinearRules(max_weight=2), BINARY),
+    "linear rules, three actions": (LinearRules(3, max_weight=1), REALS),
+    "finite class": (FiniteClass([[0, 1, 2, 0, 1], [1, 1, 1, 2, 0], [2, 0, 0, 0, 0], [0, 0, 1, 2, 2]], 3), BINARY),
+}
+LABELINGS = {name: policies.labelings(contexts) for name, (policies, contexts) in INSTANCES.items()}
+EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
+KINDS = pytest.mark.parametrize("kind", ["milp", "enumeration"])
+
+WHOLE = st.integers(-4, 4).map(float)
+REAL = st.floats(-4.0, 4.0, allow_subnormal=False)
+# Whole numbers and a little: totals that differ by less than any solver's tolerance, but by more than 1e-9.
+NEAR = st.tuples(st.integers(-2, 2), st.integers(-3, 3)).map(lambda pair: pair[0] + 1e-7 * pair[1])
+
+
+def totals(weights, labelings):
+    """Total weight (N,) of each labeling."""
+    return np.asarray(weights)[np.arange(labelings.shape[1]), labelings].sum(axis=1)
+
+
+def kept(constraint, labelings):
+    """Which labelings (N,) keep a constraint, by its definition."""
+    weights = np.asarray(constraint.weights, dtype=float)
+    return totals(weights, labelings) <= constraint.upper + 1e-9 * np.abs(weights).max(axis=1).sum()
+
+
+def draw_constraint(data, labelings, n_actions, number):
+    """One rule whose bound is the total of some labeling, or a little off it."""
+    shape = (labelings.shape[1], n_actions)
+    weights = data.draw(arrays(np.float64, shape, elements=data.draw(st.sampled_from([WHOLE, REAL, NEAR]))))
+    at = data.draw(st.sampled_from(totals(weights, labelings).tolist()))
+    return LabelConstraint(weights, at + data.draw(st.sampled_from([0.0, 0.0, 0.5, -2e-7])), f"rule {number}")
+
+
+@EVERY_INSTANCE
+@settings(max_examples=25)
+@given(data=st.data())
+def test_constrained_classes_answer_as_the_definition(name, data, draw_costs):
+    """Under one or two rules the program finds the best of the labelings that keep them, or says that none does."""
+    (policies, contexts), labelings = INSTANCES[name], LABELINGS[name]
+    count = data.draw(st.integers(1, 2))
+    rules = [draw_constraint(data, labelings, policies.n_actions, number) for number in range(count)]
+    costs = draw_costs(data, len(contexts), policies.n_actions)
+    row = data.draw(st.integers(0, len(contexts) - 1))
+    allowed = labelings[np.all([kept(rule, labelings) for rule in rules], axis=0)]
+    for kind in ("milp", "enumeration"):
+        if not len(allowed):
+            with pytest.raises(InfeasibleError, match="rule"):
+                open_oracle(policies, contexts, kind=kind, constraints=rules)
+            continue
+        oracle = open_oracle(policies, contexts, kind=kind, constraints=rules)
+        answer, least = oracle.minimise(costs), totals(costs, allowed)
+        assert np.isclose(answer.value, least.min(), atol=1e-5), (kind, answer)
+        assert np.isclose(oracle.value(costs), least.min(), atol=1e-5)
+        assert (answer.policy.predict(contexts) == allowed).all(axis=1).any(), (kind, str(answer.policy))
+        expected = [least[allowed[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
+        assert np.allclose(oracle.profile(costs, row), expected, atol=1e-5)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10_000))
+def test_whole_costs_stay_whole_under_real_constraints(seed):
+    """The value under a constraint with real weights is a whole number when the costs are."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(5, 3))
+    rule = LabelConstraint(weights, float(np.median(totals(weights, LABELINGS["trees of depth 1"]))))
+    value = open_oracle(*INSTANCES["trees of depth 1"], constraints=[rule]).value(rng.integers(-9, 10, (5, 3)))
+    assert value == round(value)
+
+
+@pytest.mark.parametrize("solver", ["highs", "pulp:PULP_CBC_CMD", "scipy", "scip"])
+def test_a_bound_missed_by_less_than_a_solver_sees_is_missed(solver):
+    """A total 1e-7 above its bound breaks the rule; one 1e-13 above, which is rounding, keeps it."""
+    if solver == "scip":
+        pytest.importorskip("pyscipopt", reason="scip: needs PySCIPOpt")
+    policies, contexts = INSTANCES["trees of depth 1"]
+    weights = np.tile([0.0, 0.0, 1.0], (5, 1))
+    costs = np.tile([2.0, 1.0, 0.0], (5, 1))
+    for excess, value in ((1e-7, 2.0), (1e-13, 1.0)):
+        weights[0, 2] = 1.0 + excess
+        oracle = open_oracle(policies, contexts, solver=solver, constraints=[LabelConstraint(weights, 4.0)])
+        least = open_oracle(policies, contexts, kind="enumeration", constraints=[LabelConstraint(weights, 4.0)])
+        assert oracle.value(costs) == least.value(costs)
+        assert oracle.value(costs) == value
+
+
+def test_totals_too_close_for_any_solver_are_an_error(monkeypatch):
+    """Where labelings without end come too close to the bound, the oracle says so and gives no wrong value."""
+    monkeypatch.setattr("milpcb.oracles.milp.MOST_CUT_OFF", 3)
+    above = 1.0 + 1e-7 * np.arange(1, 16).reshape(5, 3)
+    with pytest.raises(InputError, match="round its weights"):
+        open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint(above, 5.0)])
+
+
+@KINDS
+@pytest.mark.parametrize("unit", [1e-60, 1e-9, 1e9, 1e60])
+def test_the_unit_of_a_constraint_does_not_matter(kind, unit):
+    """The same rule in very small or large units, and with a bound far away, is the same rule."""
+    costs = np.tile([2.0, 1.0, 0.0], (5, 1))
+    weights = np.tile([0.0, 0.0, unit], (5, 1))
+    policies, contexts = INSTANCES["trees of depth 1"]
+    for bound, value in ((3 * unit, 2.0), (4 * unit, 1.0), (1e200, 0.0)):
+        rules = [LabelConstraint(weights, bound)]
+        assert open_oracle(policies, contexts, kind=kind, constraints=rules).value(costs) == value
+    with pytest.raises(InfeasibleError):
+        open_oracle(policies, contexts, kind=kind, constraints=[LabelConstraint(weights, -1e200)])
+
+
+# ------------------------------------------------------------------- conflicts
+
+
+@KINDS
+def test_only_the_constraints_that_conflict_are_named(kind):
+    """Of four rules the two that exclude each other are named, the others not."""
+    rules = [
+        share_at_most(2, 0.8, 5, 3),
+        must_play([0, 1], 1, 5, 3),
+        never_play([4], 2, 5, 3),
+        share_at_most(1, 0.2, 5, 3),
+    ]
+    with pytest.raises(InfeasibleError) as refusal:
+        open_oracle(*INSTANCES["trees of depth 1"], kind=kind, constraints=rules)
+    assert "'action 1 on 2 rows', 'action 1 on at most 0.2 of the contexts' together" in str(refusal.value)
+    assert "action 2" not in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@KINDS
+@settings(max_examples=25)
+@given(data=st.data())
+def test_the_constraints_named_are_a_smallest_conflict(kind, data):
+    """Together the named rules exclude every labeling; without any one of them they do not."""
+    policies, contexts = INSTANCES["trees of depth 1"]
+    labelings = LABELINGS["trees of depth 1"]
+    drawn = [draw_constraint(data, labelings, 3, number) for number in range(4)]
+    rules = [LabelConstraint(rule.weights, rule.upper - 2.0, rule.name) for rule in drawn]
+    keeps = {rule.name: kept(rule, labelings) for rule in rules}
+    if np.all(list(keeps.values()), axis=0).any():
+        open_oracle(policies, contexts, kind=kind, constraints=rules)
+        return
+    with pytest.raises(InfeasibleError) as refusal:
+        open_oracle(policies, contexts, kind=kind, constraints=rules)
+    named = [keeps[name] for name in keeps if f"'{name}'" in str(refusal.value)]
+    assert named
+    assert not np.all(named, axis=0).any()
+    if len(named) > 1:
+        assert all(np.all(fewer, axis=0).any() for fewer in combinations(named, len(named) - 1))
+
+
+def test_a_conflict_that_the_time_limit_left_open_is_told_by_a_later_answer():
+    """Without time the oracle opens, and its answer has no policy and claims no value."""
+    nobody = LabelConstraint(np.ones((5, 3)), 4.0, "at most four of five")
+    oracle = open_oracle(*INSTANCES["trees of depth 1"], constraints=[nobody], time_limit=0)
+    answer = oracle.minimise(np.ones((5, 3)))
+    assert answer.policy is None
+    assert answer.upper == np.inf
+
+
+# ------------------------------------------------------------------- the named constraints
+
+
+def best(name, costs, rules, kind="milp"):
+    """Labels of the best policy under rules."""
+    policies, contexts = INSTANCES[name]
+    answer = open_oracle(policies, contexts, kind=kind, constraints=rules).minimise(costs)
+    return answer.value, answer.policy.predict(contexts)
+
+
+@KINDS
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000))
+def test_a_share_is_a_share_of_the_contexts(kind, seed):
+    """The best of the labelings that give the action to at most 40 % of the weight of the contexts is found."""
+    rng = np.random.default_rng(seed)
+    costs, labelings = rng.integers(-9, 10, (5, 3)).astype(float), LABELINGS["threshold rules"]
+    weights = rng.random(5)
+    for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
+        value, labels = best("threshold rules", costs, [share_at_most(2, 0.4, 5, 3, given_weights)], kind)
+        share = ((labelings == 2) * counted).sum(axis=1) / counted.sum()
+        assert value == totals(costs, labelings[share <= 0.4 + 1e-9]).min()
+        assert ((labels == 2) * counted).sum() / counted.sum() <= 0.4 + 1e-9
+
+
+@KINDS
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), delta=st.sampled_from([0.0, 1 / 6, 1 / 3, 0.5, 1.0]))
+def test_parity_bounds_the_difference_of_two_rates(kind, seed, delta):
+    """The best of the labelings whose rates in the two groups differ by at most delta is found, either way round."""
+    costs = np.random.default_rng(seed).integers(-9, 10, (5, 2)).astype(float)
+    labelings, groups = LABELINGS["linear rules"], np.array([0, 1, 1, 0, 1])
+    rates = [(labelings[:, groups == group] == 1).mean(axis=1) for group in (0, 1)]
+    value, labels = best("linear rules", costs, parity(1, groups, delta, 2), kind)
+    assert value == totals(costs, labelings[np.abs(rates[0] - rates[1]) <= delta + 1e-9]).min()
+    assert abs((labels[groups == 0] == 1).mean() - (labels[groups == 1] == 1).mean()) <= delta + 1e-9
+
+
+@KINDS
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000))
+def test_a_second_outcome_is_bounded_on_average(kind, seed):
+    """The best of the labelings whose mean second outcome is within the bound is found."""
+    rng = np.random.default_rng(seed)
+    costs, outcome, weights = rng.integers(-9, 10, (5, 2)).astype(float), rng.random((5, 2)), rng.random(5)
+    labelings = LABELINGS["trees of depth 2"]
+    for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
+        means = totals(outcome * counted[:, None], labelings) / counted.sum()
+        bound = float(np.median(means))
+        value, _ = best("trees of depth 2", costs, [mean_at_most(outcome, bound, given_weights)], kind)
+        assert value == totals(costs, labelings[means <= bound + 1e-9]).min()
+
+
+@KINDS
+@pytest.mark.parametrize("rows", [[1, 3], [False, True, False, True, False], np.array([3, 1, 1])])
+def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(kind, rows):
+    """An action is played on all the rows where it must be, and on none where it may not be."""
+    labelings = LABELINGS["trees of depth 1"]
+    costs = np.tile([0.0, 5.0, 2.0], (5, 1))
+    value, labels = best("trees of depth 1", costs, [must_play(rows, 1, 5, 3)], kind)
+    assert labels[[1, 3]].tolist() == [1, 1]
+    assert value == totals(costs, labelings[(labelings[:, [1, 3]] == 1).all(axis=1)]).min()
+    value, labels = best("trees of depth 1", costs, [never_play(rows, 0, 5, 3)], kind)
+    assert 0 not in labels[[1, 3]]
+    assert value == totals(costs, labelings[(labelings[:, [1, 3]] != 0).all(axis=1)]).min()
+
+
+@pytest.mark.parametrize(
+    ("call", "fragment"),
+    [
+        (lambda: share_at_most(3, 0.5, 5, 3), "action 3 is not one of the 3 actions 0..2"),
+        (lambda: share_at_most(-1, 0.5, 5, 3), "action must be a whole number"),
+        (lambda: share_at_most(0, 1.5, 5, 3), "share must be between 0 and 1, got 1.5"),
+        (lambda: share_at_most(0, np.nan, 5, 3), "share must be between"),
+        (lambda: share_at_most(0, 0.5, 0, 3), "n_contexts must be"),
+        (
+            lambda: share_at_most(0, 0.5, 5, 3, [1, 2]),
+            r"weights have shape \(2,\); give one number per context: \(5,\)",
+        ),
+        (lambda: share_at_most(0, 0.5, 2, 3, [1, -2]), "not negative"),
+        (lambda: share_at_most(0, 0.5, 2, 3, [0, 0]), "not all zero"),
+        (lambda: share_at_most(0, 0.5, 2, 3, ["a", "b"]), "must be numbers"),
+        (lambda: parity(0, [0, 1, 2], 0.1, 2), "one 0 or 1 per context"),
+        (lambda: parity(0, [[0, 1]], 0.1, 2), "one 0 or 1 per context"),
+        (lambda: parity(0, [0, 0], 0.1, 2), "contexts of both groups"),
+        (lambda: parity(0, [1, 1], 0.1, 2), "contexts of both groups"),
+        (lambda: parity(0, [0, 1], -0.1, 2), "delta must be between"),
+        (lambda: mean_at_most([1, 2], 0.5), r"table \(contexts, actions\), got shape \(2,\)"),
+        (lambda: mean_at_most([[1, 2], [3]], 0.5), "rectangular"),
+        (lambda: mean_at_most([[1, 2]], np.inf), "bound on the mean must be finite"),
+        (lambda: must_play([], 0, 5, 3), "rows names no context"),
+        (lambda: must_play([5], 0, 5, 3), "row 5 is outside the 5 contexts"),
+        (lambda: must_play([-1], 0, 5, 3), "row -1 is outside"),
+        (lambda: must_play([0.5], 0, 5, 3), "row numbers"),
+        (lambda: must_play([True, False], 0, 5, 3), "one per context"),
+        (lambda: never_play([0], 3, 5, 3), "action 3"),
+    ],
+)
+def test_a_wrong_argument_is_one_clear_line(call, fragment):
+    """Each mistake is named when the constraint is made."""
+    with pytest.raises(InputError, match=fragment) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_that_are_no_table_are_one_clear_line():
+    """A constraint whose weights are ragged or text is refused when the oracle is opened."""
+    with pytest.raises(InputError, match="'ragged' must be numbers") as caught:
+        open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint([[1, 2], [3]], 1, "ragged")])
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,299 @@
+"""Every registered policy class and solver passes its battery; the batteries themselves catch what is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milpcb import registry, testing
+from milpcb.errors import InputError, OracleInexact, UnknownNameError
+from milpcb.protocols import Objective
+from milpcb.solvers import describe_all, load_solver
+from milpcb.solvers.highs import Highs, HighsSession
+from milpcb.testing.instances import BUILTIN, Instance, instances
+from milpcb.types import Solution, Stop
+from policies import DecisionTrees, FiniteClass
+from policies.trees import TreeEncoding
+
+# These solvers come with the package: where one of them cannot run, that is a failure and no skip.
+MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
+# Laws that a class does not follow, by its definition; any other skip of a class listed here is a failure.
+UNMET = {
+    "decision_trees": set(),
+    "threshold_rules": set(),
+    "linear_rules": {"renamed actions", "search", "action weights"},  # of three ordered cuts only the reverse is alike
+    "finite_class": {"renamed actions", "reordered contexts", "search", "action weights"},
+}
+
+
+def policy_checks():
+    """One parameter for each check of each registered policy class."""
+    for name in registry.names("policies"):
+        for check in testing.battery("policies", name):
+            yield pytest.param(name, check, id=f"{name}, {check}")
+
+
+def solver_checks():
+    """One parameter for each check of each solver; one for all checks of a solver that cannot run here."""
+    for info in describe_all():
+        if info.missing and info.name not in MUST_RUN:
+            yield pytest.param(None, id=info.name, marks=pytest.mark.skip(reason=f"solver {info.missing}"))
+            continue
+        for check in testing.battery("solver", info.name):
+            yield pytest.param(check, id=f"{info.name}, {check}")
+
+
+@pytest.mark.parametrize(("name", "check"), list(policy_checks()))
+def test_policy_class(name, check):
+    """A registered policy class follows the law on its small instances."""
+    try:
+        check.run()
+    except testing.Unmet as reason:
+        if name in UNMET and check.id.rpartition(": ")[2] not in UNMET[name]:
+            pytest.fail(f"must not be skipped: {reason}")
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("check", list(solver_checks()))
+def test_solver(check):
+    """A solver that can run here keeps the promises of a solver."""
+    check.run()
+
+
+def test_the_solvers_of_the_core_run_here():
+    """No solver that comes with the package is missing."""
+    assert {info.name for info in describe_all() if not info.missing} >= MUST_RUN
+
+
+# ------------------------------------------------------------------- the entry points
+
+
+def test_a_missing_solver_is_a_skip_with_the_way_out():
+    """Every check of a solver that cannot run here is skipped with its advice, none fails."""
+    missing = next(info.name for info in describe_all() if info.missing)
+    skipped = testing.run_all("solver", missing)
+    assert len(skipped) == len(testing.battery("solver", missing))
+    assert "install" in skipped[0]
+
+
+def test_made_objects_are_entries_too():
+    """A solver or an instance can be handed over as it is."""
+    assert testing.run_all("solver", load_solver("highs")) == []
+    instance = Instance("all of two contexts", FiniteClass(np.indices((2, 2)).reshape(2, -1).T, 2), np.eye(2))
+    assert all("no search" in reason for reason in testing.run_all("policies", instance))
+
+
+@pytest.mark.parametrize(("kind", "entry"), [("policy", "decision_trees"), ("policies", "decision_tree")])
+def test_unknown_names_are_explained(kind, entry):
+    """A kind without a battery, and an entry that is not registered, name the nearest one."""
+    with pytest.raises(UnknownNameError, match="did you mean"):
+        testing.battery(kind, entry)
+
+
+def test_a_class_that_cannot_be_made_by_itself_needs_instances(monkeypatch):
+    """A class with further required arguments and no small() is an error that says what to add."""
+    monkeypatch.delitem(BUILTIN, "finite_class")
+    with pytest.raises(InputError, match=r"class method small\(\)"):
+        instances("finite_class")
+
+
+@pytest.mark.parametrize("name", ["decision_trees", "threshold_rules"])
+def test_a_class_made_by_its_number_of_actions_needs_nothing(monkeypatch, name):
+    """Without instances of its own a class is tried on the common contexts."""
+    monkeypatch.delitem(BUILTIN, name)
+    assert [instance.policies.n_actions for instance in instances(name)] == [2, 3]
+
+
+# ------------------------------------------------------------------- what is wrong is caught
+
+
+class Wrong(HighsSession):
+    """HiGHS with one mistake."""
+
+    mistake = staticmethod(lambda solution: solution)
+
+    def solve(self, objective, *, gap=0.0, time_limit=None, primal=True):
+        """Solve, then spoil the answer."""
+        return self.mistake(super().solve(objective, gap=gap, time_limit=time_limit, primal=primal))
+
+
+def solver_with(mistake):
+    """A solver whose every solution goes through ``mistake``."""
+    session = type("Mistaken", (Wrong,), {"mistake": staticmethod(mistake)})
+
+    class Solver(Highs):
+        def open(self, program, *, relax=False):
+            return session(program, mip=bool(program.integer.any()) and not relax)
+
+    return Solver()
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda s: replace(s, bound=s.bound + 0.5),
+        lambda s: replace(s, bound=s.bound - 0.5),
+        lambda s: replace(s, objective=s.objective + 0.5),
+        lambda s: replace(s, stop=Stop.OPTIMAL),
+        lambda s: replace(s, x=None),
+        lambda s: s if s.x is None else replace(s, x=s.x + 0.01),
+        lambda _: Solution(Stop.UNKNOWN, np.inf, -np.inf),
+    ],
+)
+def test_a_wrong_solver_fails_its_battery(mistake):
+    """A solver that misreports its bound, value, status or point is caught, and the check is named."""
+    with pytest.raises(AssertionError) as caught:
+        testing.run_all("solver", solver_with(mistake))
+    assert any(note.startswith("solver, check '") for note in caught.value.__notes__)
+
+
+def test_a_solver_that_drops_integrality_fails_its_battery():
+    """Solving the relaxation of everything is caught."""
+
+    class Relaxing(Highs):
+        def open(self, program, **_):
+            return super().open(program, relax=True)
+
+    with pytest.raises(AssertionError):
+        testing.run_all("solver", Relaxing())
+
+
+def test_a_solver_that_remembers_an_objective_fails_its_battery():
+    """A session that ignores what the second query asks is caught."""
+
+    class Stuck(HighsSession):
+        asked = None
+
+        def solve(self, objective, **options):
+            self.asked = objective if self.asked is None else self.asked
+            return super().solve(self.asked, **options)
+
+    class Solver(Highs):
+        def open(self, program, *, relax=False):
+            return Stuck(program, mip=bool(program.integer.any()) and not relax)
+
+    with pytest.raises(AssertionError):
+        testing.run_all("solver", Solver())
+
+
+def test_a_wrong_cost_map_fails_the_battery():
+    """A class whose program prices one context wrongly is caught."""
+
+    class Encoding(TreeEncoding):
+        def objective(self, costs):
+            return Objective(super().objective(costs * np.linspace(1.0, 1.1, len(costs))[:, None]).coefficients)
+
+    class Trees(DecisionTrees):
+        def formulate(self, contexts, *, constrained=False):
+            return Encoding(self, contexts, constrained=constrained)
+
+    with pytest.raises((AssertionError, OracleInexact)):
+        testing.run_all("policies", Instance("wrong", Trees(2, depth=1), np.eye(3)))
+
+
+def test_a_policy_outside_the_class_fails_the_battery():
+    """A class that lists fewer policies than its program holds is caught."""
+
+    class Trees(DecisionTrees):
+        def policies(self, contexts):
+            return (tree for tree in super().policies(contexts) if str(tree) != "play action 0")
+
+    with pytest.raises(AssertionError):
+        testing.run_all("policies", Instance("one missing", Trees(2, depth=1), np.eye(3)))
+
+
+# ------------------------------------------------------------------- third parties
+
+PLUGIN = Path(__file__).parents[1] / "plugin"
+BATTERY = """
+from milpcb import registry, testing
+for kind, name in (("policies", "constant_rules"), ("solver", "fresh:highs")):
+    assert name.partition(":")[0] in registry.names(kind), registry.names(kind)
+    for check in testing.battery(kind, name):
+        try:
+            check.run()
+        except testing.Unmet as reason:
+            print("skipped", kind, name, check, reason, sep="|")
+        else:
+            print("passed", kind, name, check, sep="|")
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """An environment in which the plug-in is installed: its modules and its entry points are on the path."""
+    project = tomllib.loads((PLUGIN / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    site = tmp_path_factory.mktemp("site")
+    info = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8"
+    )
+    groups = [
+        "\n".join([f"[{group}]", *(f"{name} = {value}" for name, value in points.items())])
+        for group, points in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("\n\n".join(groups) + "\n", encoding="utf-8")
+    root = Path(__file__).parents[2]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (site, PLUGIN, root))), "COLUMNS": "150"}
+
+
+def run(environment, *arguments):
+    """Run this Python; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_plug_in_gets_the_same_battery(installed):
+    """A third party's class and solver, known by their entry points alone, run through every check."""
+    lines = [line.split("|") for line in run(installed, "-c", BATTERY).splitlines()]
+    passed = {(kind, check) for verdict, kind, _, check, *_ in lines if verdict == "passed"}
+    assert {check.id for check in testing.battery("solver", "highs")} == {
+        check for kind, check in passed if kind == "solver"
+    }
+    laws = {check.partition(": ")[2] for kind, check in passed if kind == "policies"}
+    assert laws == {check.id.partition(": ")[2] for check in testing.battery("policies", "decision_trees")}
+    assert not [line for line in lines if line[0] == "skipped"]
+
+
+@pytest.mark.parametrize("command", ["list", "solvers"])
+def test_the_command_line_shows_a_plug_in(installed, command):
+    """The names of a plug-in stand beside the built-in ones."""
+    shown = run(installed, "-m", "milpcb.cli", command)
+    assert "fresh" in shown
+    assert command == "solvers" or "constant_rules" in shown
+
+
+def test_a_plug_in_is_used_by_name(installed):
+    """A plug-in's class and solver work together through the oracle, by their names."""
+    program = """
+from milpcb import open_oracle, registry
+rules = registry.load("policies", "constant_rules")(n_actions=3)
+oracle = open_oracle(rules, [[0.0], [1.0]], kind="audited", solver="fresh:highs", audit=1)
+print(oracle.value([[1, 0, 4], [1, 3, 0]]), oracle.minimise([[1, 0, 4], [1, 3, 0]]).policy)
+"""
+    assert run(installed, "-c", program).strip() == "2.0 play action 0"
+
+
+def test_a_plug_in_with_a_name_that_is_taken_is_refused(monkeypatch):
+    """Two owners of one name are an error that names both."""
+    from importlib.metadata import EntryPoint
+
+    taken = EntryPoint("highs", "somebody.else:Highs", "milpcb.solver")
+    monkeypatch.setattr("milpcb.registry.entry_points", lambda **_: [taken])
+    registry._table.cache_clear()
+    try:
+        with pytest.raises(InputError, match=r"registered twice: by milpcb\.solvers\.highs:Highs and somebody\.else"):
+            registry.names("solver")
+    finally:
+        registry._table.cache_clear()
