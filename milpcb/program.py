@@ -17,7 +17,7 @@ class Program:
 
     ``matrix`` is a scipy CSR array (rows, columns), ``integer`` (columns,) marks integer columns. ``integral`` is the
     encoding's certificate that every vertex of the relaxation is integral, so that a simplex solution of the LP
-    is a solution of the MIP; rows added later withdraw it.
+    is a solution of the MIP; rows added later withdraw it, and ``nearly_integral`` remembers that it held without them.
     """
 
     matrix: Any
@@ -28,6 +28,7 @@ class Program:
     integer: Bools
     names: tuple[str, ...]
     integral: bool = False
+    nearly_integral: bool = False
 
     def __post_init__(self) -> None:
         for array in (self.row_lower, self.row_upper, self.column_lower, self.column_upper, self.integer):
@@ -51,6 +52,7 @@ class Program:
             row_lower=np.concatenate([self.row_lower, lower]),
             row_upper=np.concatenate([self.row_upper, upper]),
             integral=False,
+            nearly_integral=self.integral or self.nearly_integral,
         )
 
     def to_text(self, objective: Floats) -> str:

@@ -35,6 +35,8 @@ _COMMON = {"output_flag": False, "threads": 1, "random_seed": 0}
 _LP = {"solver": "simplex", "simplex_strategy": 4, "presolve": "off"}
 _DUAL_SIMPLEX = 1
 _MIP = {"mip_rel_gap": 0.0}
+# Side rows on an integral polytope: presolve finds little, and costs most of a query (measured up to 100 times).
+_NEARLY_INTEGRAL = _MIP | {"presolve": "off"}
 
 
 class Highs:
@@ -63,7 +65,8 @@ class HighsSession:
         self._incumbent: Floats | None = None
         self._timed = False
         self._highs = highspy.Highs()
-        for key, value in (_COMMON | (_MIP if mip else _LP)).items():
+        own = _LP if not mip else _NEARLY_INTEGRAL if program.nearly_integral else _MIP
+        for key, value in (_COMMON | own).items():
             self._highs.setOptionValue(key, value)
         if self._highs.passModel(_model(program, mip=mip)) == highspy.HighsStatus.kError:
             raise SolverFailedError("HiGHS refused the model; please report it with the config that made it")

@@ -98,6 +98,12 @@ class PulpSession:
             stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
             return self._solution(stop, objective)
 
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add rows to the LpProblem."""
+        self._program = self._program.with_rows(matrix, lower, upper)
+        for r in range(self._program.n_rows - len(lower), self._program.n_rows):
+            self._add_row(self._program, r)
+
     def close(self) -> None:
         """Nothing is kept outside Python."""
 

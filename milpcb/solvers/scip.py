@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from milpcb.errors import InputError, SolverMissingError
 from milpcb.program import Program
@@ -84,6 +85,12 @@ class ScipSession:
             self._model.optimize()
             return self._solution(objective, self._status())
 
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Go back to the original problem and add rows to it."""
+        with one_line("scip"):
+            self._model.freeTransform()
+            _add_rows(self._model, self._x, sp.csr_array(matrix), lower, upper)
+
     def close(self) -> None:
         """Free the model."""
         if self._model is not None:
@@ -129,7 +136,7 @@ class ScipSession:
 
 def _model(program: Program, *, relax: bool) -> tuple[Any, list[Any]]:
     """Return the model without an objective, and its variables in the order of the program's columns."""
-    from pyscipopt import ExprCons, Model, quicksum
+    from pyscipopt import Model
 
     model = Model("milpcb")
     model.hideOutput()
@@ -139,13 +146,18 @@ def _model(program: Program, *, relax: bool) -> tuple[Any, list[Any]]:
         model.addVar(f"x{j}", kinds[j], _finite(lower), _finite(upper))
         for j, (lower, upper) in enumerate(zip(program.column_lower, program.column_upper, strict=True))
     ]
-    matrix = program.matrix
-    for r, (lower, upper) in enumerate(zip(program.row_lower, program.row_upper, strict=True)):
+    _add_rows(model, x, program.matrix, program.row_lower, program.row_upper)
+    return model, x
+
+
+def _add_rows(model: Any, x: list[Any], matrix: Any, lower: Floats, upper: Floats) -> None:
+    from pyscipopt import ExprCons, quicksum
+
+    for r, bounds in enumerate(zip(lower, upper, strict=True)):
         span = slice(matrix.indptr[r], matrix.indptr[r + 1])
         pairs = zip(matrix.indices[span], matrix.data[span], strict=True)
         row = quicksum(float(value) * x[j] for j, value in pairs)
-        model.addCons(ExprCons(row, _finite(lower), _finite(upper)), name=f"r{r}")
-    return model, x
+        model.addCons(ExprCons(row, *map(_finite, bounds)))
 
 
 def _finite(bound: float) -> float | None:

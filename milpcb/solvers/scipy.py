@@ -49,12 +49,12 @@ class ScipySession:
     """
 
     def __init__(self, program: Program, *, relax: bool) -> None:
-        from scipy.optimize import Bounds, LinearConstraint
+        from scipy.optimize import Bounds
 
         self._mip = bool(program.integer.any()) and not relax
         self._integrality = program.integer.astype(int) if self._mip else None
         self._bounds = Bounds(program.column_lower, program.column_upper)
-        self._rows = LinearConstraint(program.matrix, program.row_lower, program.row_upper) if program.n_rows else ()
+        self._hold(program)
 
     def solve(
         self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
@@ -67,8 +67,18 @@ class ScipySession:
             result = self._run(objective, options | {"presolve": False})
         return self._solution(objective, result)
 
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add rows to the arrays."""
+        self._hold(self._program.with_rows(matrix, lower, upper))
+
     def close(self) -> None:
         """Nothing is kept outside Python."""
+
+    def _hold(self, program: Program) -> None:
+        from scipy.optimize import LinearConstraint
+
+        self._program = program
+        self._rows = LinearConstraint(program.matrix, program.row_lower, program.row_upper) if program.n_rows else ()
 
     def _run(self, objective: Floats, options: dict[str, Any]) -> Any:
         from scipy.optimize import milp

@@ -1,0 +1,442 @@
+"""What one question to the tree oracle costs, against the published way and against a peer.
+
+    python scripts/benchmarks/oracles.py [--json FILE] [--figure FILE] [--quick]
+
+The question is the learner's: which decision tree has the least total cost on this fresh cost matrix? Costs are drawn as
+BISTRO+ draws them, sums of random signs. Every contender gets the same matrices and must give the same optimum, or the
+script stops:
+
+FlowOCT             the published mixed-integer program, built in PuLP and solved by HiGHS for every question (flow_oct.py)
+STreeD              pystreed's cost-sensitive tree, ``pip install pystreed``; left out when it is not there
+HiGHS kept open     kind "milp": one linear program in HiGHS, a new objective for every question
+search              kind "search": the exact search over trees
+
+A second table adds a side constraint, at most 20 % of the contexts may get the last action, and compares with a list of
+all trees: on contexts and costs as above, and on harder ones, where literals hold at 10 to 90 % of the contexts and the
+last action is cheap, so that the limit binds. Times are CPU times of one core after a warm-up; each contender gets the
+contexts as drawn, and may merge equal ones (ours does: 300 become about 260). FlowOCT at 300 contexts is asked once,
+which takes about a minute; ``--quick`` leaves that out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+# BLAS reads these when numpy is imported.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+import numpy as np
+from flow_oct import flow_oct
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+from rich.console import Console
+from rich.table import Table
+
+from milpcb import open_oracle
+from milpcb.constraints import share_at_most
+from milpcb.experiments.plots import FORMATS, render
+from milpcb.types import Floats
+from policies import DecisionTrees
+
+SEED = 0
+WARM_UP = 3
+SHARE = 0.2
+BUDGET_QUERIES = 10
+PEER = "pystreed"
+FLOW, STREED, KEPT, SEARCH = "FlowOCT, PuLP + HiGHS", "STreeD", "ours, HiGHS kept open", "ours, search"
+LIST, ROW = "list of all trees, numpy", "ours, HiGHS, one more row"
+# Bars of the picture: light for others, dark for ours, told apart in greyscale.
+SHADES = {FLOW: "#E69F00", STREED: "#56B4E9", KEPT: "#0072B2", SEARCH: "#00324F"}
+SECOND = 1e3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A class of trees on m contexts with p binary literals and K actions."""
+
+    m: int
+    p: int
+    n_actions: int
+    depth: int
+
+    def __str__(self) -> str:
+        return f"{self.m} contexts, {self.p} literals, K = {self.n_actions}, depth {self.depth}"
+
+    @property
+    def trees(self) -> DecisionTrees:
+        """The policy class."""
+        return DecisionTrees(self.n_actions, depth=self.depth)
+
+    def contexts(self, rng: np.random.Generator, *, rare: bool = False) -> Floats:
+        """Return contexts (m, p); ``rare`` makes literals hold at 10 to 90 % of them instead of at half."""
+        share = rng.uniform(0.1, 0.9, self.p) if rare else np.full(self.p, 0.5)
+        return (rng.random((self.m, self.p)) < share).astype(float)
+
+    def noise(self, rng: np.random.Generator) -> Floats:
+        """Return costs (m, K): twice the sum of five random signs each."""
+        ups = rng.binomial(5, 0.5, (self.m, self.n_actions))
+        return np.asarray(2.0 * (2.0 * ups - 5.0))
+
+
+SMALL = Problem(60, 5, 3, depth=2)
+MIDDLE, LARGE = Problem(300, 10, 3, depth=2), Problem(1000, 30, 3, depth=2)
+MIDDLE_3, LARGE_3 = Problem(300, 10, 3, depth=3), Problem(1000, 30, 3, depth=3)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Who answers a cost matrix (m, K) with the least total cost, and how often it is asked."""
+
+    name: str
+    ask: Callable[[Floats], float]
+    queries: int
+    warm_up: int = WARM_UP
+
+
+@dataclass(frozen=True)
+class Line:
+    """Median and worst milliseconds of CPU time a query; ``faster`` is against the first line of the problem."""
+
+    problem: str
+    contender: str
+    queries: int
+    ms: float
+    worst_ms: float
+    faster: float = 1.0
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A ratio or a time that is promised; ``at_most`` says that less is better."""
+
+    text: str
+    wanted: float
+    measured: float
+    at_most: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise is kept."""
+        return self.measured <= self.wanted if self.at_most else self.measured >= self.wanted
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the tree oracle against FlowOCT and STreeD.")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--figure", type=Path, help="also draw them to this .png or .svg file")
+    parser.add_argument("--quick", action="store_true", help="leave out the one query that takes a minute")
+    arguments = parser.parse_args()
+    if arguments.figure and arguments.figure.suffix[1:] not in FORMATS:
+        parser.error(f"--figure must end in .{' or .'.join(FORMATS)}")
+    console = Console(width=140)
+    peer = find_spec(PEER) is not None
+    if not peer:
+        console.print(f"STreeD is left out: pip install {PEER} to compare with it")
+    with console.status("asking"):
+        races = [race(problem, names) for problem, names in line_up(peer=peer, quick=arguments.quick)]
+        budgets = [budget(problem, hard=hard) for problem in (MIDDLE, LARGE) for hard in (False, True)]
+        notes = [same_optima(), *([peer_on_negative_costs()] if peer else [])]
+    claims = [*speed_claims(races), *budget_claims(budgets)]
+    show(console, races, budgets, claims, notes)
+    report = as_report(races, budgets, claims, notes)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.figure:
+        arguments.figure.write_bytes(render(figure(races))[arguments.figure.suffix[1:]])
+
+
+# --------------------------------------------------------------------------- the contenders
+
+
+def line_up(*, peer: bool, quick: bool) -> list[tuple[Problem, list[str]]]:
+    """Return the problems and who is asked about each, slowest first."""
+    streed = [STREED] if peer else []
+    return [
+        (SMALL, [FLOW, *streed, KEPT, SEARCH]),
+        (MIDDLE, [*([] if quick else [FLOW]), *streed, KEPT, SEARCH]),
+        (LARGE, [*streed, KEPT, SEARCH]),
+        (MIDDLE_3, [*streed, KEPT, SEARCH]),
+        (LARGE_3, [*streed, SEARCH]),
+    ]
+
+
+def contender(name: str, problem: Problem, contexts: Floats) -> Contender:
+    """Open a contender on the contexts."""
+    if name == FLOW:
+        queries = 5 if problem == SMALL else 1
+        return Contender(name, lambda costs: flow_oct(contexts, costs, problem.depth), queries, warm_up=0)
+    if name == STREED:
+        return Contender(name, streed(contexts, problem.depth), queries=20)
+    oracle = open_oracle(problem.trees, contexts, kind="milp" if name == KEPT else "search")
+    return Contender(name, oracle.value, queries=200 if problem.depth == 2 else 50)
+
+
+def streed(contexts: Floats, depth: int) -> Callable[[Floats], float]:
+    """Return a function that asks STreeD: a fit on costs whose rows are shifted to begin at 0."""
+    tree = import_module(PEER).STreeDInstanceCostSensitiveClassifier
+    bits = contexts.astype(np.intc)
+
+    def ask(costs: Floats) -> float:
+        least = costs.min(axis=1, keepdims=True)
+        return float(tree(max_depth=depth).fit(bits, costs - least).fit_result.score() + least.sum())
+
+    return ask
+
+
+def race(problem: Problem, names: list[str]) -> list[Line]:
+    """Return a line for each contender; all answer the same matrices, none seen before."""
+    rng = np.random.default_rng(SEED)
+    contexts = problem.contexts(rng)
+    contenders = [contender(name, problem, contexts) for name in names]
+    matrices = [problem.noise(rng) for _ in range(WARM_UP + max(c.queries for c in contenders))]
+    lines: list[Line] = []
+    for c in contenders:
+        for costs in matrices[WARM_UP - c.warm_up : WARM_UP]:
+            c.ask(costs)
+        asked = matrices[WARM_UP : WARM_UP + c.queries]
+        milliseconds, answers = timed(c.ask, asked)
+        check_same(f"{c.name}, {problem}", answers, [contenders[-1].ask(costs) for costs in asked])
+        lines.append(summary(str(problem), c.name, milliseconds, lines))
+    return lines
+
+
+def summary(problem: str, name: str, milliseconds: list[float], earlier: list[Line]) -> Line:
+    """Return the line of a contender, given the earlier lines of its problem."""
+    median = float(np.median(milliseconds))
+    faster = earlier[0].ms / median if earlier else 1.0
+    return Line(problem, name, len(milliseconds), median, max(milliseconds), faster)
+
+
+def timed(ask: Callable[[Floats], float], matrices: list[Floats]) -> tuple[list[float], list[float]]:
+    """Return milliseconds of CPU time and the answer of each query."""
+    milliseconds, answers = [], []
+    for costs in matrices:
+        start = process_time()
+        answer = ask(costs)
+        milliseconds.append(SECOND * (process_time() - start))
+        answers.append(answer)
+    return milliseconds, answers
+
+
+def check_same(who: str, answers: list[float], expected: list[float]) -> None:
+    """Stop the script when an optimum differs."""
+    for answer, known in zip(answers, expected, strict=True):
+        if not np.isclose(answer, known, rtol=1e-7, atol=1e-6):
+            raise SystemExit(f"{who}: the optimum is {known}, not {answer}")
+
+
+# --------------------------------------------------------------------------- optima
+
+
+def same_optima() -> str:
+    """FlowOCT and ours agree on costs of either sign; the costs are real here."""
+    rng = np.random.default_rng(SEED)
+    contexts = SMALL.contexts(rng)
+    ours = open_oracle(SMALL.trees, contexts)
+    drawn = [rng.normal(size=(SMALL.m, SMALL.n_actions)) for _ in range(2)]
+    matrices = [costs for real in drawn for costs in (real, np.abs(real), -np.abs(real))]
+    answers = [flow_oct(contexts, costs, SMALL.depth) for costs in matrices]
+    check_same(f"{FLOW}, {SMALL}", answers, [ours.value(costs) for costs in matrices])
+    return f"FlowOCT and ours agree on {len(matrices)} matrices of real costs, of both signs and of one only ({SMALL})"
+
+
+def peer_on_negative_costs() -> str:
+    """STreeD takes costs below 0 without a word, and calls optimal a tree that is not."""
+    rng = np.random.default_rng(SEED)
+    contexts = MIDDLE.contexts(rng)
+    bits, rows = contexts.astype(np.intc), np.arange(MIDDLE.m)
+    ours = open_oracle(MIDDLE.trees, contexts, kind="search")
+    found = []
+    for _ in range(6):
+        costs = MIDDLE.noise(rng)
+        fitted = import_module(PEER).STreeDInstanceCostSensitiveClassifier(max_depth=2).fit(bits, costs)
+        total = costs[rows, fitted.predict(bits)].sum()
+        found.append((fitted.fit_result.is_optimal(), fitted.fit_result.score(), total, ours.value(costs)))
+    wrong = sum(bool(proved) and total > least for proved, _, total, least in found)
+    proved, score, total, least = found[0]
+    return (
+        f"STreeD given the negative costs as they are ({MIDDLE}) calls a wrong tree optimal on {wrong} of {len(found)} matrices; "
+        f"on the first it claims {score:g} (optimal: {proved}), its tree costs {total:g}, the optimum is {least:g}"
+    )
+
+
+def cheapest_within(literals: Floats, costs: Floats, most: int) -> float:
+    """Return the least total cost of a depth-2 tree that gives the last action to at most ``most`` contexts.
+
+    All trees are listed: every literal at the root, every pair of a literal and two actions on either side.
+    ``literals`` is (m, p) of 0 and 1, ``costs`` (m, K).
+    """
+    least = np.inf
+    for f in range(literals.shape[1]):
+        fails, holds = (_side(literals[side], costs[side], most) for side in (literals[:, f] == 0, literals[:, f] == 1))
+        least = min(least, float((fails + holds[::-1]).min()))
+    return least
+
+
+def _side(literals: Floats, costs: Floats, most: int) -> Floats:
+    """Return (most + 1,): the least cost of one test with two leaves that spends at most n = 0..most on the last action."""
+    held, size = literals.T @ costs, literals.sum(axis=0)
+    last = np.arange(costs.shape[1]) == costs.shape[1] - 1
+    total = held[:, :, None] + (costs.sum(axis=0) - held)[:, None, :]
+    spent = size[:, None, None] * last[:, None] + (len(literals) - size)[:, None, None] * last
+    fits = spent <= most
+    least = np.full(most + 1, np.inf)
+    np.minimum.at(least, spent[fits].astype(int), total[fits])
+    return np.minimum.accumulate(least)
+
+
+def budget(problem: Problem, *, hard: bool) -> list[Line]:
+    """Return the lines of the oracle under a budget, whose answers are those of the list of all trees."""
+    rng = np.random.default_rng(SEED)
+    contexts = problem.contexts(rng, rare=hard)
+    last = np.arange(problem.n_actions) == problem.n_actions - 1
+    matrices = [problem.noise(rng) - 2.0 * hard * last for _ in range(WARM_UP + BUDGET_QUERIES)]
+    rule = share_at_most(problem.n_actions - 1, SHARE, problem.m, problem.n_actions)
+    oracle = open_oracle(problem.trees, contexts, constraints=[rule])
+    for costs in matrices[:WARM_UP]:
+        oracle.value(costs)
+    name = f"{problem}, {'harder' if hard else 'as above'}"
+    most = round(SHARE * problem.m)
+    milliseconds, answers = timed(oracle.value, matrices[WARM_UP:])
+    listing, expected = timed(lambda costs: cheapest_within(contexts, costs, most), matrices[WARM_UP:])
+    check_same(f"{ROW}, {name}", answers, expected)
+    first = summary(name, ROW, milliseconds, [])
+    return [first, summary(name, LIST, listing, [first])]
+
+
+# --------------------------------------------------------------------------- output
+
+
+def speed_claims(races: list[list[Line]]) -> list[Claim]:
+    """Return the promised ratios between contenders that took part."""
+    ms = {(line.problem, line.contender): line.ms for lines in races for line in lines}
+    promised = [
+        (MIDDLE, FLOW, KEPT, 1e5),
+        (MIDDLE, FLOW, SEARCH, 1e6),
+        (LARGE, STREED, SEARCH, 30.0),
+        (LARGE_3, STREED, SEARCH, 8.0),
+    ]
+    return [
+        Claim(f"{problem}: {slow} / {fast}", wanted, ms[str(problem), slow] / ms[str(problem), fast])
+        for problem, slow, fast, wanted in promised
+        if (str(problem), slow) in ms
+    ]
+
+
+def budget_claims(budgets: list[list[Line]]) -> list[Claim]:
+    """Return the promised times of a proved optimum under a budget."""
+    seconds = {str(MIDDLE): 0.2, str(LARGE): 2.0}
+    return [
+        Claim(f"{lines[0].problem}: budget, median seconds", most, lines[0].ms / SECOND, at_most=True)
+        for lines in budgets
+        for problem, most in seconds.items()
+        if lines[0].problem.startswith(problem)
+    ]
+
+
+def show(
+    console: Console, races: list[list[Line]], budgets: list[list[Line]], claims: list[Claim], notes: list[str]
+) -> None:
+    """Print the tables."""
+    budgeted = "One query, at most 20 % of the contexts get the last action, CPU time"
+    for title, groups in (("One query, CPU time", races), (budgeted, budgets)):
+        table = Table("problem", "contender", title=title, title_justify="left")
+        for heading in ("queries", "median ms", "worst ms", "times faster"):
+            table.add_column(heading, justify="right")
+        for lines in groups:
+            for i, line in enumerate(lines):
+                cells = (number(line.ms), number(line.worst_ms), number(line.faster) if i else "")
+                table.add_row("" if i else line.problem, line.contender, str(line.queries), *cells)
+            table.add_section()
+        console.print(table)
+    table = Table("promise", title="Promises", title_justify="left")
+    for heading in ("wanted", "measured", "kept"):
+        table.add_column(heading, justify="right")
+    for claim in claims:
+        sign = "<=" if claim.at_most else ">="
+        table.add_row(
+            claim.text, f"{sign} {number(claim.wanted)}", number(claim.measured), "yes" if claim.holds else "no"
+        )
+    console.print(table)
+    console.print("Every optimum above was the same for all contenders of its problem.")
+    for note in notes:
+        console.print(note)
+
+
+def as_report(
+    races: list[list[Line]], budgets: list[list[Line]], claims: list[Claim], notes: list[str]
+) -> dict[str, Any]:
+    """Return everything measured as plain data."""
+    packages = ["numpy", "numba", "highspy", "pulp", *([PEER] if find_spec(PEER) else [])]
+    return {
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in packages},
+        "seed": SEED,
+        "races": [asdict(line) for lines in races for line in lines],
+        "budgets": [asdict(line) for lines in budgets for line in lines],
+        "promises": [asdict(claim) | {"holds": claim.holds} for claim in claims],
+        "notes": notes,
+    }
+
+
+def figure(races: list[list[Line]]) -> Figure:
+    """Return the picture: a bar for each contender on a log scale, labelled with how many times faster it is."""
+    groups = [lines for lines in races if lines[0].problem != str(SMALL)]
+    picture = Figure(figsize=(8, 0.29 * sum(len(lines) + 1.4 for lines in groups) + 0.6), layout="constrained")
+    axes = picture.add_subplot()
+    y = 0.0
+    ticks: dict[float, str] = {}
+    for lines in groups:
+        axes.annotate(
+            lines[0].problem, (0, y), xycoords=("axes fraction", "data"), va="center", fontsize=9, weight="bold"
+        )
+        for line in lines:
+            y -= 1.0
+            ticks[y] = line.contender
+            axes.barh(y, line.ms / SECOND, color=SHADES[line.contender], height=0.8)
+            label = duration(line.ms) + ("" if line is lines[0] else f", {times(line.faster)}")
+            axes.annotate(
+                label, (line.ms / SECOND, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
+            )
+        y -= 1.4
+    axes.set_yticks([*ticks], [*ticks.values()], fontsize=9)
+    axes.set_xscale("log")
+    axes.set_xlim(5e-6, 8e2)
+    axes.set_ylim(y + 0.8, 0.8)
+    axes.xaxis.set_major_formatter(EngFormatter("s"))
+    axes.set_xlabel("CPU time for one query, log scale")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    return picture
+
+
+def times(faster: float) -> str:
+    """Return a ratio in words."""
+    return f"{number(faster, 2)} times faster" if faster >= 1 else f"{number(1 / faster, 2)} times slower"
+
+
+def duration(ms: float) -> str:
+    """Return milliseconds in the unit that people would use."""
+    factor, unit = (1 / SECOND, "s") if ms >= SECOND else (1.0, "ms") if ms >= 0.1 else (1e3, "µs")
+    return f"{number(ms * factor, 2)} {unit}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits and no exponent."""
+    return f"{float(f'{value:.{digits}g}'):,.10g}"
+
+
+if __name__ == "__main__":
+    main()

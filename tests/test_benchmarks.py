@@ -1,0 +1,85 @@
+"""What the benchmark of the tree oracles compares with: the flow formulation, and the list of all trees."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from milpcb.constraints import share_at_most
+from milpcb.oracles import open_oracle
+from policies import DecisionTrees
+
+BENCHMARKS = Path(__file__).parents[1] / "scripts" / "benchmarks"
+SIGNS = {
+    "both signs": lambda real: real,
+    "none negative": np.abs,
+    "none positive": lambda real: -np.abs(real),
+    "whole": lambda real: np.rint(3.0 * real),
+}
+
+
+@pytest.fixture(scope="module")
+def oracles() -> Iterator[ModuleType]:
+    """Load scripts/benchmarks/oracles.py by its path; what it sets for a process of its own is taken back."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "environ", dict(os.environ))
+        patch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+        spec = spec_from_file_location("benchmark_oracles", BENCHMARKS / "oracles.py")
+        module = module_from_spec(spec)
+        patch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+        yield module
+        sys.modules.pop("flow_oct")
+
+
+@pytest.mark.parametrize("signs", SIGNS)
+@pytest.mark.parametrize(("n_actions", "depth"), [(2, 2), (3, 2), (3, 1)])
+def test_the_flow_formulation_has_our_optimum(signs, n_actions, depth, oracles):
+    """FlowOCT with shifted rewards gives the least total cost of a tree, whatever the signs of the costs."""
+    rng = np.random.default_rng(n_actions)
+    contexts = rng.integers(0, 2, (20, 3)).astype(float)
+    costs = SIGNS[signs](rng.normal(size=(20, n_actions)))
+    expected = open_oracle(DecisionTrees(n_actions, depth), contexts, kind="search").value(costs)
+    assert oracles.flow_oct(contexts, costs, depth) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["enumeration", "milp"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_list_of_trees_has_the_constrained_optimum(kind, seed, oracles):
+    """Listing all trees within a budget gives what the oracles give under the same budget."""
+    rng = np.random.default_rng(seed)
+    n_actions, share = 2 + seed % 2, 0.1 * (1 + seed)
+    contexts = (rng.random((20, 3)) < 0.3).astype(float)
+    costs = rng.normal(size=(20, n_actions)) - (np.arange(n_actions) == n_actions - 1)
+    rule = share_at_most(n_actions - 1, share, 20, n_actions)
+    oracle = open_oracle(DecisionTrees(n_actions, depth=2), contexts, kind=kind, constraints=[rule])
+    most = round(share * 20)
+    listed = oracles.cheapest_within(contexts, costs, most)
+    assert listed == pytest.approx(oracle.value(costs), abs=1e-6)
+    assert listed > oracles.cheapest_within(contexts, costs, 20) + 1e-6  # the budget binds
+
+
+def test_the_script_stops_at_a_different_optimum(oracles):
+    """A contender that answers wrongly ends the run; rounding does not."""
+    oracles.check_same("rounded", [3.0], [3.0 + 1e-8])
+    with pytest.raises(SystemExit, match="the optimum is 3"):
+        oracles.check_same("wrong", [2.0, 4.0], [2.0, 3.0])
+
+
+def test_numbers_are_written_without_exponents(oracles):
+    """Ratios and times keep their significant digits and are readable."""
+    assert [oracles.number(value) for value in (3_312_456.0, 59_515.0, 1.0, 0.01804)] == [
+        "3,310,000",
+        "59,500",
+        "1",
+        "0.018",
+    ]
+    assert [oracles.duration(ms) for ms in (63_700.0, 0.27, 0.018)] == ["64 s", "0.27 ms", "18 µs"]
+    assert [oracles.times(ratio) for ratio in (3.3e6, 0.5)] == ["3,300,000 times faster", "2 times slower"]
