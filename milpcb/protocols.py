@@ -246,7 +246,8 @@ class Learner(ABC):
 
     def learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs; only learners that declare ``full_information`` are ever shown them."""
-        raise NotImplementedError(f"{type(self).__name__} learns from the played action only, row {row}, {costs}")
+        del row, costs
+        raise InputError(f"{type(self).__name__} learns from the played action only")
 
     def guarantee(self) -> float:
         """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
