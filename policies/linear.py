@@ -1,4 +1,8 @@
-"""Linear rules (scoring systems): big-M formulation in dominant form, decode, enumeration.
+"""Linear rules (scoring systems): the class, its big-M formulation in dominant form, decode, enumeration.
+
+There are two other programs, and ``formulate`` chooses: over the labelings of small supports (policies/linear_tables.py)
+where they are few, and over the labels themselves (policies/linear_cuts.py) where weights are real numbers. The exact
+searches are in policies/linear_search.py.
 
 Policy class
     Integer weights w in {-B..B}^d with at most s non-zeros and cuts t_1 <= ... <= t_{K-1}; the action at x is the number
@@ -35,7 +39,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, combinations_with_replacement, pairwise, product
 from math import comb, gcd, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +50,10 @@ from milpcb.protocols import Encoding, Objective, PolicyClass
 from milpcb.types import Floats, Ints
 from policies.literals import Distinct, Thresholds, check_names, check_thresholds, cut_points
 from policies.names import Names
+
+if TYPE_CHECKING:
+    from policies.linear_branching import BranchingSearch
+    from policies.linear_search import TableSearch
 
 # Sums of this many such whole numbers times small weights are exact in float64.
 LARGEST_WHOLE = 2.0**40
@@ -64,7 +72,7 @@ Steps = tuple[tuple[float, ...] | None, ...]
 class LinearRule:
     """One scoring rule; prints as the score and the range of each action."""
 
-    weights: tuple[int, ...]
+    weights: tuple[float, ...]
     cuts: tuple[float, ...]
     steps: Steps
     names: Names = field(default=Names(), compare=False)
@@ -81,7 +89,7 @@ class LinearRule:
         used = [i for i, weight in enumerate(self.weights) if weight]
         if not used:
             return f"play {self.names.action(sum(cut <= 0 for cut in self.cuts))}"
-        score = " ".join(f"{self.weights[i]:+d}*{self._term(i)}" for i in used)
+        score = " ".join(f"{self.weights[i]:+.12g}*{self._term(i)}" for i in used)
         points = [f"{self._term(i)} = {self._points_of(i)}" for i in used if self.steps[i] is not None]
         return "\n".join([f"score = {score}", *points, *self._plays()])
 
@@ -106,12 +114,13 @@ class LinearRule:
 
 @dataclass(frozen=True)
 class LinearRules(PolicyClass):
-    """Scoring rules with small integer weights.
+    """Scoring rules with small integer weights, or with any weights.
 
     Parameters
     ----------
     n_actions : K >= 2, ordered: a higher score plays a higher action
-    max_weight : weights are integers in [-max_weight, max_weight]
+    max_weight : weights are integers in [-max_weight, max_weight]; None for real weights, that is, all halfspaces: two
+        actions, no max_features, columns as they are, oracle kinds "milp" and, for few contexts, "enumeration"
     max_features : number of features that may have a weight; None for no limit
     thresholds : number of quantile cuts per feature, or one list of cut points per feature; a column of contexts that
         holds anything but integers counts for the number of its thresholds at or below the value; one of integers needs
@@ -129,9 +138,14 @@ class LinearRules(PolicyClass):
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        whole("max_weight", self.max_weight, 1)
+        if self.max_weight is not None:
+            whole("max_weight", self.max_weight, 1)
         if self.max_features is not None:
             whole("max_features", self.max_features, 1)
+        if self.max_weight is None and (self.n_actions, self.max_features) != (2, None):
+            raise InputError(
+                "max_weight = None, real weights, goes with n_actions = 2 and without max_features; give a max_weight"
+            )
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     @property
@@ -140,31 +154,66 @@ class LinearRules(PolicyClass):
         return Names(check_names(self.feature_names), check_names(self.action_names))
 
     def scored(self, contexts: Floats) -> tuple[Steps, Floats]:
-        """Return how columns become points, and the points (m, d), whole numbers."""
+        """Return how columns become points, and the points (m, d): whole numbers unless weights are real."""
+        if self.max_weight is None:
+            return (None,) * contexts.shape[1], contexts
         steps = _steps(contexts, self.thresholds)
         return steps, _points(contexts, steps)
 
-    def formulate(self, contexts: Floats, *, constrained: bool = False) -> LinearEncoding:
-        """Return the big-M encoding; raises InputError where scores span too much for a solver's tolerances."""
-        return LinearEncoding(self, contexts, constrained=constrained)
+    @property
+    def largest_weight(self) -> int:
+        """The largest integer weight; raises InputError when weights are real numbers."""
+        if self.max_weight is None:
+            raise InputError(
+                "real weights (max_weight = None) have no search; use oracle kind 'milp', or give a max_weight"
+            )
+        return self.max_weight
+
+    def formulate(self, contexts: Floats, *, constrained: bool = False) -> Encoding:
+        """Return the encoding that fits the sizes; its ``why`` names it and says what it was chosen for.
+
+        Raises InputError where only the big-M program is left, and scores span too much for a solver's tolerances.
+        """
+        from policies.linear_cuts import HalfspaceEncoding
+        from policies.linear_tables import TableEncoding, small_enough
+
+        if self.max_weight is None:
+            return HalfspaceEncoding(self, contexts)
+        scored = Scored(self, contexts)
+        supports, obstacle = small_enough(scored)
+        if not obstacle:
+            return TableEncoding(supports)
+        return LinearEncoding(scored, constrained=constrained, why=f"big-M rows, as {obstacle}")
+
+    def search(self, contexts: Floats) -> TableSearch | BranchingSearch:
+        """Return the search that fits the sizes, see policies/linear_search.py; ``describe()`` names it and says why.
+
+        Raises InputError where none does, and for real weights.
+        """
+        from policies.linear_search import open_search
+
+        return open_search(self, contexts)
 
     def log_size(self, contexts: Floats) -> float:
         """Return the log of an upper bound on the number of labelings, the least of three.
 
         With g distinct contexts and s of d columns: the weight vectors times the placements of K - 1 cuts among at most
         g + 1 places; K - 1 halfspaces on s columns, C(d, s) (2 sum_{k <= s} C(g-1, k))^(K-1) (Cover, IEEE Trans.
-        Electron. Comput. 1965), also with s = d; and K^g.
+        Electron. Comput. 1965), also with s = d; and K^g. With real weights, the last two.
         """
         _, points = self.scored(contexts)
         distinct, cuts = len(Distinct.rows(points).first), self.n_actions - 1
         features = int(np.ptp(points, axis=0).astype(bool).sum())
-        columns, limit = len(_columns(points)), self.limit(features)
-        vectors = sum(comb(features, k) * (2 * self.max_weight) ** k for k in range(limit + 1))
-        halfspaces = [
-            comb(columns, size) * (2 * sum(comb(distinct - 1, k) for k in range(size + 1))) ** cuts
-            for size in (min(limit, columns), columns)
-        ]
-        return log(min(vectors * comb(distinct + cuts, cuts), *halfspaces, self.n_actions**distinct))
+        columns = features if self.max_weight is None else len(_columns(points))
+        limit = self.limit(features)
+        bounds = [self.n_actions**distinct]
+        for size in (min(limit, columns), columns):
+            halfspaces = 2 * sum(comb(distinct - 1, k) for k in range(size + 1))
+            bounds.append(comb(columns, size) * halfspaces**cuts)
+        if self.max_weight is not None:
+            vectors = sum(comb(features, k) * (2 * self.max_weight) ** k for k in range(limit + 1))
+            bounds.append(vectors * comb(distinct + cuts, cuts))
+        return log(min(bounds))
 
     def limit(self, features: int) -> int:
         """Return how many of so many features may have a weight."""
@@ -174,14 +223,21 @@ class LinearRules(PolicyClass):
         """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.
 
         Constant columns get no weight, and weights with a common factor are left out: neither tells more contexts apart.
+        With real weights, one rule for each labeling; raises InputError when there may be too many.
         """
+        if self.max_weight is None:
+            from policies.linear_cuts import every_rule
+
+            yield from every_rule(self, contexts)
+            return
         steps, points = self.scored(contexts)
         for weights in self._weights(points):
             for cuts in combinations_with_replacement(_places(points @ weights), self.n_actions - 1):
                 yield LinearRule(tuple(weights.tolist()), cuts, steps, self.names)
 
     def _weights(self, points: Floats) -> Iterator[Ints]:
-        values = sorted((w for w in range(-self.max_weight, self.max_weight + 1) if w), key=lambda w: (abs(w), -w))
+        box = range(-self.largest_weight, self.largest_weight + 1)
+        values = sorted((w for w in box if w), key=lambda w: (abs(w), -w))
         features = np.flatnonzero(np.ptp(points, axis=0))
         for size in range(self.limit(len(features)) + 1):
             for support in combinations(features, size):
@@ -190,12 +246,16 @@ class LinearRules(PolicyClass):
 
     def draw(self, contexts: Floats, rng: np.random.Generator) -> LinearRule:
         """Return a random rule that splits the contexts (any such rule can come), or a constant one if none does."""
+        if self.max_weight is None:
+            from policies.linear_cuts import drawn_rule
+
+            return drawn_rule(self, contexts, rng)
         steps, points = self.scored(contexts)
         features = np.flatnonzero(np.ptp(points, axis=0))
         weights = _spread(points.shape[1], (), ())
         while len(features) and not np.ptp(points @ weights):
             support = rng.choice(features, rng.integers(1, self.limit(len(features)) + 1), replace=False)
-            size = rng.integers(1, self.max_weight + 1, len(support))
+            size = rng.integers(1, self.largest_weight + 1, len(support))
             weights = _spread(points.shape[1], support, size * rng.choice((-1, 1), len(support)))
         places = _places(points @ weights)
         splitting = rng.choice(places[1:-1] or places)  # the first place has no context below it, the last none above
@@ -204,20 +264,60 @@ class LinearRules(PolicyClass):
         return LinearRule(tuple(weights.tolist()), cuts, steps, self.names)
 
 
-class LinearEncoding(Encoding):
-    """The polytope of (1)-(5) and its cost map."""
+class Scored:
+    """The distinct contexts as columns of whole numbers, and the rules that weights on those columns make.
 
-    def __init__(self, rules: LinearRules, contexts: Floats, *, constrained: bool) -> None:
+    ``group`` and ``contexts`` are as in Encoding; ``columns`` are the columns that tell contexts apart, those equal up
+    to sign and shift merged; ``limit`` of their features may have a weight.
+    """
+
+    def __init__(self, rules: LinearRules, contexts: Floats) -> None:
         self._steps, points = rules.scored(contexts)
         distinct = Distinct.rows(points)
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self._points = points[distinct.first]
-        self._names, self._max_weight = rules.names, rules.max_weight
-        self._columns = _columns(self._points)
-        self._X = _table(self._columns, len(self._points))
+        self.names, self.n_cuts, self.max_weight = rules.names, rules.n_actions - 1, rules.largest_weight
+        self.columns = _columns(self._points)
+        self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
+        self.limit = rules.limit(int(self.copies.sum()))
+
+    def table(self) -> Floats:
+        """Return the columns side by side (g, columns), see ``_table``."""
+        return _table(self.columns, len(self._points))
+
+    def rule(self, totals: Floats | Ints, labels: Ints) -> LinearRule:
+        """Return the rule with these total weights of the columns that labels the contexts so: ``labels`` (g,).
+
+        Its weights are primitive, and each cut is at a score that some context has.
+        """
+        weights = self._split(totals) if np.ptp(labels) else np.zeros(len(self._steps), dtype=np.int64)
+        weights //= max(1, int(np.gcd.reduce(weights)))
+        scores = self._points @ weights
+        cuts = [int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_cuts)]
+        return LinearRule(tuple(weights.tolist()), tuple(cuts), self._steps, self.names)
+
+    def _split(self, totals: Floats | Ints) -> Ints:
+        """Return the weight (d,) of each feature; those of one column are filled one after the other."""
+        weights = np.zeros(len(self._steps), dtype=np.int64)
+        for total, column in zip(totals, self.columns, strict=True):
+            filled = np.arange(len(column.members)) * self.max_weight
+            parts = np.sign(total) * np.clip(abs(total) - filled, 0, self.max_weight)
+            for (feature, sign), part in zip(column.members, parts, strict=True):
+                weights[feature] = sign * part
+        return weights
+
+
+class LinearEncoding(Encoding):
+    """The polytope of (1)-(5) and its cost map."""
+
+    def __init__(self, scored: Scored, *, constrained: bool, why: str) -> None:
+        self.why = why
+        self._scored = scored
+        self.group, self.contexts = scored.group, scored.contexts
+        self._X = scored.table()
         self._constrained = constrained
-        self.program = self._polytope(rules)
+        self.program = self._polytope()
 
     def objective(self, costs: Floats) -> Objective:
         """Return the coefficients of u and v; the offset is action 0 everywhere, less the charges on v when dominant."""
@@ -232,37 +332,22 @@ class LinearEncoding(Encoding):
         return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
 
     def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t say it all
-        """Round w, label by t, and return primitive weights with each cut at a score that some context has."""
+        """Round w and label by t."""
         totals = np.rint(x[self._w])
         # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.
         labels = ((self._X @ totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
-        weights = self._split(totals) if np.ptp(labels) else np.zeros(len(self._steps), dtype=np.int64)
-        weights //= max(1, int(np.gcd.reduce(weights)))
-        scores = self._points @ weights
-        cuts = [int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(len(self._t))]
-        return LinearRule(tuple(weights.tolist()), tuple(cuts), self._steps, self._names)
+        return self._scored.rule(totals, labels)
 
-    def _split(self, totals: Floats) -> Ints:
-        """Return the weight (d,) of each feature; those of one column are filled one after the other."""
-        weights = np.zeros(len(self._steps), dtype=np.int64)
-        for total, column in zip(totals, self._columns, strict=True):
-            filled = np.arange(len(column.members)) * self._max_weight
-            parts = np.sign(total) * np.clip(abs(total) - filled, 0, self._max_weight)
-            for (feature, sign), part in zip(column.members, parts, strict=True):
-                weights[feature] = sign * part
-        return weights
-
-    def _polytope(self, rules: LinearRules) -> Program:
+    def _polytope(self) -> Program:
         """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1) and what stands for v."""
-        X, cuts = self._X, rules.n_actions - 1
-        copies = np.array([float(len(column.members)) for column in self._columns])
-        limit = rules.limit(int(copies.sum()))
-        reach = rules.max_weight * _largest(np.repeat(np.abs(X), copies.astype(int), axis=1), limit)  # R_j
+        X, copies, limit = self._X, self._scored.copies, self._scored.limit
+        cuts, max_weight = self._scored.n_cuts, self._scored.max_weight
+        reach = max_weight * _largest(np.repeat(np.abs(X), copies, axis=1), limit)  # R_j
         highest = float(reach.max())
         self._check_tolerance(2.0 * highest + 1.0)
 
         b = ProgramBuilder()
-        widest = rules.max_weight * copies
+        widest = (max_weight * copies).astype(float)
         self._w = b.columns("w", (X.shape[1],), -widest, widest, integer=True)
         self._t = b.columns("t", (cuts,), -highest, highest + 1.0)
         self._u = b.columns("u", (len(X), cuts), upper=1.0, integer=True)
@@ -272,7 +357,7 @@ class LinearEncoding(Encoding):
             self._below = _Below(b.columns("v", (len(X), cuts), upper=1.0, integer=True), sign=1.0, constant=0.0)
         self._add_scores(b, reach + highest + 1.0)
         if limit < copies.sum():
-            _add_support(b, self._w, copies, rules.max_weight, limit)
+            _add_support(b, self._w, copies, max_weight, limit)
         if cuts > 1:
             self._add_order(b)
         else:
@@ -307,10 +392,10 @@ class LinearEncoding(Encoding):
 
     def _check_tolerance(self, big: float) -> None:
         if big > LARGEST_BIG_M:
-            feature, _ = self._columns[int(np.abs(self._X).max(axis=0).argmax())].members[0]
+            feature, _ = self._scored.columns[int(np.abs(self._X).max(axis=0).argmax())].members[0]
             raise InputError(
                 f"scores may differ by {big:.0f}, where a solver tells 1 apart only up to {LARGEST_BIG_M:.0f}: "
-                f"give feature {self._names.feature(feature)} in larger units or in classes, or lower max_weight"
+                f"give feature {self._scored.names.feature(feature)} in larger units or in classes, or lower max_weight"
             )
 
 
@@ -324,28 +409,28 @@ class _Below:
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """Whole numbers (g,) that are 0 at the first context, and the (feature, sign) pairs that carry them."""
 
     values: Ints
     members: list[tuple[int, int]]
 
 
-def _columns(points: Floats) -> list[_Column]:
+def _columns(points: Floats) -> list[Column]:
     """Return the columns that are not constant, those equal up to sign and shift merged.
 
     No rule is lost: a shift of a column moves every score, and so the cuts, by the same amount.
     """
-    found: dict[bytes, _Column] = {}
+    found: dict[bytes, Column] = {}
     for i, column in enumerate((points - points[0]).astype(np.int64).T):
         if column.any():
             sign = int(np.sign(column[column != 0][0]))
             values = sign * column
-            found.setdefault(values.tobytes(), _Column(values, [])).members.append((i, sign))
+            found.setdefault(values.tobytes(), Column(values, [])).members.append((i, sign))
     return list(found.values())
 
 
-def _table(columns: list[_Column], n_rows: int) -> Floats:
+def _table(columns: list[Column], n_rows: int) -> Floats:
     """Return X (g, columns) without the common factor of all its entries, which scales scores and cuts alike."""
     table = np.array([column.values for column in columns], dtype=np.int64).reshape(len(columns), n_rows).T
     return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)
@@ -381,9 +466,9 @@ def _halves(pairs: Ints) -> Floats:
     return np.where(pairs[:, :1] == pairs[:, 1:], 0.5, 1.0) * np.ones(2)
 
 
-def _add_support(b: ProgramBuilder, w: Ints, copies: Floats, max_weight: int, limit: int) -> None:
+def _add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> None:
     """Add (3)."""
-    n = b.columns("n", w.shape, upper=copies, integer=True)
+    n = b.columns("n", w.shape, upper=copies.astype(float), integer=True)
     b.rows((w[:, None], 1.0), (n[:, None], -max_weight), upper=0.0)
     b.rows((w[:, None], -1.0), (n[:, None], -max_weight), upper=0.0)
     b.rows((n[None], 1.0), upper=limit)

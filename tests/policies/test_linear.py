@@ -1,7 +1,9 @@
-"""Linear rules: the big-M program against the definition."""
+"""Linear rules: the programs against the definition, and the big-M program row by row."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import combinations, product
 
 import hypothesis.strategies as st
@@ -11,7 +13,8 @@ from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from policies.linear import LARGEST_WHOLE, MOST_PAIRED, LinearRule, LinearRules, parallelograms
+from policies import linear_tables
+from policies.linear import LARGEST_WHOLE, MOST_PAIRED, LinearEncoding, LinearRule, LinearRules, parallelograms
 from policies.names import Names
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=float)
@@ -38,6 +41,24 @@ INSTANCES = {
 }
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 BOTH_FORMS = pytest.mark.parametrize("constrained", [False, True])
+BOTH_PROGRAMS = pytest.mark.parametrize("program", ["support tables", "big-M rows"])
+
+
+@contextmanager
+def only(program: str) -> Iterator[None]:
+    """Have the class choose this program, whatever the sizes."""
+    with pytest.MonkeyPatch.context() as patch:
+        if program == "big-M rows":
+            patch.setattr(linear_tables, "MOST_COLUMNS", 0)
+        yield
+
+
+def big_m_encoding(rules, contexts, *, constrained=False):
+    """The big-M encoding, whatever the sizes."""
+    with only("big-M rows"):
+        encoding = rules.formulate(contexts, constrained=constrained)
+    assert isinstance(encoding, LinearEncoding)
+    return encoding
 
 
 def points_by_hand(rules, contexts):
@@ -81,24 +102,31 @@ def columns_of(program, letter):
 
 
 @EVERY_INSTANCE
+@BOTH_PROGRAMS
 @settings(max_examples=10)
 @given(data=st.data())
-def test_the_program_answers_as_the_definition(name, data, battery):
+def test_the_program_answers_as_the_definition(name, program, data, battery):
     """Values, policies, profiles and budgets from HiGHS are those of the list of all rules."""
-    battery(*INSTANCES[name], data)
+    rules, contexts = INSTANCES[name]
+    with only(program):
+        assert rules.formulate(contexts).why.startswith(program)
+        battery(rules, contexts, data)
 
 
 @pytest.mark.parametrize("name", ["binary", "integers, three actions, one feature", "mixed", "one context"])
+@BOTH_PROGRAMS
 @settings(max_examples=1)
 @given(data=st.data())
-def test_another_solver_answers_the_same(name, data, battery):
+def test_another_solver_answers_the_same(name, program, data, battery):
     """The same battery holds with CBC."""
-    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
+    with only(program):
+        battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
 
 
+@BOTH_PROGRAMS
 @settings(max_examples=40)
 @given(data=st.data())
-def test_any_small_class_answers_as_its_definition(data, battery):
+def test_any_small_class_answers_as_its_definition(program, data, battery):
     """The battery holds whatever the columns, the repeats of rows and the limits of the class are."""
     rows, features = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))
     kinds = [st.integers(0, 1), st.integers(-4, 4), st.sampled_from([0.5, 1.0, 1.5, 2.25]), st.just(7)]
@@ -111,7 +139,8 @@ def test_any_small_class_answers_as_its_definition(data, battery):
         max_features=data.draw(st.sampled_from([None, 1, 2])),
         thresholds=data.draw(st.integers(1, 3)),
     )
-    battery(rules, contexts, data)
+    with only(program):
+        battery(rules, contexts, data)
 
 
 @pytest.mark.parametrize("name", [name for name in INSTANCES if name != "mixed"])
@@ -130,7 +159,7 @@ def test_labelings_are_all_those_of_the_definition(name):
 def test_every_rule_is_a_point_of_the_program(name, constrained):
     """No row cuts off a rule: with its labels and some weights the program is feasible."""
     rules, contexts = INSTANCES[name]
-    encoding = rules.formulate(contexts, constrained=constrained)
+    encoding = big_m_encoding(rules, contexts, constrained=constrained)
     labelings = rules.labelings(encoding.contexts)
     u, v = columns_of(encoding.program, "u"), columns_of(encoding.program, "v")
     for labels in labelings[np.random.default_rng(0).permutation(len(labelings))[:40]]:
@@ -144,7 +173,7 @@ def test_every_rule_is_a_point_of_the_program(name, constrained):
 def test_big_m_is_the_maximum_over_the_box(name, constrained):
     """Each M is attained by some weights and cut of the box (so it cannot be less) and exceeded by none."""
     rules, contexts = INSTANCES[name]
-    program = rules.formulate(contexts, constrained=constrained).program
+    program = big_m_encoding(rules, contexts, constrained=constrained).program
     matrix, lower, upper = program.matrix.toarray(), program.column_lower, program.column_upper
     w, t, n = (columns_of(program, letter) for letter in "wtn")
     labels = [c for letter in "uv" for c in columns_of(program, letter)]
@@ -165,7 +194,7 @@ def test_big_m_is_the_maximum_over_the_box(name, constrained):
 def test_the_cost_map_of_constrained_encodings_is_linear_and_exact():
     """At the labels of any rule the objective is its total cost, and sums of costs have the sum of objectives."""
     rules, contexts = INSTANCES["integers, three actions, one feature"]
-    encoding = rules.formulate(contexts, constrained=True)
+    encoding = big_m_encoding(rules, contexts, constrained=True)
     first, second = np.random.default_rng(0).normal(size=(2, len(encoding.contexts), 3))
     maps = [encoding.objective(costs) for costs in (first, second, first + second)]
     assert np.allclose(maps[0].coefficients + maps[1].coefficients, maps[2].coefficients)
@@ -180,7 +209,7 @@ def test_the_cost_map_of_constrained_encodings_is_linear_and_exact():
 def test_the_dominant_form_charges_nothing_below_zero(data, draw_costs):
     """All coefficients are at least 0, and at the labels of any rule the objective is its total cost."""
     rules, contexts = INSTANCES["binary, three actions"]
-    encoding = rules.formulate(contexts)
+    encoding = big_m_encoding(rules, contexts)
     costs = draw_costs(data, len(encoding.contexts), 3)
     objective = encoding.objective(costs)
     assert objective.coefficients.min() >= 0
@@ -194,7 +223,7 @@ def test_the_dominant_form_charges_nothing_below_zero(data, draw_costs):
 
 def test_golden_program(assert_golden):
     """The program of four binary contexts and one feature out of two is the one on file."""
-    encoding = LinearRules(max_weight=2, max_features=1).formulate(np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]))
+    encoding = big_m_encoding(LinearRules(max_weight=2, max_features=1), np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]))
     costs = np.array([[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0], [4.0, 1.0]])
     assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "linear_rules.lp")
 
@@ -208,7 +237,7 @@ def test_contexts_with_the_same_points_are_one():
 
 def test_shifts_and_common_factors_leave_the_program_as_it_is():
     """Columns of 10 and 30 give the program that columns of 0 and 1 give."""
-    programs = [LinearRules().formulate(table).program for table in (BINARY, 20 * BINARY + [10, -40, 0])]
+    programs = [big_m_encoding(LinearRules(), table).program for table in (BINARY, 20 * BINARY + [10, -40, 0])]
     assert programs[0].to_text(np.zeros(programs[0].n_columns)) == programs[1].to_text(np.zeros(programs[1].n_columns))
 
 
@@ -216,12 +245,14 @@ def test_columns_alike_are_one_column_with_more_weight():
     """A feature and its complement are one column; a weight beyond the box is split between the two."""
     contexts = np.array([(x, 1 - x, z) for x in (0.0, 1.0) for z in range(5)])
     rules = LinearRules(max_weight=2)
-    program = rules.formulate(contexts).program
+    program = big_m_encoding(rules, contexts).program
     assert [program.column_upper[c] for c in columns_of(program, "w")] == [4, 2]
     wanted = contexts @ [3, 0, 1] >= 4  # needs the weights 2 and -1 on the first two columns, or 1 and -2
-    answer = open_oracle(rules, contexts).minimise(np.column_stack([wanted, ~wanted]))
-    assert answer.value == 0
-    assert answer.policy.weights in {(2, -1, 1), (1, -2, 1)}
+    for program in ("support tables", "big-M rows"):
+        with only(program):
+            answer = open_oracle(rules, contexts).minimise(np.column_stack([wanted, ~wanted]))
+        assert answer.value == 0
+        assert answer.policy.weights in {(2, -1, 1), (1, -2, 1)}
 
 
 @given(data=st.data())
@@ -353,6 +384,8 @@ def test_a_constant_answer_has_no_weights():
         ({"max_weight": 0}, "max_weight"),
         ({"max_weight": 1.5}, "max_weight"),
         ({"max_features": 0}, "max_features"),
+        ({"max_weight": None, "n_actions": 3}, "max_weight = None"),
+        ({"max_weight": None, "max_features": 2}, "max_weight = None"),
         ({"thresholds": 0}, "thresholds"),
     ],
 )
@@ -363,12 +396,13 @@ def test_wrong_arguments_are_named(arguments, message):
 
 
 def test_scores_that_a_solver_cannot_tell_apart_are_refused():
-    """A span of scores beyond the solver's tolerance is an error that names the feature; enumeration still works."""
+    """A span of scores beyond the solver's tolerance is an error that names the feature; other ways still work."""
     rules = LinearRules(max_weight=2, feature_names=["smoker", "income"])
     contexts = np.array([[0, 10_000], [1, 72_001], [0, 35_010]])
     with pytest.raises(InputError, match="income in larger units"):
-        open_oracle(rules, contexts)
-    assert open_oracle(rules, contexts, kind="enumeration").value([[0, 1], [1, 0], [0, 1]]) == 0
+        big_m_encoding(rules, contexts.astype(float))
+    for kind in ("enumeration", "search", "milp"):
+        assert open_oracle(rules, contexts, kind=kind).value([[0, 1], [1, 0], [0, 1]]) == 0
 
 
 def test_whole_numbers_beyond_exact_sums_are_refused():

@@ -1,0 +1,218 @@
+"""Compiled parts of the branch and bound over integer weights; policies/linear_branching.py says what they do.
+
+Weights are fixed column by column; *level* k has k of them fixed. Its *patterns* are the combinations of values that the
+contexts have in the columns still free. Arrays over patterns hold those of all levels one after the other: level k has
+those from ``first[k]`` to ``first[k + 1]``. ``tables`` holds f for the level that is being searched and those above it:
+``room[k]`` is where the rows of level k begin, each ``width[k]`` long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[Any]
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+
+
+def _compiled(kernel: _Kernel) -> _Kernel:
+    """Compile at the first call, and keep the machine code on disk for the next process."""
+    return cast("_Kernel", njit(cache=True)(kernel))
+
+
+@_compiled
+def descend(columns: Array, gains: Array, weights: Array, bounds: Array, largest: int, limit: int) -> float:
+    """Change one weight at a time while the least total of the gains over all cuts falls; return where it ends.
+
+    ``columns`` is (n, contexts). ``weights`` (n,) is changed in place; its entries are at most ``bounds`` in size, and
+    ceil(|w| / largest) add up to at most ``limit``.
+    """
+    scores = np.zeros(columns.shape[1], np.int64)
+    widest, used = 0, 0
+    for i in range(len(weights)):
+        scores += weights[i] * columns[i]
+        widest += bounds[i] * np.abs(columns[i]).max()
+        used += _features(weights[i], largest)
+    by_score = np.zeros(2 * widest + 1)
+    best = _best_cut(scores, gains, by_score, widest)
+    better = True
+    while better:
+        better = False
+        for i in range(len(weights)):
+            for w in range(-bounds[i], bounds[i] + 1):
+                would_use = used + _features(w, largest) - _features(weights[i], largest)
+                if would_use > limit:
+                    continue
+                moved = scores + (w - weights[i]) * columns[i]
+                total = _best_cut(moved, gains, by_score, widest)
+                if total < best:
+                    best, scores, used, better = total, moved, would_use, True
+                    weights[i] = w
+    return best
+
+
+@_compiled
+def branch(
+    gains: Array,
+    best: float,
+    slack: float,
+    weights: Array,
+    bounds: Array,
+    largest: int,
+    limit: int,
+    lowest: Array,
+    highest: Array,
+    first: Array,
+    value: Array,
+    above: Array,
+    reach: Array,
+    room: Array,
+    width: Array,
+    tables: Array,
+) -> float:
+    """Return ``best``, or the least total of the gains over all rules where that is less by more than ``slack``.
+
+    ``weights`` (n,) then becomes weights that attain it; ``gains`` are those of the patterns of level 0. A pattern p of
+    a level has ``value[p]`` in the next column, between its ``lowest`` and ``highest``, and is ``above[p]`` among the
+    patterns of the next level. The columns still free move its scores by at most ``reach[left, p]`` when the features
+    with a weight may still be ``left``.
+    """
+    n = len(bounds)
+    choices, floors = np.zeros((n, 2 * bounds.max() + 1), np.int64), np.zeros((n, 2 * bounds.max() + 1))
+    taken, n_choices = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    low, high, left = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    now = np.zeros(n, np.int64)
+    spare = np.empty(len(tables) - room[1])
+    changes, window = np.empty(width[n] + 2 * reach.max()), np.empty(width[n] + 4 * reach.max())
+    tables[0 : 2 * len(gains) : 2], tables[1 : 2 * len(gains) : 2] = gains, 0.0
+    left[0] = limit
+    level, new = 0, True
+    while level >= 0:
+        here, there = slice(first[level], first[level + 1]), slice(first[level + 1], first[level + 2])
+        f = tables[room[level] : room[level + 1]].reshape((-1, width[level]))
+        if new:
+            child = spare[: room[level + 2] - room[level + 1]].reshape((-1, width[level + 1]))
+            k = 0
+            for w in range(-bounds[level], bounds[level] + 1):
+                free = left[level] - _features(w, largest)
+                if free < 0:
+                    continue
+                down, up = min(w * lowest[level], w * highest[level]), max(w * lowest[level], w * highest[level])
+                span = high[level] + up - low[level] - down + 2
+                _extend(f, high[level] - low[level] + 2, w, -down, value[here], above[here], child, span)
+                floor = _floor(child, span, reach[free, there], changes, window)
+                if floor < best - slack:
+                    choices[level, k], floors[level, k] = w, floor
+                    k += 1
+            ranks = np.argsort(floors[level, :k])
+            choices[level, :k], floors[level, :k] = choices[level, :k][ranks], floors[level, :k][ranks]
+            taken[level], n_choices[level], new = 0, k, False
+        if taken[level] == n_choices[level] or floors[level, taken[level]] >= best - slack:
+            level -= 1
+            continue
+        w, floor = choices[level, taken[level]], floors[level, taken[level]]
+        taken[level] += 1
+        now[level] = w
+        if level + 1 == n:
+            best = floor
+            weights[:] = now
+            continue
+        down, up = min(w * lowest[level], w * highest[level]), max(w * lowest[level], w * highest[level])
+        child = tables[room[level + 1] : room[level + 2]].reshape((-1, width[level + 1]))
+        low[level + 1], high[level + 1] = low[level] + down, high[level] + up
+        span = high[level + 1] - low[level + 1] + 2
+        _extend(f, high[level] - low[level] + 2, w, -down, value[here], above[here], child, span)
+        left[level + 1] = left[level] - _features(w, largest)
+        level, new = level + 1, True
+    return best
+
+
+@_compiled
+def _features(weight: int, largest: int) -> int:
+    """Return how many equal features it takes to give their column this weight."""
+    return (abs(weight) + largest - 1) // largest
+
+
+@_compiled
+def _best_cut(scores: Array, gains: Array, by_score: Array, widest: int) -> float:
+    """Return the least sum of the gains from a score on; ``by_score`` (2 widest + 1,) is 0 before and after."""
+    for j in range(len(scores)):
+        by_score[scores[j] + widest] += gains[j]
+    best = now = 0.0
+    for c in range(scores.max() + widest, scores.min() + widest - 1, -1):
+        now += by_score[c]
+        best = min(best, now)
+        by_score[c] = 0.0
+    return best
+
+
+@_compiled
+def _extend(
+    f: Array, span: int, w: int, origin: int, value: Array, above: Array, child: Array, child_span: int
+) -> None:
+    """Fill the rows of ``child``, to its span, with those of f after the next column has the weight w.
+
+    ``f[p, c]`` is the sum of the gains of the contexts of pattern p with scores of at least c, counted from the lowest
+    score; f[p, span - 1] is 0. That score is ``origin`` in ``child``.
+    """
+    child[:, :child_span] = 0.0
+    for p in range(len(above)):
+        row, shift = child[above[p]], origin + w * value[p]
+        for c in range(shift):
+            row[c] += f[p, 0]
+        for c in range(span):
+            row[shift + c] += f[p, c]
+
+
+@_compiled
+def _floor(f: Array, span: int, reach: Array, changes: Array, window: Array) -> float:
+    """Return the least, over the cut, of the sum over patterns of the least f[p] within ``reach[p]`` of the cut.
+
+    Left of its ``span`` entries a row goes on as its first, right as its last. ``changes[i]`` is by how much the sum
+    changes at the cut i - reach.max().
+    """
+    furthest = reach.max()
+    changes[: span + 2 * furthest] = 0.0
+    for p in range(len(f)):
+        row, h = f[p], reach[p]
+        changes[0] += row[0]
+        if 2 * h + 1 >= span:  # a window that moves right first only grows, then only shrinks
+            least = row[0]
+            for c in range(1, span):
+                if row[c] < least:
+                    changes[furthest - h + c] += row[c] - least
+                    least = row[c]
+            least = row[span - 1]
+            for c in range(span - 2, -1, -1):
+                if row[c] < least:
+                    changes[furthest + h + c + 1] += least - row[c]
+                    least = row[c]
+        else:
+            _slide(row, span, h, window)
+            for c in range(1, span + 2 * h):
+                changes[furthest - h + c] += window[c] - window[c - 1]
+    best = now = float(changes[0])
+    for i in range(1, span + 2 * furthest):
+        now += changes[i]
+        best = min(best, now)
+    return best
+
+
+@_compiled
+def _slide(row: Array, span: int, h: int, window: Array) -> None:
+    """Fill ``window`` with the least of 2h + 1 neighbours, from h places left of the row to h places right of it."""
+    size, length = 2 * h + 1, span + 4 * h
+    window[: 2 * h] = row[0]
+    window[2 * h : 2 * h + span] = row[:span]
+    window[2 * h + span : length] = row[span - 1]
+    step = 1  # each entry is the least of so many
+    while step < size:
+        add = min(step, size - step)
+        length -= add
+        for c in range(length):
+            window[c] = min(window[c], window[c + add])
+        step += add

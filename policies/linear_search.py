@@ -1,0 +1,145 @@
+"""Exact searches for linear rules without a solver: which one, and the one by support tables.
+
+Support tables (policies/linear_tables.py) answer everything, for any number of actions, while supports are few and their
+grids small. Where they are too large, two actions are searched by branch and bound on the weights
+(policies/linear_branching.py), fast where the contexts fill the grid of their columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.protocols import Search
+from milpcb.types import Floats, Ints
+from policies.linear import LinearRule, LinearRules, Scored
+from policies.linear_branching import BranchingSearch
+from policies.linear_tables import Batch, Supports
+
+# Supports priced before the rest is weighed again, at first; and prices held at a time.
+_FIRST = 32
+_BLOCK = 2**21
+
+
+def open_search(rules: LinearRules, contexts: Floats) -> TableSearch | BranchingSearch:
+    """Return the search that fits the sizes; raises InputError when none does."""
+    scored = Scored(rules, contexts)
+    supports = Supports(scored)
+    obstacle = supports.obstacle()
+    if not obstacle:
+        return TableSearch(supports)
+    if rules.n_actions == 2:
+        return BranchingSearch(scored, f"no support tables, as {obstacle}")
+    raise InputError(f"{obstacle}; for more than two actions there is only oracle kind 'milp' then")
+
+
+class TableSearch(Search):
+    """The totals of every support, then the prices of the rows of its table, best supports first."""
+
+    def __init__(self, supports: Supports) -> None:
+        self._supports = supports
+        self.n_actions = supports.scored.n_cuts + 1
+        self.group, self.contexts = supports.scored.group, supports.scored.contexts
+
+    def describe(self) -> str:
+        """Name the search, and the sizes that it was chosen for."""
+        limit, batches = self._supports.scored.limit, self._supports.batches
+        rows = " or ".join(str(n) for n in sorted({len(batch.table.labels) for batch in batches}))
+        n_supports = sum(len(batch.supports) for batch in batches)
+        return (
+            f"support tables: {n_supports} supports of {limit} features, {rows} rows each: few enough to price them all"
+        )
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        price, *_ = self._best(costs)
+        return price + float(costs[:, 0].sum())
+
+    def minimise(self, costs: Floats) -> tuple[float, LinearRule]:
+        """Return the least total cost and a rule that attains it; the first support, then the first row wins a tie."""
+        _, batch, support, row = self._best(costs)
+        rule = self._supports.rule(batch, support, row)
+        return float(costs[np.arange(len(costs)), rule.predict(self.contexts)].sum()), rule
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return V[a]: the rows of the tables by their label at the pattern of ``row``."""
+        best = np.full(self.n_actions, np.inf)
+        for batch, G in self._totals(costs):
+            patterns = self._supports.patterns_at(batch, row)
+            for some in _worth_a_look(_bounds_at(G, patterns), best, batch):
+                for action, prices in _by_action(batch, patterns[some], _prices(batch, G[some])):
+                    best[action] = min(best[action], prices.min())
+        return np.asarray(best + costs[:, 0].sum())
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return the log of the summed weights of all derivations, by the action at ``row``."""
+        logs = np.full(self.n_actions, -np.inf)
+        for batch, G in self._totals(costs):
+            patterns = self._supports.patterns_at(batch, row)
+            for some in np.array_split(np.arange(len(G)), 1 + len(G) * len(batch.table.labels) // _BLOCK):
+                for action, prices in _by_action(batch, patterns[some], _prices(batch, G[some])):
+                    logs[action] = np.logaddexp(logs[action], _log_sum_exp(-rate * prices))
+        return np.asarray(logs - rate * costs[:, 0].sum())
+
+    def _totals(self, costs: Floats) -> Iterator[tuple[Batch, Floats]]:
+        return zip(self._supports.batches, self._supports.totals(costs), strict=True)
+
+    def _best(self, costs: Floats) -> tuple[float, Batch, int, int]:
+        """Return the least price and where it is: the batch, the support in it, the row of its table."""
+        least, number = np.array([np.inf]), 0
+        where = (self._supports.batches[0], 0, 0)
+        for batch, G in self._totals(costs):
+            for some in _worth_a_look(_by_pattern(G).min(axis=1).sum(axis=1, keepdims=True), least, batch):
+                prices = _prices(batch, G[some])
+                by_support = prices.min(axis=1)
+                ties = np.flatnonzero(by_support == by_support.min())
+                i = int(ties[batch.numbers[some[ties]].argmin()])
+                if (by_support[i], batch.numbers[some[i]]) < (least[0], number):
+                    least[0], number = by_support[i], int(batch.numbers[some[i]])
+                    where = (batch, int(some[i]), int(prices[i].argmin()))
+        return float(least[0]), *where
+
+
+def _prices(batch: Batch, G: Floats) -> Floats:
+    """Return what each row of the table costs more than action 0 everywhere, (n, N)."""
+    return np.asarray(G.reshape(len(G), -1) @ batch.table.above)
+
+
+def _by_pattern(G: Floats) -> Floats:
+    """Return what each action costs more than action 0 on each pattern, (n, K, P)."""
+    return np.concatenate([np.zeros_like(G[:, :1]), np.cumsum(G, axis=1)], axis=1)
+
+
+def _bounds_at(G: Floats, patterns: Ints) -> Floats:
+    """Return (n, K): no row undercuts this that plays a on the pattern (n,), whatever the others play."""
+    by_pattern = _by_pattern(G)
+    lowest = by_pattern.min(axis=1)
+    each = np.arange(len(G))
+    elsewhere = lowest.sum(axis=1) - lowest[each, patterns]
+    return np.asarray(elsewhere[:, None] + by_pattern[each, :, patterns])
+
+
+def _worth_a_look(bounds: Floats, best: Floats, batch: Batch) -> Iterator[Ints]:
+    """Yield supports, lowest bounds (n, A) first, until none is within ``best`` (A,), which the caller lowers."""
+    left, size = np.argsort(bounds.min(axis=1), kind="stable"), _FIRST
+    while True:
+        left = left[(bounds[left] <= best).any(axis=1)]
+        if not len(left):
+            return
+        yield left[:size]
+        left, size = left[size:], min(2 * size, max(1, _BLOCK // len(batch.table.labels)))
+
+
+def _by_action(batch: Batch, patterns: Ints, prices: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield the prices (n, N) in blocks of one action at the pattern (n,) of each support."""
+    for pattern in np.unique(patterns):
+        labels, here = batch.table.labels[:, pattern], prices[patterns == pattern]
+        for action in np.unique(labels):
+            yield int(action), here[:, labels == action]
+
+
+def _log_sum_exp(logs: Floats) -> float:
+    highest = logs.max()
+    return float(highest + np.log(np.exp(logs - highest).sum()))

@@ -1,0 +1,339 @@
+"""Support tables of linear rules: the tables, the search over them, the program over them."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb import open_oracle
+from milpcb.errors import InputError
+from milpcb.types import Floats
+from policies import linear_search, linear_tables
+from policies.linear import LinearEncoding, LinearRules, Scored
+from policies.linear_branching import BranchingSearch
+from policies.linear_search import TableSearch
+from policies.linear_tables import Shape, Supports, TableEncoding, support_table
+
+BINARY = np.array(
+    [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]], float
+)
+INTEGERS = np.array([[-3, 10, 0], [4, 30, 1], [0, 20, 1], [4, 30, 1], [-1, 40, 0], [2, 10, 1]], float)
+REALS = np.array([[0.3, -2.5], [1.7, 5.5], [0.3, -2.5], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5]])
+ALIKE = np.column_stack([BINARY[:, 0], 1 - BINARY[:, 0], 3 * BINARY[:, 1], INTEGERS[[0, 1, 2, 3, 4, 5, 0], 0]])
+POOLS = {
+    "binary, two of four": (LinearRules(max_weight=3, max_features=2), BINARY),
+    "binary, three of four, three actions": (LinearRules(3, max_weight=1, max_features=3), BINARY),
+    "binary, all": (LinearRules(max_weight=2), BINARY[:, :3]),
+    "mixed grids": (LinearRules(max_weight=2, max_features=2), INTEGERS),
+    "mixed grids, three actions": (LinearRules(3, max_weight=2, max_features=2), INTEGERS),
+    "four actions": (LinearRules(4, max_weight=1, max_features=1), INTEGERS[:5]),
+    "reals": (LinearRules(max_weight=2, thresholds=2), REALS),
+    "features alike": (LinearRules(max_weight=1, max_features=2), ALIKE),
+    "contexts alike": (LinearRules(3), np.ones((3, 2))),
+}
+EVERY_POOL = pytest.mark.parametrize("name", POOLS)
+
+
+def binary(n: int, bound: int = 5) -> tuple[Shape, ...]:
+    """The shapes of n binary columns."""
+    return (Shape((0, 1), bound),) * n
+
+
+def totals(labelings: np.ndarray, costs: Floats) -> Floats:
+    """The total cost of each labeling (N, m)."""
+    return costs[np.arange(len(costs)), labelings].sum(axis=1)
+
+
+# ------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize(("n", "rows"), [(0, 2), (1, 4), (2, 14), (3, 104), (4, 1882)])
+def test_binary_tables_hold_all_threshold_functions(n: int, rows: int) -> None:
+    """The numbers of threshold functions of up to four variables (OEIS A000609), constants included."""
+    assert len(support_table(binary(n), 1).labels) == rows
+
+
+@pytest.mark.parametrize(("n", "rows"), [(1, 10), (2, 402)])
+def test_five_valued_tables_have_the_known_sizes(n: int, rows: int) -> None:
+    """Halfspaces of five-valued columns with weights up to 5, as counted once by hand."""
+    assert len(support_table((Shape((0, 1, 2, 3, 4), 5),) * n, 1).labels) == rows
+
+
+def test_three_actions_on_three_binary_columns() -> None:
+    """993 labelings with ordered cuts, K = 3."""
+    assert len(support_table(binary(3), 2).labels) == 993
+
+
+@pytest.mark.parametrize(
+    ("shapes", "n_cuts"),
+    [
+        (binary(3, 2), 1),
+        (binary(2, 1), 3),
+        ((Shape((0, 1, 4), 2), Shape((0, 1), 1)), 2),
+        ((Shape((0, 10, 30), 3), Shape((0, 7), 2)), 1),
+        ((Shape((0, 5), 1),), 2),
+    ],
+)
+def test_a_table_is_the_list_of_labelings_by_definition(shapes: tuple[Shape, ...], n_cuts: int) -> None:
+    """Rows are all labelings by weights in the box and half-integer cuts, each once, and made by their weights."""
+    points = np.array(list(product(*(shape.grid for shape in shapes))))
+    wanted = set()
+    for w in product(*(range(-shape.bound, shape.bound + 1) for shape in shapes)):
+        scores = points @ np.array(w)
+        cuts = sorted({score + half for score in scores.tolist() for half in (-0.5, 0.5)})
+        wanted |= {
+            tuple(sum(cut <= score for cut in chosen) for score in scores) for chosen in product(cuts, repeat=n_cuts)
+        }
+    table = support_table(shapes, n_cuts)
+    assert len(table.labels) == len(wanted)
+    assert set(map(tuple, table.labels.tolist())) == wanted
+    for labels, weights in zip(table.labels, table.weights, strict=True):
+        scores = points @ weights
+        assert all(abs(w) <= shape.bound for w, shape in zip(weights, shapes, strict=True))
+        assert (np.diff(labels[np.argsort(scores, kind="stable")]) >= 0).all()
+        assert all(len(set(labels[scores == score])) == 1 for score in set(scores))
+        by_column = labels.reshape([len(shape.grid) for shape in shapes])
+        used = [bool((np.diff(by_column, axis=i) != 0).any()) for i in range(len(shapes))]
+        assert [bool(w) for w in weights] == used, "weights on the columns that the labels depend on, and on no other"
+
+
+def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
+    """The same contexts in another order share the tables."""
+    rules = LinearRules(max_features=2)
+    tables = [Supports(Scored(rules, BINARY[rows])).batches[0].table for rows in ([0, 1, 4, 6], [2, 3, 4, 5, 6])]
+    assert tables[0] is tables[1]
+
+
+# ------------------------------------------------------------------- search
+
+
+@EVERY_POOL
+@settings(max_examples=25)
+@given(data=st.data())
+def test_search_equals_enumeration(name, data, draw_costs) -> None:
+    """Value, policy and profile are those of the list of all rules, for whole and real costs of both signs."""
+    rules, contexts = POOLS[name]
+    assert isinstance(rules.search(contexts), TableSearch)
+    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
+    costs, row = draw_costs(data, len(contexts), rules.n_actions), data.draw(st.integers(0, len(contexts) - 1))
+    answer = search.minimise(costs)
+    assert search.value(costs) == pytest.approx(listed.value(costs), abs=1e-9)
+    assert answer.value == pytest.approx(listed.value(costs), abs=1e-9)
+    assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-9)
+    policy = answer.policy
+    assert totals(policy.predict(contexts)[None], costs)[0] == pytest.approx(answer.value, abs=1e-9)
+    assert max(map(abs, policy.weights)) <= rules.max_weight
+    assert np.count_nonzero(policy.weights) <= rules.limit(contexts.shape[1])
+    assert np.gcd.reduce(policy.weights) <= 1
+
+
+@given(data=st.data())
+def test_search_equals_enumeration_on_any_small_pool(data, draw_costs) -> None:
+    """The same on drawn columns, repeats of rows and limits."""
+    rows, features = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))
+    kinds = [st.integers(0, 1), st.integers(-4, 4), st.sampled_from([0.5, 1.0, 1.5, 2.25]), st.just(7)]
+    kind = [data.draw(st.sampled_from(kinds)) for _ in range(features)]
+    table = np.array([[float(data.draw(k)) for k in kind] for _ in range(rows)])
+    contexts = table[data.draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=6))]
+    rules = LinearRules(
+        data.draw(st.integers(2, 3)), data.draw(st.integers(1, 2)), data.draw(st.sampled_from([None, 1, 2]))
+    )
+    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
+    costs = draw_costs(data, len(contexts), rules.n_actions)
+    assert search.value(costs) == pytest.approx(listed.value(costs), abs=1e-9)
+    assert search.profile(costs, 0) == pytest.approx(listed.profile(costs, 0), abs=1e-9)
+
+
+def derivations(rules: LinearRules, contexts: Floats) -> list[np.ndarray]:
+    """The labelings of the contexts by every (support, labeling of its grid): columns as they are, none alike."""
+    found = []
+    limit = contexts.shape[1] if rules.max_features is None else rules.max_features
+    for support in combinations(range(contexts.shape[1]), limit):
+        values = [sorted(set(contexts[:, c])) for c in support]
+        grid = np.array(list(product(*values)))
+        rows = {tuple(point): p for p, point in enumerate(grid)}
+        patterns = [rows[tuple(context)] for context in contexts[:, support]]
+        labelings = set()
+        for w in product(range(-rules.max_weight, rules.max_weight + 1), repeat=limit):
+            scores = grid @ np.array(w)
+            cuts = sorted({*scores.tolist(), scores.max() + 1})
+            for chosen in product(cuts, repeat=rules.n_actions - 1):
+                labelings.add(tuple(sum(cut <= score for cut in chosen) for score in scores))
+        found += [np.array(labels)[patterns] for labels in labelings]
+    return found
+
+
+@pytest.mark.parametrize("name", ["binary, two of four", "binary, three of four, three actions", "mixed grids"])
+@settings(max_examples=5)
+@given(data=st.data())
+def test_action_weights_sum_over_supports_and_rows(name, data, draw_costs) -> None:
+    """log_weights is the log of the sum over derivations, listed independently, to 1e-10; so is their number."""
+    rules, contexts = POOLS[name]
+    search = rules.search(contexts)
+    costs, row = (
+        draw_costs(data, len(search.contexts), rules.n_actions),
+        data.draw(st.integers(0, len(search.contexts) - 1)),
+    )
+    labelings = np.array(derivations(rules, search.contexts))
+    logs = -0.3 * totals(labelings, costs)
+    expected = [np.logaddexp.reduce(logs[labelings[:, row] == a]) for a in range(rules.n_actions)]
+    assert search.log_weights(costs, row, 0.3) == pytest.approx(expected, abs=1e-10)
+    assert search.log_count() == pytest.approx(np.log(len(labelings)))
+
+
+def test_log_weights_do_not_underflow() -> None:
+    """The weight of an action that is worse by thousands is still a finite logarithm."""
+    search = LinearRules(max_features=1).search(BINARY)
+    costs = np.zeros((len(search.contexts), 2))
+    costs[0, 1] = 5_000.0
+    logs = search.log_weights(costs, 0, 1.0)
+    assert np.isfinite(logs).all()
+    assert logs[0] - logs[1] == pytest.approx(5_000.0, abs=10.0)
+
+
+def test_the_first_support_and_the_first_row_win_a_tie() -> None:
+    """Columns 1 and 2 do equally well: the rule scores column 1, with the smaller weight."""
+    contexts = np.array([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 0]], float)
+    wanted = contexts[:, 0] == 1
+    value, policy = (
+        LinearRules(max_features=1).search(contexts).minimise(np.column_stack([wanted, ~wanted]).astype(float))
+    )
+    assert (value, policy.weights, policy.cuts) == (0.0, (1, 0, 0), (1,))
+    costs = np.zeros((5, 2))
+    assert LinearRules(max_features=1).search(contexts).minimise(costs)[1].weights == (0, 0, 0)
+
+
+@pytest.mark.parametrize("n_actions", [2, 3])
+def test_supports_that_are_passed_over_hold_nothing_better(n_actions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With supports looked at one by one, value and profile are those of all rows of all supports."""
+    monkeypatch.setattr(linear_search, "_FIRST", 1)
+    rng = np.random.default_rng(3)
+    contexts = rng.integers(0, 2, (60, 8)).astype(float)
+    rules = LinearRules(n_actions, max_features=2)
+    search, encoding = rules.search(contexts), rules.formulate(contexts)
+    drawn = rules.draw(search.contexts, rng).predict(search.contexts)
+    for costs in (rng.normal(size=(len(search.contexts), n_actions)), 1.0 - np.eye(n_actions)[drawn]):
+        every = encoding.objective(costs)
+        assert search.value(costs) == pytest.approx(every.coefficients.min() + every.offset)
+        priced = costs.copy()
+        priced[5, 0] += 1e6
+        forced = encoding.objective(priced)
+        other = forced.coefficients.min() + forced.offset
+        assert search.profile(costs, 5)[1:].min() == pytest.approx(other)
+
+
+@pytest.mark.parametrize("n_actions", [2, 3])
+def test_search_equals_big_m_rows(n_actions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rules are too many to list, search and the big-M program agree on whole costs."""
+    rng = np.random.default_rng(4)
+    contexts = rng.integers(0, 2, (14, 6)).astype(float)
+    rules = LinearRules(n_actions, max_features=2)
+    search = open_oracle(rules, contexts, kind="search")
+    monkeypatch.setattr(linear_tables, "MOST_COLUMNS", 0)
+    program = open_oracle(rules, contexts)
+    for _ in range(5):
+        costs = rng.integers(-9, 10, (14, n_actions)).astype(float)
+        assert search.value(costs) == program.value(costs)
+        assert (search.profile(costs, 3) == program.profile(costs, 3)).all()
+
+
+# ------------------------------------------------------------------- program
+
+
+@EVERY_POOL
+def test_the_program_is_integral(name, assert_integral) -> None:
+    """Any objective has a whole optimum: one column is 1."""
+    rules, contexts = POOLS[name]
+    assert_integral(rules, contexts, seed=0)
+
+
+@EVERY_POOL
+def test_every_column_costs_what_its_rule_costs(name) -> None:
+    """The cost map is exact at every column, linear in the costs, and the same with side constraints."""
+    rules, contexts = POOLS[name]
+    encoding = rules.formulate(contexts, constrained=True)
+    assert isinstance(encoding, TableEncoding)
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, len(encoding.contexts), rules.n_actions))
+    maps = [encoding.objective(costs) for costs in (first, second, first + second)]
+    assert np.allclose(maps[0].coefficients + maps[1].coefficients, maps[2].coefficients)
+    assert np.isclose(maps[0].offset + maps[1].offset, maps[2].offset)
+    for column in rng.permutation(encoding.program.n_columns)[:50]:
+        x = np.eye(1, encoding.program.n_columns, column)[0]
+        labels = encoding.decode(x, first).predict(encoding.contexts)
+        assert maps[0].coefficients[column] + maps[0].offset == pytest.approx(totals(labels[None], first)[0])
+
+
+def test_budgets_hold_on_a_larger_pool() -> None:
+    """With a budget on action 1 the program's optimum is the best row of all tables within the budget."""
+    from milpcb import LabelConstraint
+
+    rng = np.random.default_rng(1)
+    contexts = rng.integers(0, 2, (40, 6)).astype(float)
+    rules = LinearRules(max_features=2)
+    weights, costs = np.tile([0.0, 1.0], (40, 1)), rng.integers(-9, 5, (40, 2)).astype(float)
+    program = open_oracle(rules, contexts, constraints=[LabelConstraint(weights, 9.0, "budget")])
+    supports = Supports(Scored(rules, contexts))
+    rows = [(b, s, r) for b in supports.batches for s in range(len(b.supports)) for r in range(len(b.table.labels))]
+    labelings = np.array([supports.rule(*row).predict(contexts) for row in rows])
+    allowed = totals(labelings, costs)[labelings.sum(axis=1) <= 9]
+    assert program.value(costs) == allowed.min()
+
+
+# ------------------------------------------------------------------- sizes
+
+
+def test_the_search_says_what_it_is() -> None:
+    """Supports and rows are named; where tables are too large, so is the reason."""
+    contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
+    assert LinearRules(max_features=2).search(contexts).describe() == (
+        "support tables: 15 supports of 2 features, 14 rows each: few enough to price them all"
+    )
+    assert LinearRules().search(contexts).describe() == (
+        "branch and bound on the weights of 6 columns: no support tables, as the table of 6 columns with 64 patterns takes "
+        "10^9.9 labels, more than 10^8.3: lower max_features, max_weight or the number of values"
+    )
+
+
+def test_the_program_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The encoding names its rows and the size it was chosen for."""
+    contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
+    rules = LinearRules(max_features=2)
+    assert rules.formulate(contexts).why == "support tables, as they have 210 rows, no more than 88000"
+    monkeypatch.setattr(linear_tables, "COLUMNS_PER_CONTEXT", 1)
+    encoding = rules.formulate(contexts)
+    assert isinstance(encoding, LinearEncoding)
+    assert encoding.why == "big-M rows, as support tables have 210 rows, more than 22: lower max_features"
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        ("MOST_SUPPORTS", "15 supports are more than 1"),
+        ("MOST_LABELS", "takes 2420 labels, more than 1"),
+        ("MOST_HELD", "sums over contexts hold"),
+        ("MOST_PRODUCTS", "a query takes 840 products, more than 1"),
+    ],
+)
+def test_what_is_too_large_for_tables_goes_another_way(
+    limit: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each limit is named: two actions go on by branch and bound, three are refused with the kind that works."""
+    contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
+    monkeypatch.setattr(linear_tables, limit, 1)
+    search = LinearRules(max_features=2).search(contexts)
+    assert isinstance(search, BranchingSearch)
+    assert reason in search.describe()
+    with pytest.raises(InputError, match="more than two actions there is only oracle kind 'milp'"):
+        LinearRules(3, max_features=2).search(contexts)
+
+
+def test_many_columns_are_counted_not_listed() -> None:
+    """Hundreds of columns overflow no number and take no time."""
+    contexts = np.random.default_rng(0).integers(0, 2, (20, 400)).astype(float)
+    assert "supports are more than" in Supports(Scored(LinearRules(max_features=9), contexts)).obstacle()
+    assert "columns with 10^" in Supports(Scored(LinearRules(), contexts)).obstacle()
