@@ -44,6 +44,12 @@ def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
     return array
 
 
+def check_same_size(oracle: int, pool: int) -> None:
+    """Raise InputError unless the oracle and the pool have as many contexts."""
+    if oracle != pool:
+        raise InputError(f"the oracle was opened on {oracle} contexts, but the pool has {pool}; use the same")
+
+
 def whole(name: str, value: Any, least: int) -> int:
     """Return ``value`` as an int; raises InputError unless it is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:

@@ -291,7 +291,9 @@ class Relaxation(Protocol):
 class ContextModel(Protocol):
     """What a learner knows of future contexts: how many hallucinated rounds fall on each context."""
 
-    n_contexts: int
+    def attach(self, oracle: Any) -> None:
+        """Meet the oracle whose rows the counts are of; raises InputError when the two do not fit."""
+        ...
 
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
         """Return (m,) counts: of the rounds after ``t`` (0-based), each kept with probability ``rate``."""

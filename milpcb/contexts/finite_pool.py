@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array
+from milpcb.checks import check_same_size, context_array
 from milpcb.errors import InputError
 from milpcb.types import Ints
 
@@ -25,6 +25,10 @@ class FinitePool:
         if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
             raise InputError("weights must be finite and non-negative, with a positive sum")
         self.weights = weights / weights.sum()
+
+    def attach(self, oracle: Any) -> None:
+        """Check that the oracle was opened on as many contexts."""
+        check_same_size(oracle.n_contexts, self.n_contexts)
 
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
         """Return (m,) counts of the kept rounds after round ``t``: Binomial(T - t, rate) rounds, then their contexts.

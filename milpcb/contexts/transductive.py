@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array
+from milpcb.checks import check_same_size, context_array
 from milpcb.errors import InputError
 from milpcb.types import Ints
 
@@ -24,6 +24,10 @@ class Transductive:
             raise InputError(f"order names rows outside 0..{self.n_contexts - 1}")
         self._at = -1
         self._left = np.bincount(self.order, minlength=self.n_contexts)
+
+    def attach(self, oracle: Any) -> None:
+        """Check that the oracle was opened on as many contexts."""
+        check_same_size(oracle.n_contexts, self.n_contexts)
 
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
         """Return (m,) counts: each round after ``t`` is kept with probability ``rate``, its context is known."""

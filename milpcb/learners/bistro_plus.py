@@ -30,7 +30,7 @@ class BistroPlus(Learner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of ``pool``
-    pool : FinitePool or Transductive
+    pool : FinitePool, Transductive, or a Sampler with a GrowingOracle
     horizon : number of rounds T
     seed : non-negative integer
     scale : L >= K; None takes the minimiser of the guarantee
@@ -56,10 +56,7 @@ class BistroPlus(Learner):
         _check_choice("leftover", leftover, get_args(Leftover))
         if leftover == "leader" and queries == "all":
             raise InputError('leftover = "leader" needs to know the leaders: set queries = "profile"')
-        if pool.n_contexts != oracle.n_contexts:
-            raise InputError(
-                f"the oracle was opened on {oracle.n_contexts} contexts, but the pool has {pool.n_contexts}; use the same"
-            )
+        pool.attach(oracle)
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self.horizon = whole("horizon", horizon, 1)
         self.relaxation: Relaxation = registry.load("relaxation", noise)()
@@ -118,13 +115,18 @@ class BistroPlus(Learner):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self._t = state["t"]
-        self._past[:] = state["past"]
+        self._past = np.array(state["past"])
+        self._costs = np.empty_like(self._past)
         rng.thaw(self._future_rng, state["future_rng"])
         rng.thaw(self._estimate_rng, state["estimate_rng"])
 
     def _draw_totals(self) -> None:
         """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
         counts = self._pool.future(self._t, self.horizon, self._rate, self._future_rng)
+        if len(counts) > len(self._past):  # a sampler has brought new contexts
+            new = np.zeros((len(counts) - len(self._past), self.n_actions))
+            self._past = np.concatenate([self._past, new])
+            self._costs = np.empty_like(self._past)
         noise = self.relaxation.noise(counts, self.n_actions, self._future_rng)
         np.add(self._past, noise, out=self._costs)
 
