@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -194,6 +195,10 @@ def _as_interrupt(_signal: int, _frame: Any) -> None:
 
 def _fail(message: str) -> None:
     sys.stderr.write(f"milpcb: {' '.join(message.split())}\n")
+    try:
+        sys.stdout.flush()
+    except OSError:  # what is left cannot be written; at exit Python would try again and change the exit code
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(2)
 
 

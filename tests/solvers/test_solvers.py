@@ -94,10 +94,8 @@ def test_a_killed_solver_process_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     right = oracle.value(costs)
     start = subprocess.Popen
 
-    def killed(*arguments: object, **options: object) -> object:
-        process = start(*arguments, **options)  # type: ignore[call-overload]
-        process.kill()
-        return process
+    def killed(_command: object, **options: object) -> object:
+        return start(["/bin/sh", "-c", "kill -KILL $$"], **options)  # type: ignore[call-overload]
 
     with monkeypatch.context() as patch:
         patch.setattr("pulp.apis.coin_api.subprocess.Popen", killed)
