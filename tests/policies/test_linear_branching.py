@@ -1,0 +1,172 @@
+"""Branch and bound on the weights: against lists, against tables, and where neither can go."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb import open_oracle
+from milpcb.errors import InputError
+from milpcb.types import Floats
+from policies import linear_branching, linear_tables
+from policies.linear import LinearRules, Scored
+from policies.linear_branching import BranchingSearch
+from policies.linear_kernels import _floor
+
+
+def branching(rules: LinearRules, contexts: Floats) -> BranchingSearch:
+    """The search, whatever the sizes."""
+    return BranchingSearch(Scored(rules, contexts), "the test asks for it")
+
+
+def noisy(rng: np.random.Generator, search: BranchingSearch, flipped: float) -> Floats:
+    """Cost 1 for each disagreement with a planted rule, of whose labels some are flipped; contexts count 1 to 3 times."""
+    n = len(search.contexts)
+    scores = search.contexts @ rng.integers(-5, 6, search.contexts.shape[1])
+    labels = (scores >= np.median(scores)) ^ (rng.random(n) < flipped)
+    return np.column_stack([labels, ~labels]) * rng.integers(1, 4, (n, 1)).astype(float)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_search_equals_enumeration(data, draw_costs) -> None:
+    """Value, policy and profile are those of the list: any columns, repeats, limits, whole and real costs."""
+    rows, features = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))
+    kinds = [st.integers(0, 1), st.integers(-4, 4), st.sampled_from([0.5, 1.0, 1.5, 2.25]), st.just(7)]
+    kind = [data.draw(st.sampled_from(kinds)) for _ in range(features)]
+    table = np.array([[float(data.draw(k)) for k in kind] for _ in range(rows)])
+    if data.draw(st.booleans()):
+        table[:, 0] = 2 - table[:, -1]  # columns alike
+    rules = LinearRules(2, data.draw(st.integers(1, 2)), data.draw(st.sampled_from([None, 1, 2])))
+    search, listed = branching(rules, table), open_oracle(rules, table, kind="enumeration")
+    for _ in range(2):  # the second question starts from the first answer
+        costs = draw_costs(data, rows, 2)
+        merged = np.zeros((len(search.contexts), 2))
+        np.add.at(merged, search.group, costs)
+        value, policy = search.minimise(merged)
+        assert value == pytest.approx(listed.value(costs), abs=1e-9)
+        assert search.value(merged) == pytest.approx(value, abs=1e-9)
+        assert search.profile(merged, search.group[0]) == pytest.approx(listed.profile(costs, 0), abs=1e-9)
+        assert costs[np.arange(rows), policy.predict(table)].sum() == pytest.approx(value, abs=1e-9)
+        assert max(map(abs, policy.weights)) <= rules.max_weight
+        assert np.count_nonzero(policy.weights) <= rules.limit(features)
+
+
+@pytest.mark.parametrize("contexts_and_columns", [(1_000, 10), (60, 8)])
+@pytest.mark.parametrize("flipped", [0.1, 0.5])
+def test_with_few_features_it_equals_the_tables(contexts_and_columns: tuple[int, int], flipped: float) -> None:
+    """On full and on sparse grids both searches agree, on whole and on real costs."""
+    rng = np.random.default_rng(5)
+    contexts = rng.integers(0, 2, contexts_and_columns).astype(float)
+    rules = LinearRules(max_features=2)
+    tables, search = rules.search(contexts), branching(rules, contexts)
+    costs = noisy(rng, search, flipped)
+    assert search.value(costs) == tables.value(costs)
+    assert (search.profile(costs, 3) == tables.profile(costs, 3)).all()
+    costs += rng.normal(size=costs.shape)
+    assert search.value(costs) == pytest.approx(tables.value(costs), abs=1e-9)
+
+
+def test_all_features_of_five_valued_columns_equal_the_table() -> None:
+    """Three columns with values 0 to 4: the table has 19 274 rows, the search finds the best."""
+    rng = np.random.default_rng(6)
+    contexts = rng.integers(0, 5, (80, 3)).astype(float)
+    tables, search = LinearRules().search(contexts), branching(LinearRules(), contexts)
+    for flipped in (0.0, 0.2, 0.5):
+        costs = noisy(rng, search, flipped)
+        assert search.value(costs) == tables.value(costs)
+
+
+def test_ten_dense_columns_and_a_thousand_contexts() -> None:
+    """No noise costs nothing; noise costs no more than the planted rule and no less than the best of three features."""
+    rng = np.random.default_rng(7)
+    contexts = rng.integers(0, 2, (1_000, 10)).astype(float)
+    search = LinearRules().search(contexts)
+    assert isinstance(search, BranchingSearch)
+    assert search.value(noisy(rng, search, 0.0)) == 0.0
+    costs = noisy(rng, search, 0.1)
+    value, policy = search.minimise(costs)
+    few = LinearRules(max_features=3).search(contexts).value(costs)
+    assert value <= few
+    assert costs[np.arange(len(costs)), policy.predict(search.contexts)].sum() == value
+
+
+def test_it_equals_the_program_on_a_sparse_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve contexts in six columns, no limit on features: the big-M program finds the same optimum."""
+    monkeypatch.setattr(linear_tables, "MOST_COLUMNS", 0)
+    rng = np.random.default_rng(8)
+    contexts = rng.integers(0, 2, (12, 6)).astype(float)
+    rules = LinearRules(max_weight=2)
+    search, program = branching(rules, contexts), open_oracle(rules, contexts)
+    for _ in range(5):
+        costs = rng.integers(-9, 10, (len(search.contexts), 2)).astype(float)
+        assert search.value(costs) == program.value(
+            costs[search.group] / np.bincount(search.group)[search.group][:, None]
+        )
+
+
+def test_values_do_not_depend_on_what_was_asked_before() -> None:
+    """A search that has answered other questions gives the values of a new one."""
+    rng = np.random.default_rng(9)
+    contexts = rng.integers(0, 2, (50, 6)).astype(float)
+    used = branching(LinearRules(max_weight=2), contexts)
+    for _ in range(5):
+        costs = noisy(rng, used, 0.3)
+        assert used.value(costs) == branching(LinearRules(max_weight=2), contexts).value(costs)
+
+
+@given(data=st.data())
+def test_the_bound_is_the_best_shift_of_each_pattern(data) -> None:
+    """The compiled bound is the least over the cut of the sum over patterns of the least f within reach."""
+    span, patterns = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 3))
+    f = np.array([[float(data.draw(st.integers(-5, 5))) for _ in range(span - 1)] + [0.0] for _ in range(patterns)])
+    reach = np.array([data.draw(st.integers(0, 5)) for _ in range(patterns)])
+    furthest = int(reach.max())
+
+    def at(p: int, c: int) -> float:
+        return float(f[p, min(max(c, 0), span - 1)])
+
+    expected = min(
+        sum(min(at(p, t + delta) for delta in range(-reach[p], reach[p] + 1)) for p in range(patterns))
+        for t in range(-furthest, span + furthest)
+    )
+    assert _floor(f, span, reach, np.empty(span + 2 * furthest), np.empty(span + 4 * furthest)) == expected
+
+
+def test_how_far_free_columns_reach() -> None:
+    """With so many features left, the scores of a pattern move by the largest sum of that many weighted values."""
+    X = np.array([[0, 0, 0], [1, -2, 3], [1, -2, 0]])
+    levels = linear_branching._levels(X, np.array([4, 2, 2]), np.array([2, 1, 1]), 2, 3)
+    for level in range(4):
+        here = slice(levels.first[level], levels.first[level + 1])
+        rows = np.unique(X[:, level:], axis=0)
+        copies = np.repeat(np.arange(level, 3), np.array([2, 1, 1])[level:])
+        for left in range(4):
+            wanted = [
+                max(
+                    sum(2 * abs(row[c - level]) for c in chosen)
+                    for chosen in combinations(copies, min(left, len(copies)))
+                )
+                for row in rows
+            ]
+            assert sorted(levels.reach[left, here]) == sorted(wanted)
+
+
+def test_there_are_no_action_weights() -> None:
+    """Nothing is listed, so nothing can be summed: the error names what would help."""
+    contexts = np.array(list(product((0.0, 1.0), repeat=6)))
+    oracle = open_oracle(LinearRules(), contexts, kind="search")
+    with pytest.raises(InputError, match=r"branch and bound has no action weights.*lower max_features"):
+        oracle.action_weights(np.zeros((64, 2)), 0, 1.0)
+
+
+def test_scores_that_span_too_much_are_refused() -> None:
+    """Incomes in units of 1 make tables and bounds too long: the error names the ways out."""
+    rng = np.random.default_rng(0)
+    contexts = rng.integers(0, 100_000, (60, 3)).astype(float)
+    with pytest.raises(InputError, match="larger units or in classes"):
+        LinearRules().search(contexts)
