@@ -1,0 +1,250 @@
+"""Linear rules with real weights: the labels of halfspaces, and the rows that others break."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import comb
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import linprog
+
+from milpcb import open_oracle
+from milpcb.errors import InputError
+from milpcb.solvers import describe_all, lazy
+from milpcb.types import Floats
+from policies.linear import LinearRules
+from policies.linear_cuts import Halfspaces, real_rule
+from policies.names import Names
+
+REAL = LinearRules(max_weight=None)
+CUBE = np.array(list(product((0.0, 1.0), repeat=3)))
+POOLS = {
+    "square": CUBE[::2, :2],
+    "plane": np.random.default_rng(0).normal(size=(7, 2)),
+    "grid": np.array([[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [0, 2], [0, 0]], float),
+    "line": np.array([[0.3], [-2.0], [7.5], [0.3], [1.0]]),
+    "other scales": np.array([[1e6, 1e-3], [2e6, 3e-3], [1.5e6, 0.0], [-3e6, 2e-3], [0.0, 1e-3]]),
+    "a constant column": np.column_stack([CUBE[:5, 0], np.full(5, 4.0), CUBE[:5, 2] + CUBE[:5, 1]]),
+    "contexts alike": np.ones((3, 2)),
+}
+EVERY_POOL = pytest.mark.parametrize("name", POOLS)
+
+
+def separable(contexts: Floats, labels: tuple[int, ...]) -> bool:
+    """Whether some w and t give these labels with a margin of 1, by scipy's linear programming."""
+    sign = np.where(np.array(labels) == 1, 1.0, -1.0)[:, None]
+    rows = -sign * np.column_stack([contexts / np.abs(contexts).max(axis=0), -np.ones(len(contexts))])
+    return linprog(np.zeros(rows.shape[1]), rows, -np.ones(len(rows)), bounds=(None, None)).status == 0
+
+
+def cost_of(labels: np.ndarray, flipped: np.ndarray) -> Floats:
+    """Cost 1 for each disagreement with labels of which some are flipped."""
+    wanted = (labels ^ flipped).astype(bool)
+    return np.column_stack([wanted, ~wanted]).astype(float)
+
+
+# ------------------------------------------------------------------- the class
+
+
+@EVERY_POOL
+def test_labelings_are_those_that_a_linear_program_separates(name) -> None:
+    """Of all labelings of the distinct contexts, those with a separating halfspace are listed, each once."""
+    contexts = POOLS[name]
+    distinct, group = np.unique(contexts, axis=0, return_inverse=True)
+    wanted = {labels for labels in product((0, 1), repeat=len(distinct)) if separable(distinct, labels)}
+    listed = REAL.labelings(contexts)
+    assert {tuple(labels) for labels in listed.tolist()} == {tuple(np.array(labels)[group]) for labels in wanted}
+    assert len(list(REAL.policies(contexts))) == len(wanted)
+    assert np.log(len(wanted)) <= REAL.log_size(contexts) + 1e-12
+
+
+def test_the_size_in_general_position() -> None:
+    """log_size is 2 sum_{k <= d} C(g - 1, k), which points in general position attain."""
+    contexts = np.random.default_rng(1).normal(size=(9, 2))
+    n = 2 * sum(comb(8, k) for k in range(3))
+    assert np.exp(REAL.log_size(contexts)) == pytest.approx(n)
+    assert len(REAL.labelings(contexts)) == n
+
+
+def test_a_margin_too_small_for_solvers_does_not_count() -> None:
+    """On a line, contexts 1e-4 of the range apart are told apart, contexts 1e-8 apart are not."""
+    for distance, n in ((1e-4, 6), (1e-8, 4)):
+        assert len(REAL.labelings(np.array([[0.0], [distance], [1.0]]))) == n
+
+
+@EVERY_POOL
+@settings(max_examples=10)
+@given(data=st.data())
+def test_the_program_answers_as_the_definition(name, data, battery) -> None:
+    """Values, policies, profiles and budgets from HiGHS are those of the list of all halfspaces."""
+    battery(REAL, POOLS[name], data)
+
+
+@pytest.mark.parametrize("solver", ["pulp:PULP_CBC_CMD", "scip", "scipy"])
+@settings(max_examples=2)
+@given(data=st.data())
+def test_another_solver_answers_the_same(solver, data, battery) -> None:
+    """The same battery holds with other solvers."""
+    for info in describe_all():
+        if info.name == solver and info.missing:
+            pytest.skip(info.missing)
+    battery(REAL, POOLS["plane"], data, solver)
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_the_program_answers_as_the_definition_on_any_small_pool(data, battery) -> None:
+    """The battery holds on drawn whole and real columns and repeats of rows."""
+    rows, features = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3))
+    kinds = [st.integers(0, 1), st.integers(-4, 4), st.floats(-10, 10).map(lambda x: round(x, 2))]
+    kind = [data.draw(st.sampled_from(kinds)) for _ in range(features)]
+    contexts = np.array([[float(data.draw(k)) for k in kind] for _ in range(rows)])
+    battery(REAL, contexts, data)
+
+
+@pytest.mark.parametrize("flipped", [0.0, 0.1, 0.3])
+def test_it_equals_all_threshold_functions_of_five_variables(flipped: float) -> None:
+    """Weights up to 5 make all threshold functions of five binary columns, so the tables have the same optimum."""
+    rng = np.random.default_rng(2)
+    contexts = np.array(list(product((0.0, 1.0), repeat=5)))[rng.permutation(32)[:26]]
+    program, search = open_oracle(REAL, contexts), open_oracle(LinearRules(), contexts, kind="search")
+    for _ in range(3):
+        labels = contexts @ rng.normal(size=5) > 0.3
+        costs = cost_of(labels, rng.random(26) < flipped)
+        assert program.value(costs) == search.value(costs)
+        assert (program.profile(costs, 4) == search.profile(costs, 4)).all()
+
+
+def test_it_equals_enumeration_on_twenty_points_of_the_plane() -> None:
+    """382 labelings: whole and real costs, any noise."""
+    rng = np.random.default_rng(3)
+    contexts = rng.normal(size=(20, 2))
+    program, listed = (open_oracle(REAL, contexts, kind=kind) for kind in ("milp", "enumeration"))
+    for _ in range(10):
+        costs = rng.integers(-5, 6, (20, 2)).astype(float)
+        assert program.value(costs) == listed.value(costs)
+        costs = rng.normal(size=(20, 2))
+        assert program.value(costs) == pytest.approx(listed.value(costs), abs=1e-6)
+
+
+def test_columns_are_taken_as_they_are() -> None:
+    """Thresholds play no part: a cut between two values that no quantile tells apart is found."""
+    column = np.arange(12.0)[:, None] / 7
+    costs = cost_of(np.arange(12) >= 11, np.zeros(12, dtype=bool))
+    assert open_oracle(REAL, column).value(costs) == 0.0
+    assert open_oracle(LinearRules(), column).value(costs) > 0.0
+
+
+# ------------------------------------------------------------------- rows
+
+
+def test_every_row_is_a_minimal_inseparable_set() -> None:
+    """Of the sets found, none is separable, and each is without any one of its members; all labelings keep its row."""
+    rng = np.random.default_rng(4)
+    contexts = rng.normal(size=(12, 3))
+    halfspaces, labelings = Halfspaces(contexts), REAL.labelings(contexts)
+    for _ in range(10):
+        objective = rng.normal(size=12)
+        x = (rng.random(12) < 0.5).astype(float)
+        cuts = halfspaces.cuts(x, objective)
+        assert (labelings @ cuts.matrix.T >= cuts.lower).all()
+        assert (cuts.matrix @ x < cuts.lower).all()
+        assert (labelings == cuts.point).all(axis=1).any()
+        for row in cuts.matrix:
+            members = np.flatnonzero(row)
+            labels = tuple((row[members] < 0).astype(int))
+            assert not separable(contexts[members], labels)
+            for k in range(len(members)):
+                rest = np.delete(members, k)
+                assert separable(contexts[rest], tuple(np.delete(labels, k)))
+
+
+def test_a_labeling_of_the_class_breaks_no_row_and_any_other_does() -> None:
+    """Whole points get rows exactly when no halfspace labels so."""
+    contexts = POOLS["grid"][:6]
+    halfspaces, labelings = Halfspaces(contexts), set(map(tuple, REAL.labelings(contexts).tolist()))
+    for labels in product((0, 1), repeat=6):
+        cuts = halfspaces.cuts(np.array(labels, float), np.ones(6))
+        assert bool(len(cuts.lower)) == (labels not in labelings)
+
+
+@pytest.mark.parametrize("kind", ["binary", "normal"])
+def test_rows_serve_later_questions(kind: str) -> None:
+    """Sixty-four contexts in ten dimensions: a question asked again adds few rows, and values match a new oracle's."""
+    rng = np.random.default_rng(5)
+    contexts = rng.integers(0, 2, (64, 10)).astype(float) if kind == "binary" else rng.normal(size=(64, 10))
+    labels = contexts @ rng.normal(size=10) > 0.2
+    kept = open_oracle(REAL, contexts)
+    for _ in range(3):
+        costs, new = cost_of(labels, rng.random(64) < 0.05), open_oracle(REAL, contexts)
+        answer = kept.minimise(costs)
+        assert costs[np.arange(64), answer.policy.predict(contexts)].sum() == answer.value
+        n_rows = len(kept._session._matrix)
+        assert kept.value(costs) == answer.value == new.value(costs)
+        assert len(kept._session._matrix) - n_rows < len(new._session._matrix)
+
+
+def test_rows_that_are_dropped_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When every question starts without rows the values stay the same."""
+    rng = np.random.default_rng(6)
+    contexts = rng.integers(0, 2, (24, 5)).astype(float)
+    labels = contexts @ rng.normal(size=5) > 0.2
+    every = [cost_of(labels, rng.random(24) < 0.2) for _ in range(5)]
+    kept, forgetful = (open_oracle(REAL, contexts) for _ in range(2))
+    values = [kept.value(costs) for costs in every]
+    monkeypatch.setattr(lazy, "MOST_ROWS", 0)
+    assert [forgetful.value(costs) for costs in every] == values
+    assert 0 < len(forgetful._session._matrix) < len(kept._session._matrix)
+
+
+# ------------------------------------------------------------------- rules
+
+
+@pytest.mark.parametrize("name", [name for name in POOLS if name != "plane"])
+def test_every_labeling_can_be_drawn(name) -> None:
+    """Every labeling with two actions comes up, and constants where there is no other."""
+    rng = np.random.default_rng(7)
+    contexts = POOLS[name]
+    wanted = {tuple(labels) for labels in REAL.labelings(contexts).tolist() if len(set(labels)) > 1}
+    wanted = wanted or {(0,) * len(contexts), (1,) * len(contexts)}
+    found = set()
+    for _ in range(3_000):
+        found.add(tuple(REAL.draw(contexts, rng).predict(contexts).tolist()))
+        if found == wanted:
+            break
+    assert found == wanted
+
+
+def test_a_rule_has_few_digits_and_half_the_widest_margin() -> None:
+    """The rule for age + 2 dose >= 2.5 on a grid is said in one or two digits each; constants have no weights."""
+    contexts = np.array(list(product(range(3), repeat=2)), dtype=float)
+    names = Names(("age", "dose"), ("wait", "treat"))
+    rule = real_rule(contexts, contexts @ [1.0, 2.0] >= 2.5, names)
+    assert str(rule) == "score = +0.5*age +1*dose\nplay treat if score >= 1.2, else play wait"
+    assert str(real_rule(contexts, np.ones(9, dtype=bool), names)) == "play treat"
+    assert str(real_rule(contexts, np.zeros(9, dtype=bool), names)) == "play wait"
+
+
+def test_a_rule_keeps_its_labels_where_little_tells_them_apart() -> None:
+    """Digits are added until the labels are right: contexts 1e-5 of the range apart."""
+    contexts = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1e-5], [0.0, 1.00001], [0.5, 0.5]])
+    labels = np.array([False, False, True, True, False])
+    assert (real_rule(contexts, labels, Names()).predict(contexts) == labels).all()
+
+
+# ------------------------------------------------------------------- refusals
+
+
+def test_there_is_no_search() -> None:
+    """The error names the kind that works."""
+    with pytest.raises(InputError, match="have no search; use oracle kind 'milp'"):
+        open_oracle(REAL, CUBE, kind="search")
+
+
+def test_too_many_labelings_are_not_listed() -> None:
+    """Forty contexts in five dimensions are refused before the first is listed."""
+    with pytest.raises(InputError, match="too many to list"):
+        next(iter(REAL.policies(np.random.default_rng(0).normal(size=(40, 5)))))
