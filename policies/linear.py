@@ -195,11 +195,12 @@ class LinearRules(PolicyClass):
         return open_search(self, contexts)
 
     def log_size(self, contexts: Floats) -> float:
-        """Return the log of an upper bound on the number of labelings, the least of three.
+        """Return the log of an upper bound on the number of labelings, the least of four.
 
         With g distinct contexts and s of d columns: the weight vectors times the placements of K - 1 cuts among at most
         g + 1 places; K - 1 halfspaces on s columns, C(d, s) (2 sum_{k <= s} C(g-1, k))^(K-1) (Cover, IEEE Trans.
-        Electron. Comput. 1965), also with s = d; and K^g. With real weights, the last two.
+        Electron. Comput. 1965), also with s = d; K^g; and where support tables can be used, their rows, whatever the
+        contexts are. With real weights, K^g or the halfspaces.
         """
         _, points = self.scored(contexts)
         distinct, cuts = len(Distinct.rows(points).first), self.n_actions - 1
@@ -213,7 +214,14 @@ class LinearRules(PolicyClass):
         if self.max_weight is not None:
             vectors = sum(comb(features, k) * (2 * self.max_weight) ** k for k in range(limit + 1))
             bounds.append(vectors * comb(distinct + cuts, cuts))
+            bounds += self._rows_of_tables(contexts)
         return log(min(bounds))
+
+    def _rows_of_tables(self, contexts: Floats) -> list[int]:
+        from policies.linear_tables import Supports
+
+        supports = Supports(Scored(self, contexts))
+        return [] if supports.obstacle() else [supports.n_rows]
 
     def limit(self, features: int) -> int:
         """Return how many of so many features may have a weight."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, combinations_with_replacement, product
 from math import comb, log10, prod
 from typing import NamedTuple
@@ -87,7 +87,7 @@ def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:
     return prod(2 * shape.bound + 1 for shape in shapes) * comb(patterns + n_cuts, n_cuts) * patterns
 
 
-@cache
+@lru_cache(maxsize=256)
 def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> Table:
     """Return the table of columns of these shapes, at K - 1 cuts; rows that few, small weights make come first."""
     points = _product([shape.grid for shape in shapes])
@@ -169,7 +169,7 @@ class Supports:
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """The supports in batches; builds the tables."""
+        """The supports in batches."""
         return [self._batch(shapes, *found) for shapes, found in self._by_shapes.items()]
 
     @property
@@ -180,7 +180,7 @@ class Supports:
     @property
     def n_rows(self) -> int:
         """Number of derivations: rows of the tables, over all supports."""
-        return sum(len(batch.supports) * len(batch.table.labels) for batch in self.batches)
+        return sum(len(numbers) * len(self._table(shapes).labels) for shapes, (_, numbers) in self._by_shapes.items())
 
     def obstacle(self) -> str:
         """Say what is too large for tables and what would mend it, or nothing when they can be used."""
@@ -197,7 +197,9 @@ class Supports:
         held = len(self.scored.contexts) * n_nodes([len(grid) for grid in self._grids], self.scored.limit - 1)
         if held > MOST_HELD:
             return f"sums over contexts hold {_about(held)} numbers, more than {_about(MOST_HELD)}: lower max_features"
-        products = sum(len(batch.supports) * batch.table.above.size for batch in self.batches)
+        products = sum(
+            len(numbers) * self._table(shapes).above.size for shapes, (_, numbers) in self._by_shapes.items()
+        )
         if products > MOST_PRODUCTS:
             return f"a query takes {_about(products)} products, more than {_about(MOST_PRODUCTS)}: lower max_features"
         return ""
@@ -238,8 +240,11 @@ class Supports:
     def _batch(self, shapes: tuple[Shape, ...], supports: list[list[int]], numbers: list[int]) -> Batch:
         sizes = tuple(len(shape.grid) for shape in shapes)
         columns = np.array(supports, dtype=np.int64)
-        table = support_table(shapes, self.scored.n_cuts)
-        return Batch(table, sizes, columns, np.array(numbers), self._monomials.places(columns, sizes))
+        places = self._monomials.places(columns, sizes)
+        return Batch(self._table(shapes), sizes, columns, np.array(numbers), places)
+
+    def _table(self, shapes: tuple[Shape, ...]) -> Table:
+        return support_table(shapes, self.scored.n_cuts)
 
 
 def _about(number: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations, product
+from math import comb
 
 import hypothesis.strategies as st
 import numpy as np
@@ -284,13 +285,14 @@ def test_log_size_bounds_the_labelings(name):
 
 
 def test_log_size_takes_the_least_bound():
-    """Halfspaces for many weights, weight vectors for few, and single columns when one feature is allowed."""
+    """Halfspaces for many weights, weight vectors for few, tables for few features, all labelings of few contexts."""
     line = np.arange(10.0)[:, None]
     assert np.isclose(LinearRules(max_weight=9).log_size(line), np.log(2 * 10))
     two = np.hstack([line, line**2])
     assert np.isclose(LinearRules(max_features=1).log_size(two), np.log(2 * 2 * 10))
-    cube = np.array(list(product((0.0, 1.0), repeat=5)))
-    assert np.isclose(LinearRules(max_weight=1).log_size(cube), np.log(3**5 * 33))
+    cube = np.array(list(product((0.0, 1.0), repeat=9)))
+    assert np.isclose(LinearRules(max_weight=1).log_size(cube), np.log(3**9 * 513))
+    assert np.isclose(LinearRules(max_features=2).log_size(cube), np.log(comb(9, 2) * 14))
     assert np.isclose(LinearRules(3).log_size(cube[:2]), 2 * np.log(3))
 
 

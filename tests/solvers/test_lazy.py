@@ -1,0 +1,134 @@
+"""Rows added as they are needed: the session, and ``add_rows`` of every solver."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb.errors import SolverFailedError
+from milpcb.program import Program, ProgramBuilder
+from milpcb.protocols import Cuts
+from milpcb.solvers import describe_all, load_solver
+from milpcb.solvers.highs import Highs
+from milpcb.solvers.lazy import LazySession, open_session
+from milpcb.types import Floats, Solution, Stop
+
+EDGES = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (3, 5))
+POINTS = np.array([p for p in product((0.0, 1.0), repeat=6) if not any(p[i] and p[j] for i, j in EDGES)])
+SOLVERS = pytest.mark.parametrize("solver", ["highs", "scipy", "scip", "pulp:PULP_CBC_CMD"])
+
+
+class StableSets:
+    """Sets of nodes without an edge inside; the row of an edge is x_i + x_j <= 1."""
+
+    def cuts(self, x: Floats, objective: Floats) -> Cuts:
+        """Return the rows of all edges that ``x`` breaks, and the best single node or none."""
+        rows = [np.eye(6)[i] + np.eye(6)[j] for i, j in EDGES if x[i] + x[j] > 1.0 + 1e-3]
+        point = np.eye(6)[objective.argmin()] * (objective.min() < 0)
+        return Cuts(np.array(rows).reshape(-1, 6), np.full(len(rows), -np.inf), np.ones(len(rows)), point)
+
+
+def cube() -> Program:
+    """Six 0/1 columns without a row."""
+    b = ProgramBuilder()
+    b.columns("x", (6,), upper=1.0, integer=True)
+    return b.build()
+
+
+def needs(solver: str) -> None:
+    """Skip, with the reason, where a solver cannot run."""
+    for info in describe_all():
+        if info.name == solver and info.missing:
+            pytest.skip(info.missing)
+
+
+@SOLVERS
+@settings(max_examples=10)
+@given(data=st.data())
+def test_the_optimum_is_that_of_all_rows(solver: str, data: st.DataObject) -> None:
+    """One session answers whole and real objectives as the list of all points does."""
+    needs(solver)
+    session = LazySession(load_solver(solver), cube(), StableSets())
+    for _ in range(3):
+        whole = data.draw(st.booleans())
+        each = st.integers(-5, 5) if whole else st.floats(-5.0, 5.0).map(lambda v: round(v, 3))
+        objective = np.array([float(data.draw(each)) for _ in range(6)])
+        solution = session.solve(objective, gap=0.999 if whole else 1e-6)
+        least = (POINTS @ objective).min()
+        assert solution.stop is Stop.OPTIMAL
+        assert solution.objective == pytest.approx(least, abs=1e-6)
+        assert solution.bound == pytest.approx(least, abs=2e-6)
+        assert (solution.x == POINTS).all(axis=1).any()
+        assert objective @ solution.x == pytest.approx(solution.objective, abs=1e-9)
+
+
+@SOLVERS
+def test_rows_of_the_program_itself_hold(solver: str) -> None:
+    """With a row from the start and one more added later, the optimum is the best point that keeps both."""
+    needs(solver)
+    program = cube().with_rows(np.array([[1.0, 0, 0, 0, 0, 1]]), np.array([-np.inf]), np.array([1.0]))
+    session = LazySession(load_solver(solver), program, StableSets())
+    objective = np.array([-3.0, -1, -2, -2, -2, -3])
+    first = POINTS[(POINTS[:, 0] + POINTS[:, 5] <= 1)]
+    assert session.solve(objective, gap=0.999).objective == (first @ objective).min()
+    session.add_rows(np.ones((1, 6)), np.array([-np.inf]), np.array([1.0]))
+    second = first[first.sum(axis=1) <= 1]
+    assert session.solve(objective, gap=0.999).objective == (second @ objective).min()
+    session.add_rows(np.ones((1, 6)), np.array([2.0]), np.array([np.inf]))
+    assert session.solve(objective, gap=0.999).stop is Stop.INFEASIBLE
+
+
+def test_rows_are_added_once_and_kept() -> None:
+    """A question asked again adds no row, and no row is there twice."""
+    session = LazySession(Highs(), cube(), StableSets())
+    session.solve(-np.ones(6))
+    rows = session._matrix
+    session.solve(-np.ones(6))
+    assert len(session._matrix) == len(rows) == len(np.unique(rows, axis=0)) > 0
+
+
+def test_no_time_is_no_proof() -> None:
+    """Without time the session reports a time limit and a bound that is none, never an optimum."""
+    solution = LazySession(Highs(), cube(), StableSets()).solve(-np.ones(6), time_limit=0.0)
+    assert solution.stop is Stop.TIME_LIMIT
+    assert solution.bound <= (POINTS @ -np.ones(6)).min()
+
+
+def test_a_solver_that_breaks_its_rows_is_found_out() -> None:
+    """A point that breaks rows handed over before raises instead of asking for ever."""
+
+    class Deaf(Highs):
+        def open(self, program, *, relax=False):
+            del relax
+            session = super().open(program, relax=False)
+            session.add_rows = lambda *_: None
+            session.solve = lambda *_, **__: Solution(Stop.OPTIMAL, -6.0, -6.0, np.ones(6))
+            return session
+
+    with pytest.raises(SolverFailedError, match="breaks rows it was given"):
+        LazySession(Deaf(), cube(), StableSets()).solve(-np.array([1.0, 1, 1, 1, 1, 0.5]))
+
+
+def test_without_a_separator_the_solver_itself_is_opened() -> None:
+    """Programs that list all their rows are opened as before."""
+    assert type(open_session(Highs(), cube(), None)) is type(Highs().open(cube()))
+
+
+@SOLVERS
+@pytest.mark.parametrize("relax", [False, True])
+def test_added_rows_count_from_the_next_question_on(solver: str, relax: bool) -> None:
+    """A session with rows added answers as one opened with them, before and after other questions."""
+    needs(solver)
+    rows = np.array([[1.0, 1, 0, 0, 0, 0], [0, 1.0, 0, 0, 0, -2]])
+    lower, upper = np.array([-np.inf, -1.0]), np.array([1.0, -1.0])
+    session = load_solver(solver).open(cube(), relax=relax)
+    objective = np.array([-2.0, -3, 1, 0, -1, -1])
+    assert session.solve(objective).objective == pytest.approx(-7.0)
+    session.add_rows(rows, lower, upper)
+    whole = load_solver(solver).open(cube().with_rows(rows, lower, upper), relax=relax)
+    for asked in (objective, -objective, objective):
+        assert session.solve(asked).objective == pytest.approx(whole.solve(asked).objective, abs=1e-6)
