@@ -15,7 +15,7 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.program import Program
-from milpcb.types import Floats, Ints, Solution
+from milpcb.types import Answer, Floats, Ints, Solution
 
 # --------------------------------------------------------------------------- policies
 
@@ -88,9 +88,11 @@ class Encoding(ABC):
 class Search(ABC):
     """A policy class's own exact search on fixed contexts: one recursion, read in several semirings.
 
-    ``group`` and ``contexts`` are as in Encoding. Costs are (g, K), ``row`` a number of a distinct context.
+    ``group`` and ``contexts`` are as in Encoding. Costs are (g, K), ``row`` a number of a distinct context. A class that does
+    not factorise says so, and has no ``log_weights``.
     """
 
+    factorises: ClassVar[bool] = True
     n_actions: int
     group: Ints
     contexts: Floats
@@ -212,11 +214,24 @@ class Solver(Protocol):
 
 
 class ValueOracle(Protocol):
-    """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each)."""
+    """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each).
+
+    ``can`` says which of the questions below it answers; "enumerate" stands for the list ``labelings`` (N, m).
+    """
 
     n_contexts: int
     n_actions: int
     log_size: float
+    can: frozenset[str]
+
+    @property
+    def contexts(self) -> Floats:
+        """Return the contexts (n_contexts, d) that rows are numbers of."""
+        ...
+
+    def minimise(self, costs: Floats) -> Answer:
+        """Return bounds on the least total cost and a policy; ``costs`` is (m, K)."""
+        ...
 
     def value(self, costs: Floats) -> float:
         """Return the proved least total cost; ``costs`` is (m, K)."""
@@ -226,11 +241,16 @@ class ValueOracle(Protocol):
         """Return V[a] (K,), the least total cost of the policies that play a on ``row``."""
         ...
 
+    def action_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return the Exp4 distribution (K,) at ``row``."""
+        ...
+
 
 class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed`` to constructors that name them.
+    The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed``, ``n_actions`` and ``best`` (the labels (m,) of
+    the best policy in hindsight) to constructors that name them.
     """
 
     full_information: ClassVar[bool] = False
@@ -253,6 +273,10 @@ class Learner(ABC):
         """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
         return np.inf
 
+    def certificate(self) -> float:
+        """Return what approximate oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
+        return 0.0
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
@@ -262,42 +286,33 @@ class Learner(ABC):
         """Continue from what ``state`` returned on a learner made with the same arguments."""
 
 
-class Relaxation(Protocol):
-    """A noise law for hallucinated rounds, with the guarantee it gives. ``hit`` units make one L."""
+class ContextModel(ABC):
+    """What a learner knows of future contexts: how many hallucinated rounds fall on each context.
 
-    hit: int
+    ``known`` says that the future is drawn from the true law, as guarantees assume.
+    """
 
-    def least_scale(self, n_actions: int) -> float:
-        """Return the smallest valid L."""
-        ...
+    known: ClassVar[bool] = True
 
-    def rate(self, scale: float, n_actions: int) -> float:
-        """Return the probability that a future round carries noise."""
-        ...
-
-    def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
-        """Return (m, K): the summed noise, in units, of ``counts`` (m,) such rounds on each context."""
-        ...
-
-    def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return the bound on expected regret."""
-        ...
-
-    def best_scale(self, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return the valid L that minimises the guarantee."""
-        ...
-
-
-class ContextModel(Protocol):
-    """What a learner knows of future contexts: how many hallucinated rounds fall on each context."""
-
+    @abstractmethod
     def attach(self, oracle: Any) -> None:
         """Meet the oracle whose rows the counts are of; raises InputError when the two do not fit."""
-        ...
 
+    def observe(self, row: int) -> None:
+        """Hear that the current round shows ``row``, before its future is drawn."""
+        del row  # most models know all there is to know
+
+    @abstractmethod
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
         """Return (m,) counts: of the rounds after ``t`` (0-based), each kept with probability ``rate``."""
-        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return what was learnt about contexts so far, as plain data."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        del state
 
 
 # --------------------------------------------------------------------------- environments

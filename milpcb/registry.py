@@ -36,6 +36,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "relaxation": {
         "paper": "milpcb.relaxations.paper:Paper",
+        "centred": "milpcb.relaxations.centred:Centred",
+        "bistro": "milpcb.relaxations.bistro:Bistro",
         "half": "milpcb.relaxations.half:Half",
         "coordinate": "milpcb.relaxations.coordinate:Coordinate",
     },

@@ -31,6 +31,8 @@ _ROUNDING = 1e-13
 class BranchingSearch(Search):
     """The search on fixed contexts; ``why`` is the reason it was chosen."""
 
+    factorises = False
+
     def __init__(self, scored: Scored, why: str) -> None:
         self.n_actions = 2
         self.group, self.contexts = scored.group, scored.contexts

@@ -31,6 +31,8 @@ _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 class MonotoneSearch(Search):
     """Minimum cuts on one network; node (j, k) has the number (k - 1) g + j."""
 
+    factorises = False
+
     def __init__(self, order: Order) -> None:
         self._order = order
         self.n_actions, self.group, self.contexts = order.n_actions, order.group, order.contexts

@@ -8,10 +8,11 @@ import numpy as np
 
 from milpcb.checks import check_same_size, context_array
 from milpcb.errors import InputError
+from milpcb.protocols import ContextModel
 from milpcb.types import Ints
 
 
-class FinitePool:
+class FinitePool(ContextModel):
     """A pool (m, d) of contexts; each round shows row j with probability ``weights[j]`` (uniform when None)."""
 
     def __init__(self, contexts: Any, weights: Any = None) -> None:

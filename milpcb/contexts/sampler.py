@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
+from milpcb.protocols import ContextModel
 from milpcb.types import Ints
 
 
-class Sampler:
+class Sampler(ContextModel):
     """``draw(n, rng)`` returns n fresh contexts (n, d). Needs a GrowingOracle, which takes in what is drawn.
 
     Only the rounds that carry noise are drawn. Contexts between the same cut points are one row of the oracle.

@@ -8,10 +8,11 @@ import numpy as np
 
 from milpcb.checks import check_same_size, context_array
 from milpcb.errors import InputError
+from milpcb.protocols import ContextModel
 from milpcb.types import Ints
 
 
-class Transductive:
+class Transductive(ContextModel):
     """Round t (0-based) will show row ``order[t]`` of ``contexts`` (m, d); costs remain adversarial."""
 
     def __init__(self, contexts: Any, order: Any) -> None:

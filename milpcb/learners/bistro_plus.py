@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from milpcb import registry, rng
 from milpcb.checks import whole
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners.relaxed_play import fill, mix, phi_from_psi, psi_from_profile
-from milpcb.protocols import ContextModel, Learner, Relaxation, ValueOracle
+from milpcb.learners.needs import require
+from milpcb.protocols import ContextModel, Learner, ValueOracle
+from milpcb.relaxations.base import Estimator, Relaxation
+from milpcb.relaxations.game import excess, mix, psi_from_profile
 from milpcb.types import Floats
 
-Queries = Literal["all", "profile"]
-Leftover = Literal["uniform", "leader"]
+Queries = Literal["all", "profile", "argmin"]
+Leftover = Literal["uniform", "descending", "leader"]
+
+
+class Reply(NamedTuple):
+    """The oracle on one future: q* (K,), and a bound on what inexact answers may make it lose, in units of cost."""
+
+    q_star: Floats
+    excess: float = 0.0
 
 
 class BistroPlus(Learner):
@@ -22,7 +31,7 @@ class BistroPlus(Learner):
 
     Setting: contexts i.i.d. from a law the learner knows, or known in advance; costs in [0, 1] chosen obliviously.
     Guarantee: E[regret] <= 2 sqrt(2 T K L log N) + T K / L for the noise of the paper (equation (8)).
-    Oracle: values only, K + 1 a round (``queries="all"``), or one profile a round.
+    Oracle: values only, K + 1 a round (``queries="all"``), or one profile, or one minimiser a round.
 
     Totals are whole numbers in units of L: an estimate adds 0 or 1 to one cell, the noise adds 0 or +-2. So psi/L is
     an integer, phi is 0 or 1, and every exact oracle gives the same run, bit for bit. Other relaxations have other units.
@@ -30,14 +39,22 @@ class BistroPlus(Learner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of ``pool``
-    pool : FinitePool, Transductive, or a Sampler with a GrowingOracle
+    pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
     horizon : number of rounds T
     seed : non-negative integer
     scale : L >= K; None takes the minimiser of the guarantee
-    noise : a registered relaxation: "paper" is BISTRO+ as published, "half" and "coordinate" have sharper guarantees
-    queries : "all" asks K + 1 values as in the paper; "profile" asks one profile; the answers are the same
-    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions, or "leader":
-        over the actions that some minimiser plays (needs ``queries="profile"``); every rule is optimal
+    noise : a registered relaxation: "paper" is BISTRO+ as published, "centred" the same with a sharper guarantee,
+        "half" and "coordinate" have less noise and sharper guarantees still, "bistro" is BISTRO (Rakhlin & Sridharan 2016)
+    queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin" asks for
+        one policy and gives all leftover mass to its action, which is optimal too
+    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "descending", the same
+        after going through the actions by phi, largest first; "leader", over the actions that some minimiser plays
+        (``queries="profile"``) or that the minimiser found plays (``"argmin"``). Every rule is optimal
+    estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper, and keeps totals whole;
+        "ips" by (c / q) e_y, which has less variance; None takes the relaxation's own
+    draws : number of futures whose q is averaged in each round
+    anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
+        added up in ``certificate()``; exact answers add nothing. Without it an unproved answer is an error
 
     """
 
@@ -50,26 +67,32 @@ class BistroPlus(Learner):
         scale: float | None = None,
         noise: str = "paper",
         queries: Queries = "all",
-        leftover: Leftover = "uniform",
+        leftover: Leftover | None = None,
+        estimator: Estimator | None = None,
+        draws: int = 1,
+        anytime: bool = False,
     ) -> None:
         _check_choice("queries", queries, get_args(Queries))
-        _check_choice("leftover", leftover, get_args(Leftover))
-        if leftover == "leader" and queries == "all":
-            raise InputError('leftover = "leader" needs to know the leaders: set queries = "profile"')
+        _check_choice("estimator", estimator, get_args(Estimator))
+        self.relaxation: Relaxation = registry.load("relaxation", noise)()
+        self._anytime, self._queries = anytime, queries
+        self._leftover_rule = self._check_rules(noise, leftover)
+        require("bistro_plus", oracle, "minimise" if queries == "argmin" or anytime else _QUESTION[queries])
         pool.attach(oracle)
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self.horizon = whole("horizon", horizon, 1)
-        self.relaxation: Relaxation = registry.load("relaxation", noise)()
+        self._draws = whole("draws", draws, 1)
         if scale is None:
             scale = self.relaxation.best_scale(self.horizon, K, oracle.log_size)
         least = self.relaxation.least_scale(K)
         if not (np.isfinite(scale) and scale >= least):
             raise InputError(f"scale (L) must be finite and at least {least:g} for K = {K}, got {scale!r}")
         self.scale = float(scale)
+        self._estimator: Estimator = estimator or self.relaxation.estimator
         self._oracle, self._pool = oracle, pool
-        self._ask = self._ask_all if queries == "all" else self._ask_profile
-        self._leftover_rule = leftover
+        self._reply = {"all": self._ask_all, "profile": self._ask_profile, "argmin": self._ask_argmin}[queries]
         self._t = 0
+        self._certificate = 0.0
         self._past = np.zeros((oracle.n_contexts, K))
         self._costs = np.zeros_like(self._past)
         self._rate = self.relaxation.rate(self.scale, K)
@@ -78,47 +101,85 @@ class BistroPlus(Learner):
         self._everyone = np.full(K, 1.0 / K)
 
     def act(self, row: int) -> Floats:
-        """Return q_t(rho_t) for a fresh future rho_t (K,)."""
+        """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""
         if self._t >= self.horizon:
             raise InputError(
                 f"round {self._t + 1} is past the horizon of {self.horizon}; make the learner with a longer one"
             )
-        self._draw_totals()
-        psi, leftover = self._ask(row)
-        return mix(fill(phi_from_psi(psi, self.relaxation.hit), leftover), self.scale)
+        self._pool.observe(row)
+        replies = [self._play(row) for _ in range(self._draws)]
+        q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
+        if self._anytime:
+            lost = sum(reply.excess for reply in replies) / self._draws
+            self._certificate += (1 - self.n_actions / self.scale) * lost
+        return mix(q_star, self.scale)
 
     def learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Draw X ~ Bernoulli(c / (L q)) and count L X e_y as the estimate of c_t (paper, equation (4))."""
+        """Add the estimate of c_t: L X e_y with X ~ Bernoulli(c / (L q)) (paper, equation (4)), or its mean given y."""
         if not 0.0 <= cost <= 1.0:
             raise InputError(f"round {self._t + 1} has cost {cost} for action {action}; costs must lie in [0, 1]")
         if not (probability >= (1.0 - 1e-9) / self.scale and probability <= 1.0 + 1e-9):
             raise InputError(
                 f"probability {probability} of action {action} is not one that act() gave: it is below 1/L or above 1"
             )
-        if self._estimate_rng.random() < cost / (self.scale * probability):
+        chance = cost / (self.scale * probability)
+        if self._estimator == "ips":
+            self._past[row, action] += self.relaxation.hit * chance
+        elif self._estimate_rng.random() < chance:
             self._past[row, action] += self.relaxation.hit
         self._t += 1
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret at this T, K, L and class."""
+        """Return the bound on expected regret at this T, K, L and class; infinite where the pool is a guess."""
+        if not self._pool.known:
+            return np.inf
         return float(self.relaxation.guarantee(self.scale, self.horizon, self.n_actions, self._oracle.log_size))
+
+    def certificate(self) -> float:
+        """Return what inexact answers may have added to the regret so far (see milpcb.relaxations.game.excess)."""
+        return self._certificate
 
     def state(self) -> dict[str, Any]:
         """Return round, estimates and generators."""
         return {
             "t": self._t,
+            "certificate": self._certificate,
             "past": self._past.tolist(),
+            "pool": self._pool.state(),
             "future_rng": rng.freeze(self._future_rng),
             "estimate_rng": rng.freeze(self._estimate_rng),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t = state["t"]
+        self._t, self._certificate = state["t"], state["certificate"]
         self._past = np.array(state["past"])
         self._costs = np.empty_like(self._past)
+        self._pool.restore(state["pool"])
         rng.thaw(self._future_rng, state["future_rng"])
         rng.thaw(self._estimate_rng, state["estimate_rng"])
+
+    def _check_rules(self, noise: str, leftover: Leftover | None) -> Leftover:
+        """Return the leftover rule; raises InputError where the choices do not go together."""
+        if leftover is None:
+            leftover = "leader" if self._queries == "argmin" else "descending" if self._anytime else "uniform"
+        _check_choice("leftover", leftover, get_args(Leftover))
+        if leftover == "leader" and self._queries == "all":
+            raise InputError('leftover = "leader" needs to know the leaders: set queries = "profile" or "argmin"')
+        if leftover != "leader" and self._queries == "argmin":
+            raise InputError('queries = "argmin" knows a leader and no psi: set leftover = "leader", or leave it out')
+        if self._queries == "argmin" and not self.relaxation.certified:
+            raise InputError(f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"')
+        if self._anytime and (self._queries == "profile" or leftover == "uniform" or not self.relaxation.certified):
+            raise InputError(
+                f'anytime play needs queries "all" with leftover "descending", or "argmin", and a certified noise; '
+                f'got queries "{self._queries}", leftover "{leftover}", noise "{noise}"'
+            )
+        return leftover
+
+    def _play(self, row: int) -> Reply:
+        self._draw_totals()
+        return self._reply(row)
 
     def _draw_totals(self) -> None:
         """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
@@ -130,27 +191,59 @@ class BistroPlus(Learner):
         noise = self.relaxation.noise(counts, self.n_actions, self._future_rng)
         np.add(self._past, noise, out=self._costs)
 
-    def _ask_all(self, row: int) -> tuple[Floats, Floats]:
-        """Return psi_0..psi_K from K + 1 values (paper, equation (9)), and the spread of the leftover."""
+    def _ask_all(self, row: int) -> Reply:
+        """Ask psi_0..psi_K as K + 1 questions (paper, equation (9))."""
         hit, costs = self.relaxation.hit, self._costs
-        psi = np.empty(self.n_actions + 1)
-        psi[0] = self._oracle.value(costs)
+        ask = self._bounds if self._anytime else self._value
+        psi = np.empty((self.n_actions + 1, 2))  # lower and upper bound of each
+        psi[0] = ask()
         for i in range(self.n_actions):
             costs[row, i] += hit
-            psi[i + 1] = self._oracle.value(costs)
+            psi[i + 1] = ask()
             costs[row, i] -= hit
-        return psi, self._everyone
+        return self._respond(*psi.T)
 
-    def _ask_profile(self, row: int) -> tuple[Floats, Floats]:
-        """Return the same psi from one profile."""
+    def _ask_profile(self, row: int) -> Reply:
+        """Get the same psi from one profile."""
         profile = self._oracle.profile(self._costs, row)
         leftover = self._everyone
         if self._leftover_rule == "leader":
             leaders = profile == profile.min()
             leftover = leaders / leaders.sum()
-        return psi_from_profile(profile, self.relaxation.hit), leftover
+        return Reply(self.relaxation.respond(psi_from_profile(profile, self.relaxation.hit), leftover))
+
+    def _ask_argmin(self, row: int) -> Reply:
+        """Ask for one minimiser and follow it: where minimisers disagree on ``row`` every q* is optimal."""
+        answer = self._oracle.minimise(self._costs)
+        gap = answer.upper - (answer.lower if self._anytime else answer.value)
+        if answer.policy is None:
+            return Reply(self._everyone, 1.0)
+        q_star = np.zeros(self.n_actions)
+        q_star[answer.policy.predict(self._oracle.contexts[row : row + 1])[0]] = 1.0
+        return Reply(q_star, min(1.0, gap / self.relaxation.hit))
+
+    def _value(self) -> tuple[float, float]:
+        value = self._oracle.value(self._costs)
+        return value, value
+
+    def _bounds(self) -> tuple[float, float]:
+        answer = self._oracle.minimise(self._costs)
+        return answer.lower, min(answer.upper, float(self._costs.max(axis=1).sum()))
+
+    def _respond(self, lower: Floats, upper: Floats) -> Reply:
+        """Return q* for the upper bounds, after psi_0 <= psi_i <= psi_0 + L has tightened both."""
+        hit, descending = self.relaxation.hit, self._leftover_rule == "descending"
+        if self._anytime:
+            lower[1:] = np.maximum(lower[1:], lower[0])
+            upper[0] = upper.min()
+            upper[1:] = np.minimum(upper[1:], upper[0] + hit)
+        q_star = self.relaxation.respond(upper, self._everyone, descending=descending)
+        return Reply(q_star, excess(lower, upper, q_star, hit) if self._anytime else 0.0)
 
 
-def _check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
+_QUESTION = {"all": "value", "profile": "profile"}
+
+
+def _check_choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
+    if value is not None and value not in known:
         raise UnknownNameError(name, value, known)

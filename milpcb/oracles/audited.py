@@ -35,9 +35,10 @@ class AuditedOracle(Oracle):
     ) -> None:
         if isinstance(audit, bool) or not isinstance(audit, (int, float)) or not 1e-12 < audit <= 1.0:
             raise InputError(f"audit must be a share of the questions, above 0 and at most 1, got {audit!r}")
-        super().__init__(len(contexts), policies.n_actions, policies.log_size(contexts))
+        super().__init__(contexts, policies.n_actions, policies.log_size(contexts))
         self._search: Oracle = registry.load("oracle", "search")(policies, contexts, constraints=constraints)
         self._milp: Oracle = registry.load("oracle", "milp")(policies, contexts, solver=solver, time_limit=time_limit)
+        self.can |= self._search.can
         self._solver = solver
         self._rows, self._contexts = np.arange(len(contexts)), contexts
         self._every = round(1.0 / audit)

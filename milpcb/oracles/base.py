@@ -17,11 +17,15 @@ class Oracle(ABC):
     """Answers "what is the least total cost of any policy?" on fixed contexts (paper, equation (1)).
 
     ``calls`` counts the questions asked (a profile is one question) and ``seconds`` the time spent on them.
-    ``log_size`` is the natural log of the number of policies, as the class states it.
+    ``log_size`` is the natural log of the number of policies, as the class states it; ``can`` names the questions that
+    this kind answers (see milpcb.learners.needs).
     """
 
-    def __init__(self, n_contexts: int, n_actions: int, log_size: float, group: Ints | None = None) -> None:
-        self.n_contexts = n_contexts
+    can: frozenset[str] = frozenset({"value", "minimise", "profile"})
+
+    def __init__(self, contexts: Floats, n_actions: int, log_size: float, group: Ints | None = None) -> None:
+        self.contexts = contexts
+        self.n_contexts = len(contexts)
         self.n_actions = n_actions
         self.log_size = log_size
         self.calls = 0

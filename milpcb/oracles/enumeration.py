@@ -19,6 +19,8 @@ LARGEST = 500_000
 class EnumerationOracle(Oracle):
     """Every policy of the class, listed by its definition; ties go to the policy listed first."""
 
+    can = Oracle.can | {"action_weights", "enumerate"}
+
     def __init__(
         self,
         policies: PolicyClass,
@@ -27,7 +29,7 @@ class EnumerationOracle(Oracle):
         constraints: tuple[LabelConstraint, ...] = (),
         **_unused: Any,
     ) -> None:
-        super().__init__(len(contexts), policies.n_actions, policies.log_size(contexts))
+        super().__init__(contexts, policies.n_actions, policies.log_size(contexts))
         self._policies, labels = _list(policies, contexts)
         kept = np.array([self._keeps(constraint, labels) for constraint in constraints]).reshape(-1, len(labels))
         allowed = kept.all(axis=0)

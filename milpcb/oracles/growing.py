@@ -52,6 +52,11 @@ class GrowingOracle:
         return self._oracle().log_size
 
     @property
+    def can(self) -> frozenset[str]:
+        """What the opened oracle can be asked."""
+        return self._oracle().can
+
+    @property
     def calls(self) -> int:
         """Questions asked so far."""
         return self._calls + (self._opened.calls if self._opened else 0)

@@ -46,7 +46,7 @@ class MilpOracle(Oracle):
         **_unused: Any,
     ) -> None:
         self._encoding = policies.formulate(contexts, constrained=bool(constraints))
-        super().__init__(len(contexts), policies.n_actions, policies.log_size(contexts), self._encoding.group)
+        super().__init__(contexts, policies.n_actions, policies.log_size(contexts), self._encoding.group)
         self._rows = np.arange(len(self._encoding.contexts))
         self._time_limit = time_limit
         self._engine = load_solver(solver)

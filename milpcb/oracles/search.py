@@ -25,7 +25,9 @@ class SearchOracle(Oracle):
         if constraints:
             raise InputError("kind 'search' cannot hold side constraints; open the oracle with kind 'milp'")
         self._search = policies.search(contexts)
-        super().__init__(len(contexts), policies.n_actions, policies.log_size(contexts), self._search.group)
+        super().__init__(contexts, policies.n_actions, policies.log_size(contexts), self._search.group)
+        if self._search.factorises:
+            self.can |= {"action_weights"}
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         value, policy = self._search.minimise(costs)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from milpcb.contexts.signs import rademacher_sums
+from milpcb.relaxations.base import KeptRound, Relaxation
 from milpcb.types import Ints
 
 
-class Coordinate:
+class Coordinate(Relaxation):
     """Future noise delta Z e_I with Z = L with probability K/L, I a uniform action and delta a fair sign.
 
     Totals are kept in units of L: estimates are 0 or 1, each kept round adds +-1 to one action; phi is 0 or 1.
@@ -17,18 +20,23 @@ class Coordinate:
 
     hit = 1
 
-    def least_scale(self, n_actions: int) -> float:
-        """Return the smallest L for which the distributions are valid: K."""
-        return float(n_actions)
-
     def rate(self, scale: float, n_actions: int) -> float:
         """Return P[Z = L] = K/L."""
         return n_actions / scale
+
+    def law(self, n_actions: int) -> list[KeptRound]:
+        """Return the 2 K signed unit vectors."""
+        one = np.eye(n_actions, dtype=np.int64)
+        return [(Fraction(1, 2 * n_actions), sign * one[i]) for i in range(n_actions) for sign in (1, -1)]
 
     def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
         """Return (m, K): the summed noise, in units; each of the ``counts`` (m,) rounds falls on one action."""
         cells = rng.multinomial(counts, np.full(n_actions, 1 / n_actions))
         return rademacher_sums(cells.ravel(), 1, rng).reshape(cells.shape)
+
+    def exploration(self, n_actions: int) -> float:
+        """Return K - 1."""
+        return float(n_actions - 1)
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
         """Return inf over a > 0 of (L log N + T (cosh a - 1)) / a, plus T (K - 1) / L.

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.contexts.signs import rademacher_sums
+from milpcb.relaxations.base import KeptRound, Relaxation, sign_vectors
 from milpcb.types import Ints
 
 
-class Half:
+class Half(Relaxation):
     """Future noise eps Z / 2 with Z = L with probability 4/L: the paper's law with 1/(4 K) of its variance.
 
     Totals are kept in units of L/2, so an estimate is 0 or 2 and the noise 0 or +-1; phi is 0, 1/2 or 1.
@@ -28,11 +29,19 @@ class Half:
     def rate(self, scale: float, n_actions: int) -> float:
         """Return P[Z = L] = 4/L, whatever K."""
         del n_actions
-        return 4.0 / scale
+        return 4 / scale
+
+    def law(self, n_actions: int) -> list[KeptRound]:
+        """Return the 2^K vectors eps, in units of L/2."""
+        return sign_vectors(n_actions)
 
     def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
         """Return (m, K): the summed noise, in units, of ``counts`` (m,) rounds with Z = L on each context."""
         return rademacher_sums(counts, n_actions, rng)
+
+    def exploration(self, n_actions: int) -> float:
+        """Return K - 1."""
+        return float(n_actions - 1)
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
         """Return sqrt(2 T L (1 - 1/K) log N) + T (K - 1) / L (noise centred over actions; price of exploration (K-1)/L)."""

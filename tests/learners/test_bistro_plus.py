@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 from milpcb import FinitePool, Transductive, open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
-from milpcb.learners.relaxed_play import fill, mix, phi_from_psi, psi_from_profile
 from milpcb.protocols import PolicyClass
+from milpcb.relaxations.game import fill, mix, phi_from_psi, psi_from_profile
 from milpcb.relaxations.paper import Paper
 from milpcb.types import Floats
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milpcb import registry
-from milpcb.protocols import Relaxation
+from milpcb.relaxations.base import Relaxation
 
 NAMES = registry.names("relaxation")
 LOG_SIZE = float(3 * np.log(12) + 4 * np.log(3))  # depth-2 trees, 12 literals, K = 3
@@ -25,10 +25,21 @@ def one_round(name: str, K: int, scale: float) -> list[tuple[float, np.ndarray]]
     if name == "coordinate":
         kept = [np.eye(K)[i] * sign for i in range(K) for sign in (-1, 1)]
     else:
-        size = {"paper": 2.0, "half": 0.5}[name]
+        size = {"half": 0.5}.get(name, 2.0)
         kept = [size * np.array(eps) for eps in product((-1, 1), repeat=K)]
     rate = relaxation(name).rate(scale, K)
     return [(1 - rate, np.zeros(K)), *((rate / len(kept), xi) for xi in kept)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_stated_law_is_the_definition(name: str) -> None:
+    """``law`` lists the outcomes of one kept round, in units, with probabilities that add up to 1."""
+    noise, K = relaxation(name), 3
+    law = noise.law(K)
+    assert sum(p for p, _ in law) == 1
+    stated = sorted((float(p), *(xi / noise.hit)) for p, xi in law)
+    defined = sorted((p / noise.rate(8.0, K), *xi) for p, xi in one_round(name, K, 8.0)[1:])
+    assert np.allclose(stated, defined)
 
 
 @pytest.mark.parametrize("scale", [5.0, 8.0, 20.0])
@@ -57,13 +68,15 @@ def test_drawn_noise_has_the_law_s_variance(name: str) -> None:
     noise, K = relaxation(name), 3
     rng = np.random.default_rng(1)
     draws = np.array([noise.noise(np.array([7, 0, 130]), K, rng) for _ in range(6000)]) / noise.hit
-    per_round = {"paper": 4.0, "half": 0.25, "coordinate": 1 / 3}[name]
+    per_round = {"half": 0.25, "coordinate": 1 / 3}.get(name, 4.0)
     assert draws.mean(axis=0) == pytest.approx(np.zeros((3, K)), abs=0.7)
     expected = np.array([7, 0, 130])[:, None] * per_round * np.ones(K)
     assert draws.var(axis=0) == pytest.approx(expected, rel=0.1)
 
 
-@pytest.mark.parametrize(("name", "bound"), [("paper", 38_617), ("half", 12_872)])
+@pytest.mark.parametrize(
+    ("name", "bound"), [("paper", 38_617), ("half", 12_872), ("centred", 29_471), ("bistro", 60_783)]
+)
 def test_guarantees_at_a_hundred_thousand_rounds(name: str, bound: float) -> None:
     """The closed forms give the figures that the notes derive for K = 3 and 12 literals."""
     noise = relaxation(name)
