@@ -189,7 +189,7 @@ MISTAKES = [
     wrong_learner("duplicate labels", 'name = "bistro_plus"\nlabel = "uniform"', "line 17", "'uniform'", "own label"),
     wrong_learner("label of two lines", 'name = "uniform"\nlabel = "a\\nb"', "line 16", "one line"),
     wrong_learner("unknown learner key", 'name = "bistro_plus"\nquerys = "all"', "line 16", "mean 'queries'?"),
-    wrong_learner("unknown queries", 'name = "bistro_plus"\nqueries = "al"', "line 16", "'all' or 'profile'", "'al'"),
+    wrong_learner("unknown queries", 'name = "bistro_plus"\nqueries = "al"', "line 16", "'all', 'profile' or 'argmin'", "'al'"),
     wrong_learner("scale is text", 'name = "bistro_plus"\nscale = "big"', "line 16", "scale", "number", "'big'"),
     wrong_learner(
         "unknown oracle of a learner",

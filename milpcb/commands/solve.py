@@ -1,0 +1,100 @@
+"""``milpcb solve``: one question to an oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from milpcb import registry
+from milpcb.commands.console import out
+from milpcb.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from milpcb.types import Answer
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("contexts", type=click.Path(path_type=Path))
+@click.argument("costs", type=click.Path(path_type=Path))
+@click.option("--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list.")
+@click.option("--kind", default="milp", show_default=True, help="Oracle kind, see milpcb list.")
+@click.option("--solver", default="highs", show_default=True, help="Solver, see milpcb solvers.")
+@click.option("--time-limit", type=float, help="Seconds; the answer then shows its bounds.")
+@click.option(
+    "--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg."
+)
+@click.pass_context
+def solve(
+    ctx: click.Context,
+    contexts: Path,
+    costs: Path,
+    name: str,
+    kind: str,
+    solver: str,
+    time_limit: float | None,
+    targets: tuple[Path, ...],
+) -> None:
+    """Find the policy of least total cost for CONTEXTS.csv (m, d) and COSTS.csv (m, K).
+
+    Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
+    """
+    from milpcb.experiments.tables import read_table
+    from milpcb.oracles import open_oracle
+
+    features, rows = read_table(contexts)
+    actions, matrix = read_table(costs)
+    if matrix.shape[1] < 2:
+        raise InputError(f"{costs} has one column; write one column per action, at least 2")
+    given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
+    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
+    policies = _policies(name, given, ctx.args, own)
+    answer = open_oracle(policies, rows, kind=kind, solver=solver, time_limit=time_limit).minimise(matrix)
+    out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
+    out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
+    out.print(f"time: {1e3 * answer.seconds:.2f} ms with {solver if kind == 'milp' else kind}")
+    if targets:
+        _save(answer, targets)
+
+
+def _policies(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
+    """Make a policy class from --key value pairs; keys are its constructor's arguments.
+
+    ``given`` is known already; ``own`` are the options of the command, for the nearest name of a mistyped one.
+    """
+    import tomllib
+
+    from milpcb.experiments.options import check_options, option_names
+
+    cls = registry.load("policies", name)
+    keys = {f"--{key.replace('_', '-')}": key for key in option_names(cls, given)}
+    table: dict[str, Any] = {}
+    for option, text in _pairs(arguments):
+        if option not in keys:
+            raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
+        try:
+            table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            table[keys[option]] = text
+    options = check_options(cls, table, name, tuple(given))
+    return cls(**{key: value for key, value in given.items() if key in option_names(cls)}, **options)
+
+
+def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield option and value of ``--key value`` and ``--key=value``; ``--some_key`` is ``--some-key``."""
+    left = iter(arguments)
+    for argument in left:
+        option, equals, text = argument.partition("=")
+        value = text if equals else next(left, None)
+        if not option.startswith("--") or value is None:
+            raise InputError(f"cannot read '{argument}': options of a policy class are pairs like --depth 2")
+        yield option.replace("_", "-"), value
+
+
+def _save(answer: Answer, targets: tuple[Path, ...]) -> None:
+    from milpcb.experiments.documents import save_answer
+
+    for target in targets:
+        out.print(f"written: {save_answer(answer, target)}")
