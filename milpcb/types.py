@@ -26,6 +26,7 @@ class Stop(StrEnum):
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
     TIME_LIMIT = "time_limit"
+    GAP_LIMIT = "gap_limit"
     INTERRUPTED = "interrupted"
     FAILED = "failed"
     UNKNOWN = "unknown"

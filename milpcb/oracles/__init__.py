@@ -22,6 +22,7 @@ def open_oracle(
     solver: str = "highs",
     constraints: Sequence[LabelConstraint] = (),
     time_limit: float | None = None,
+    gap: float = 0.0,
     audit: float = 0.01,
 ) -> Oracle:
     """Open the optimisation oracle of a policy class on fixed contexts (paper, equation (1)).
@@ -37,6 +38,8 @@ def open_oracle(
         ``"enumeration"``
     time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
         value raises. 0 asks for what is known at once
+    gap : for kind ``"milp"``: an absolute gap between the bounds, in the units of the costs, at which the solver may stop;
+        such an answer carries bounds too
     audit : for kind ``"audited"``: the share of the questions, 0 < audit <= 1, that the solver answers too: the first and
         then every round(1 / audit)-th. Other kinds ignore it
 
@@ -52,6 +55,7 @@ def open_oracle(
         solver=solver,
         constraints=tuple(constraints),
         time_limit=_seconds(time_limit),
+        gap=_gap(gap),
         audit=audit,
     )
     return cast("Oracle", oracle)
@@ -63,3 +67,9 @@ def _seconds(time_limit: float | None) -> float | None:
     if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
         raise InputError(f"time_limit must be seconds, 0 or more, or None for no limit; got {time_limit!r}")
     return float(time_limit)
+
+
+def _gap(gap: float) -> float:
+    if isinstance(gap, bool) or not isinstance(gap, (int, float)) or not 0 <= gap < np.inf:
+        raise InputError(f"gap must be an absolute gap in units of the costs, 0 or more and finite; got {gap!r}")
+    return float(gap)

@@ -68,6 +68,11 @@ class AuditedOracle(Oracle):
                 self._compare(float(profile[action]), float(proved), costs, what)
         return profile
 
+    @property
+    def log_derivations(self) -> float:
+        """See Oracle.log_derivations: those of the search."""
+        return self._search.log_derivations
+
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         with np.errstate(divide="ignore"):  # an action that no policy plays
             return np.log(self._search.action_weights(costs, row, rate))

@@ -67,6 +67,15 @@ class Oracle(ABC):
         self._count(start)
         return np.asarray(weights / weights.sum())
 
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of derivations that ``action_weights`` sums over, the N of Exp4's guarantee.
+
+        Enumeration: the labelings it lists. Search: the ways to write a policy, which may be more than ``log_size`` says.
+        """
+        nothing = self._checked(np.zeros((self.n_contexts, self.n_actions)))
+        return float(np.logaddexp.reduce(self._log_weights(nothing, 0, 0.0)))
+
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,) log weights for costs (g, K) and a distinct context ``row``."""
         del costs, row, rate

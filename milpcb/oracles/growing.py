@@ -52,9 +52,14 @@ class GrowingOracle:
         return self._oracle().log_size
 
     @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of derivations on the contexts so far; see Oracle.log_derivations."""
+        return self._oracle().log_derivations
+
+    @property
     def can(self) -> frozenset[str]:
-        """What the opened oracle can be asked."""
-        return self._oracle().can
+        """What the opened oracle can be asked; a list of labelings would not stay one, so there is none."""
+        return self._oracle().can - {"enumerate"}
 
     @property
     def calls(self) -> int:

@@ -43,12 +43,13 @@ class MilpOracle(Oracle):
         solver: str = "highs",
         constraints: tuple[LabelConstraint, ...] = (),
         time_limit: float | None = None,
+        gap: float = 0.0,
         **_unused: Any,
     ) -> None:
         self._encoding = policies.formulate(contexts, constrained=bool(constraints))
         super().__init__(contexts, policies.n_actions, policies.log_size(contexts), self._encoding.group)
         self._rows = np.arange(len(self._encoding.contexts))
-        self._time_limit = time_limit
+        self._time_limit, self._gap = time_limit, gap
         self._engine = load_solver(solver)
         self._constraints = constraints
         self._sides = [self._side(constraint) for constraint in constraints]
@@ -69,13 +70,14 @@ class MilpOracle(Oracle):
         lower = max(_lower(found.bound, tolerance, whole=whole), float(costs.min(axis=1).sum()))
         upper = np.inf if found.labels is None else float(costs[self._rows, found.labels].sum())
         slack = 0.0 if whole else 2 * tolerance
-        if found.stop is Stop.OPTIMAL and lower < upper - slack:
+        if found.stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + tolerance):
             raise OracleInexact(f"the solver claims an optimum of {lower:g}, but its policy costs {upper:g}")
         if lower > upper + slack:
             raise OracleInexact(f"the solver claims a lower bound of {lower:g}, but its policy costs {upper:g}")
         if lower >= upper:
             return upper, upper, found.policy, Stop.OPTIMAL
-        return lower, upper, found.policy, found.stop
+        stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
+        return lower, upper, found.policy, Stop.GAP_LIMIT if stopped_early else found.stop
 
     def _value(self, costs: Floats) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
@@ -86,7 +88,9 @@ class MilpOracle(Oracle):
                 return float(round(value))
         lower, upper, _, stop = self._minimise(costs)
         if stop is not Stop.OPTIMAL:
-            raise OracleInexact(f"the solver stopped with '{stop}' between {lower:g} and {upper:g}: give it more time")
+            raise OracleInexact(
+                f"the solver stopped with '{stop}' between {lower:g} and {upper:g}: give it more time, or no gap"
+            )
         return upper
 
     def _profile(self, costs: Floats, row: int) -> Floats:
@@ -121,7 +125,7 @@ class MilpOracle(Oracle):
 
     def _solve(self, costs: Floats, *, whole: bool, primal: bool) -> tuple[Solution, float]:
         objective = self._encoding.objective(costs)
-        gap = WHOLE_GAP if whole else REAL_GAP
+        gap = max(self._gap, WHOLE_GAP if whole else REAL_GAP)
         solution = self._session.solve(objective.coefficients, gap=gap, time_limit=self._time_limit, primal=primal)
         return solution, objective.offset
 
