@@ -49,7 +49,14 @@ BUILTIN: dict[str, dict[str, str]] = {
     "environment": {
         "planted": "milpcb.environments.planted:Planted",
         "switching": "milpcb.environments.switching:Switching",
+        "drifting": "milpcb.environments.drifting:Drifting",
+        "late_bloomer": "milpcb.environments.late_bloomer:LateBloomer",
+        "alternating_leader": "milpcb.environments.alternating_leader:AlternatingLeader",
+        "seasonal": "milpcb.environments.seasonal:Seasonal",
+        "parity": "milpcb.environments.parity:Parity",
+        "heavy_noise": "milpcb.environments.heavy_noise:HeavyNoise",
         "supervised": "milpcb.environments.supervised:Supervised",
+        "replay": "milpcb.environments.replay:Replay",
     },
 }
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from milpcb.checks import whole
-from milpcb.environments.labelled import LabelledStream, Phases, check_opening, check_probability
+from milpcb.environments.chances import Chances, Labelled, Phases
+from milpcb.environments.stream import BernoulliStream, check_opening, check_probability
 from milpcb.errors import InputError
 from milpcb.protocols import Policy, PolicyClass
 from milpcb.rng import child
@@ -66,30 +67,31 @@ class Planted:
         del horizon  # one phase, however long
         return np.zeros(1, dtype=np.int64)
 
-    def open(self, policies: PolicyClass, horizon: int, seed: int) -> LabelledStream:
+    def n_planted(self, horizon: int) -> int:
+        """Return how many policies are planted: one a phase."""
+        return len(self.starts(horizon))
+
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+        """Return who is right when; ``labels`` (P, m) are the actions of the planted policies."""
+        del seed
+        return Labelled(Phases(self.starts(horizon), labels), self.n_actions, self.cost_right, self.cost_wrong)
+
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:
         """Return the stream of one seed with policies of ``policies`` planted; raises InputError."""
         check_opening(self.n_actions, policies, horizon)
-        contexts = self._contexts(seed)
-        starts = self.starts(horizon)
+        contexts = self.contexts(seed)
         planted: list[Policy] = []
         labels: list[Ints] = []
-        for phase in range(len(starts)):
-            rng = child(seed, "environment", "planted", phase)
+        for number in range(self.n_planted(horizon)):
+            rng = child(seed, "environment", "planted", number)
             policy, right = _plant(policies, contexts, rng, labels[-1] if labels else None)
             planted.append(policy)
             labels.append(right)
-        return LabelledStream(
-            contexts,
-            Phases(starts, np.array(labels)),
-            self.n_actions,
-            cost_right=self.cost_right,
-            cost_wrong=self.cost_wrong,
-            horizon=horizon,
-            seed=seed,
-            planted=tuple(planted),
-        )
+        chances = self.chances(np.array(labels).reshape(-1, len(contexts)), horizon, seed)
+        return BernoulliStream(contexts, chances, self.n_actions, horizon=horizon, seed=seed, planted=tuple(planted))
 
-    def _contexts(self, seed: int) -> Floats:
+    def contexts(self, seed: int) -> Floats:
+        """Return the pool (m, d) of one seed."""
         bits = child(seed, "environment", "contexts").integers(2, size=(self.n_contexts, self.n_features))
         contexts: Floats = bits.astype(np.float64)
         contexts.setflags(write=False)

@@ -9,7 +9,8 @@ from math import factorial
 import numpy as np
 
 from milpcb.checks import context_array, whole
-from milpcb.environments.labelled import LabelledStream, check_opening
+from milpcb.environments.chances import Labelled
+from milpcb.environments.stream import BernoulliStream, check_opening
 from milpcb.errors import UnknownNameError
 from milpcb.protocols import PolicyClass
 from milpcb.rng import child
@@ -62,18 +63,16 @@ class Supervised:
         """What the data set calls its labels."""
         return _load(self.data).action_names
 
-    def open(self, policies: PolicyClass, horizon: int, seed: int) -> LabelledStream:
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:
         """Return the stream of one seed; nothing is planted. Raises InputError."""
         check_opening(self.n_actions, policies, horizon)
         data = _load(self.data)
         every = self.permute_every or horizon
         ranks = _ranks(-(-horizon // every), self.n_actions, child(seed, "environment", "names"))
-        return LabelledStream(
+        return BernoulliStream(
             data.contexts,
-            Renaming(data.labels, self.n_actions, every, ranks),
+            Labelled(Renaming(data.labels, self.n_actions, every, ranks), self.n_actions, 0.0, 1.0),
             self.n_actions,
-            cost_right=0.0,
-            cost_wrong=1.0,
             horizon=horizon,
             seed=seed,
         )

@@ -1,4 +1,4 @@
-"""The mechanism of the built-in environments: contexts drawn i.i.d. from a pool, one right action for each of them.
+"""The mechanism of the built-in environments: contexts drawn i.i.d. from a pool, Bernoulli costs with given chances.
 
 Everything that a round shows is a function of the seed and the round alone. Rounds are drawn a block at a time and only
 one block is kept, so memory does not grow with the horizon.
@@ -8,42 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from milpcb.checks import whole
+from milpcb.environments.chances import Chances
 from milpcb.errors import InputError
 from milpcb.protocols import Policy, PolicyClass
 from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
 
 BLOCK = 4096
-
-
-class Labelling(Protocol):
-    """Says which action is right, on any context row at any round."""
-
-    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
-        """Return (n,) right actions of the context ``rows`` (n,) at the increasing ``rounds`` (n,)."""
-        ...
-
-
-@dataclass(frozen=True)
-class Phases:
-    """From round ``starts[p]`` on, and until the next phase starts, ``labels[p, j]`` is the right action of row j.
-
-    ``starts`` (P,) is non-decreasing and begins with 0, ``labels`` is (P, m); of phases that start together the last
-    one counts.
-    """
-
-    starts: Ints
-    labels: Ints
-
-    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
-        """Return (n,) right actions of the context ``rows`` (n,) at ``rounds`` (n,)."""
-        phase = np.searchsorted(self.starts, rounds, side="right") - 1
-        return np.asarray(self.labels[phase, rows])
 
 
 @dataclass(frozen=True)
@@ -53,18 +29,17 @@ class _Block:
     costs: Floats
 
 
-class LabelledStream:
-    """Rounds 0..horizon-1: a row drawn uniformly from the pool, Bernoulli costs, cheaper (or not) for the right action.
+class BernoulliStream:
+    """Rounds 0..horizon-1: a row drawn uniformly from the pool, and K independent Bernoulli costs.
 
     Parameters
     ----------
     contexts : (m, d) read-only floats, the pool
-    labelling : the right action of each row at each round
+    chances : P[cost = 1] of every action, on any row at any round; 0 and 1 make costs deterministic
     n_actions : K
-    cost_right, cost_wrong : P[cost = 1] of the right action and of every other; 0 and 1 make costs deterministic
     horizon : number of rounds, >= 1
     seed : non-negative integer
-    planted : the policies that ``labelling`` follows, one a phase, for reports
+    planted : the policies that ``chances`` favours, for reports
 
     Raises
     ------
@@ -75,11 +50,9 @@ class LabelledStream:
     def __init__(
         self,
         contexts: Floats,
-        labelling: Labelling,
+        chances: Chances,
         n_actions: int,
         *,
-        cost_right: float,
-        cost_wrong: float,
         horizon: int,
         seed: int,
         planted: tuple[Policy, ...] = (),
@@ -87,11 +60,9 @@ class LabelledStream:
         self.contexts = contexts
         self.order: Ints | None = None  # the rows are drawn i.i.d.: nothing of their order is known beforehand
         self.planted = planted
-        self.labelling = labelling
+        self.chances = chances
         self.horizon = whole("horizon", horizon, 1)
         self._n_actions = n_actions
-        self._cost_right = cost_right
-        self._cost_wrong = cost_wrong
         self._seed = check_seed(seed)
         self._block = self._draw(0)
 
@@ -119,10 +90,7 @@ class LabelledStream:
         n = min(BLOCK, self.horizon - first)
         rows = rng.integers(len(self.contexts), size=BLOCK)[:n]
         uniform = rng.random((BLOCK, self._n_actions))[:n]
-        right = self.labelling(np.arange(first, first + n), rows)
-        chance = np.full((n, self._n_actions), self._cost_wrong)
-        chance[np.arange(n), right] = self._cost_right
-        costs = (uniform < chance).astype(np.float64)
+        costs = (uniform < self.chances(np.arange(first, first + n), rows)).astype(np.float64)
         costs.setflags(write=False)
         return _Block(number, rows.tolist(), costs)
 

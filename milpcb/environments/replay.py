@@ -1,0 +1,140 @@
+"""Replay: one's own rounds, with the cost of every action in each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from milpcb.checks import context_array, cost_array, whole
+from milpcb.environments.stream import check_opening
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.protocols import PolicyClass
+from milpcb.rng import check_seed, child
+from milpcb.tables import read_table
+from milpcb.types import Floats, Ints
+
+Order = Literal["file", "shuffled"]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Rounds that happened: line t of both files is round t. Whatever is in them may be adversarial.
+
+    Shows what a learner would have paid on one's own history; breaks whatever does not suit it. The contexts are known
+    in advance and the costs are not, so guarantees hold as they are. A run has at most as many rounds as the files.
+
+    Parameters
+    ----------
+    contexts : CSV or Parquet file of the contexts (T, d), with or without a header of feature names
+    costs : file of the costs (T, K) in [0, 1] of all actions, with or without a header of action names
+    order : "file", or "shuffled" by the seed, which makes drifting costs look i.i.d.
+
+    Raises
+    ------
+    InputError (files that cannot be read or do not fit, costs outside [0, 1]), UnknownNameError (order)
+
+    """
+
+    contexts: str
+    costs: str
+    order: Order = "file"
+
+    def __post_init__(self) -> None:
+        if self.order not in get_args(Order):
+            raise UnknownNameError("order", str(self.order), get_args(Order))
+        self._load()
+
+    @property
+    def n_actions(self) -> int:
+        """Number of columns of the costs."""
+        return int(self._load().costs.shape[1])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The header of the contexts."""
+        return self._load().feature_names
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """The header of the costs."""
+        return self._load().action_names
+
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> ReplayStream:
+        """Return the rounds in the order that the seed gives; raises InputError when the horizon is longer than the files."""
+        check_opening(self.n_actions, policies, horizon)
+        data = self._load()
+        if horizon > len(data.rows):
+            raise InputError(
+                f"the horizon is {horizon}, but {self.contexts} has {len(data.rows)} rounds; lower the horizon"
+            )
+        check_seed(seed)
+        rounds = np.arange(len(data.rows))
+        if self.order == "shuffled":
+            rounds = child(seed, "environment", "order").permutation(rounds)
+        return ReplayStream(data.contexts, data.rows[rounds[:horizon]], data.costs[rounds[:horizon]])
+
+    def _load(self) -> _History:
+        paths = Path(self.contexts), Path(self.costs)
+        return _read(*paths, *(path.stat().st_mtime_ns if path.exists() else 0 for path in paths))
+
+
+class ReplayStream:
+    """Rounds whose context rows ``order`` (T,) and costs (T, K) are all there."""
+
+    def __init__(self, contexts: Floats, order: Ints, costs: Floats) -> None:
+        self.contexts = contexts
+        self.order: Ints | None = order
+        self._costs = costs
+        self._costs.setflags(write=False)
+
+    def reveal(self, t: int) -> int:
+        """Return the row of ``contexts`` that round ``t`` (0-based) shows."""
+        return int(self._order(t))
+
+    def costs(self, t: int) -> Floats:
+        """Return the costs (K,) of round ``t``."""
+        self._order(t)
+        row: Floats = self._costs[t]
+        return row
+
+    def _order(self, t: int) -> int:
+        if self.order is None or not 0 <= t < len(self.order):
+            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {len(self._costs) - 1}")
+        return int(self.order[t])
+
+
+@dataclass(frozen=True)
+class _History:
+    """``contexts`` (m, d) are the distinct ones, ``rows`` (T,) their numbers round by round."""
+
+    contexts: Floats
+    rows: Ints
+    costs: Floats
+    feature_names: tuple[str, ...]
+    action_names: tuple[str, ...]
+
+
+@lru_cache(maxsize=4)
+def _read(contexts: Path, costs: Path, *_written: int) -> _History:
+    """Read both files; files that were written again are read again."""
+    features, table = read_table(contexts)
+    actions, prices = read_table(costs)
+    whole(f"the number of columns of {costs}", prices.shape[1], 2)
+    if len(table) != len(prices):
+        raise InputError(
+            f"{contexts} has {len(table)} rounds, {costs} has {len(prices)}; give one line a round in both"
+        )
+    cost_array(prices, *prices.shape)
+    outside = np.argwhere((prices < 0) | (prices > 1))
+    if len(outside):
+        t, action = outside[0]
+        raise InputError(
+            f"{costs}, round {t + 1}, column {action + 1} is {prices[t, action]:g}; costs must lie in [0, 1]: rescale them"
+        )
+    distinct, rows = np.unique(context_array(table), axis=0, return_inverse=True)
+    distinct.setflags(write=False)
+    return _History(distinct, rows.reshape(-1).astype(np.int64), prices, features, actions)

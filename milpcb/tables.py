@@ -1,0 +1,75 @@
+"""Tables of numbers that users hand in: CSV, or Parquet by the ending .parquet."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.types import Floats
+
+
+def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
+    """Return column names (empty without a header line) and numbers (rows, columns); raises InputError with the place."""
+    return _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+
+
+def _read_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(path)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or 'no such file'}") from error
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path} is not a Parquet file: {' '.join(str(error).split())}") from error
+    for name, kind in frame.schema.items():
+        if not (kind.is_numeric() or kind == pl.Boolean):
+            raise InputError(f"{path}, column '{name}' holds {kind}; every column must hold numbers")
+    if frame.is_empty():
+        raise InputError(f"{path} has no rows; write one row per context")
+    return tuple(frame.columns), frame.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
+    """Read CSV; a first line without any number is the header."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a byte order mark first
+            reader = csv.reader(file)
+            lines = [(reader.line_num, line) for line in reader if line]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a CSV text file: {error}") from error
+    if not lines:
+        raise InputError(f"{path} is empty; write one line per context")
+    first = lines[0][1]
+    header = () if any(map(_is_number, first)) else tuple(first)
+    body = lines[1:] if header else lines
+    if not body:
+        raise InputError(f"{path} has a header but no rows; write one line per context")
+    return header, np.array([_numbers(path, number, line, len(first)) for number, line in body])
+
+
+def _numbers(path: Path, line_number: int, line: list[str], width: int) -> list[float]:
+    if len(line) != width:
+        raise InputError(
+            f"{path}, line {line_number} has {len(line)} cells, the first line has {width}; make them equal"
+        )
+    for column, cell in enumerate(line):
+        if not _is_number(cell):
+            raise InputError(
+                f"{path}, line {line_number}, column {column + 1}: '{cell}' is not a number; "
+                "write numbers with commas between"
+            )
+    return [float(cell) for cell in line]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
