@@ -7,12 +7,15 @@ import numpy as np
 from milpcb.types import Ints
 
 _WORD = 64
+_MANY = 1024  # of more signs a binomial draw, whose time does not grow with their number, is faster than their bits
 _LOW_BITS = np.array([2**bits - 1 for bits in range(_WORD + 1)], dtype=np.uint64)
 _ALL_BITS = _LOW_BITS[_WORD]
 
 
 def rademacher_sums(counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
     """Return (m, K): entry (j, a) is the sum of ``counts[j]`` independent fair signs."""
+    if len(counts) and counts.max() > _MANY:
+        return np.asarray(2 * rng.binomial(counts[:, None], 0.5, (len(counts), n_actions)) - counts[:, None])
     words = np.maximum((counts + (_WORD - 1)) // _WORD, 1)
     ends = words.cumsum()
     read = np.full(ends[-1], _ALL_BITS)

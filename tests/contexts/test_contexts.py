@@ -152,6 +152,21 @@ def test_signs_of_different_cells_are_uncorrelated() -> None:
     assert np.abs(correlation).max() < 0.08
 
 
+def test_many_signs_have_the_same_law() -> None:
+    """Beyond a thousand signs a binomial draw takes over: same parity, mean 0, variance n, independent cells."""
+    rng, counts = np.random.default_rng(5), np.array([3000, 40])
+    draws = np.array([rademacher_sums(counts, 2, rng) for _ in range(4000)])
+    assert draws.shape == (4000, 2, 2)
+    assert ((draws - counts[:, None]) % 2 == 0).all()
+    ones = (draws + counts[:, None]) // 2
+    for j, count in enumerate(counts):
+        grid = binom.ppf([0.2, 0.4, 0.6, 0.8], count, 0.5)
+        cells = np.bincount(np.searchsorted(grid, ones[:, j, :].ravel()), minlength=5)
+        expected = np.diff([0.0, *binom.cdf(grid, count, 0.5), 1.0]) * 8000
+        assert chisquare(cells, expected).pvalue > 1e-4
+    assert np.abs(np.corrcoef(draws.reshape(4000, 4).T) - np.eye(4)).max() < 0.08
+
+
 def test_finite_pool_counts_by_chi_square() -> None:
     """On a larger future the counts of each context are Binomial(T - t, rate * weight)."""
     pool, rng = FinitePool(np.arange(4.0)[:, None], weights=[1, 2, 3, 4]), np.random.default_rng(7)
