@@ -50,6 +50,27 @@ def check_same_size(oracle: int, pool: int) -> None:
         raise InputError(f"the oracle was opened on {oracle} contexts, but the pool has {pool}; use the same")
 
 
+def check_cost(played: int, action: int, cost: float) -> None:
+    """Raise InputError unless ``cost``, of ``action`` after ``played`` whole rounds, lies in [0, 1] (NaN does not)."""
+    if not 0.0 <= cost <= 1.0:
+        raise InputError(f"round {played + 1} has cost {cost} for action {action}; costs must lie in [0, 1]")
+
+
+def check_played(action: int, probability: float, least: float) -> None:
+    """Raise InputError unless ``probability`` may have come from a distribution that gives every action ``least``."""
+    if not least * (1 - 1e-9) <= probability <= 1 + 1e-9:
+        raise InputError(
+            f"probability {probability} of action {action} is not one that act() gave: it is below {least:g} or above 1"
+        )
+
+
+def check_delta(delta: float) -> float:
+    """Return the chance that a guarantee may fail, as a float; raises InputError unless 0 < delta < 1."""
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"delta must lie strictly between 0 and 1, got {delta!r}; 0.05 is usual")
+    return float(delta)
+
+
 def whole(name: str, value: Any, least: int) -> int:
     """Return ``value`` as an int; raises InputError unless it is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:

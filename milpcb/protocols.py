@@ -249,11 +249,13 @@ class ValueOracle(Protocol):
 class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
+    ``full_information`` learners are shown all costs of a round; the guarantee of a ``stochastic`` one is for i.i.d. costs.
     The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed``, ``n_actions`` and ``best`` (the labels (m,) of
     the best policy in hindsight) to constructors that name them.
     """
 
     full_information: ClassVar[bool] = False
+    stochastic: ClassVar[bool] = False
     n_actions: int
 
     @abstractmethod

@@ -1,0 +1,84 @@
+"""Tables that users hand in: however they are written the same numbers come out, and mistakes are told with their place."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.tables import read_table
+
+READABLE = {
+    "with a header": ("age,insured\n20,0\n30.5,1\n", ("age", "insured")),
+    "without a header": ("20,0\n30.5,1\n", ()),
+    "with quotes and spaces": ('"age, years", insured\n20 , 0\n"30.5",1\n', ("age, years", " insured")),
+    "with blank lines": ("\nage,insured\n\n20,0\n30.5,1\n\n", ("age", "insured")),
+    "with a byte order mark": ("\ufeff20,0\n30.5,1\n", ()),
+    "with a mark before the header": ("\ufeffage,insured\n20,0\n30.5,1\n", ("age", "insured")),
+    "with carriage returns": ("age,insured\r\n20,0\r\n30.5,1\r\n", ("age", "insured")),
+    "in scientific notation": ("2e1,0\n3.05E+1,1e0\n", ()),
+    "without an end of line": ("20,0\n30.5,1", ()),
+}
+
+
+@pytest.mark.parametrize("case", READABLE)
+def test_tables_are_read_however_they_are_written(case, tmp_path):
+    """The same numbers come out, and the names if there are any."""
+    text, expected = READABLE[case]
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8", newline="")
+    names, numbers = read_table(tmp_path / "t.csv")
+    assert names == expected
+    assert numbers.dtype == np.float64
+    assert np.array_equal(numbers, [[20.0, 0.0], [30.5, 1.0]])
+
+
+def test_one_column_stays_a_table(tmp_path):
+    """A single column gives shape (rows, 1)."""
+    (tmp_path / "t.csv").write_text("1\n2\n3\n")
+    assert read_table(tmp_path / "t.csv")[1].shape == (3, 1)
+
+
+def test_what_is_not_finite_is_left_to_the_oracle(tmp_path):
+    """NaN and infinity are numbers to the reader; contexts and costs are checked where they are used."""
+    (tmp_path / "t.csv").write_text("nan,-inf\n")
+    assert str(read_table(tmp_path / "t.csv")[1]) == "[[ nan -inf]]"
+
+
+UNREADABLE = {
+    "empty": ("", "is empty; write one line per context"),
+    "blank": ("\n\n", "is empty; write one line per context"),
+    "a header and no rows": ("a,b\n", "has a header but no rows"),
+    "ragged": ("a,b\n1,2\n\n1\n", "line 4 has 1 cells, the first line has 2; make them equal"),
+    "a text cell": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
+    "an empty cell": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
+    "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),
+    "semicolons": ("a;b\n1;2\n", "line 2, column 1: '1;2' is not a number; write numbers with commas"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_a_wrong_table_is_refused_with_line_and_cell(case, tmp_path):
+    """One line names the file, the line as an editor counts it, the cell and the mend."""
+    text, message = UNREADABLE[case]
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_table(tmp_path / "t.csv")
+    assert str(refused.value).startswith(str(tmp_path / "t.csv"))
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_parquet_says_the_same(tmp_path):
+    """A Parquet file gives names and numbers; whole numbers and truth values count as numbers, gaps as NaN."""
+    pl.DataFrame({"age": [20, None], "insured": [False, True]}).write_parquet(tmp_path / "t.parquet")
+    names, numbers = read_table(tmp_path / "t.parquet")
+    assert names == ("age", "insured")
+    assert str(numbers.tolist()) == "[[20.0, 0.0], [nan, 1.0]]"
+
+
+def test_an_empty_parquet_file_is_refused(tmp_path):
+    """A table without rows is no history."""
+    pl.DataFrame({"age": []}, schema={"age": pl.Float64}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="no rows"):
+        read_table(tmp_path / "t.parquet")
