@@ -15,7 +15,8 @@ from milpcb.types import Ints
 class Sampler(ContextModel):
     """``draw(n, rng)`` returns n fresh contexts (n, d). Needs a GrowingOracle, which takes in what is drawn.
 
-    Only the rounds that carry noise are drawn. Contexts between the same cut points are one row of the oracle.
+    Only the rounds that carry noise are drawn. Contexts between the same cut points are one row of the oracle. All
+    randomness of ``draw`` must come from ``rng``: a restored run calls it again from the same state.
     """
 
     def __init__(self, draw: Callable[[int, np.random.Generator], Any]) -> None:
@@ -34,4 +35,26 @@ class Sampler(ContextModel):
         """Return (m,) counts over the oracle's rows, new ones included, of the kept rounds after round ``t``."""
         n = int(rng.binomial(horizon - t - 1, rate))
         rows = self._oracle.extend(self._draw(n, rng)) if n else np.zeros(0, dtype=np.int64)
+        if len(rows) != n:
+            raise InputError(f"draw({n}, rng) returned {len(rows)} contexts; it must return as many as it is asked for")
         return np.bincount(rows, minlength=self._oracle.n_contexts)
+
+    def state(self) -> dict[str, Any]:
+        """Return the contexts that the oracle holds, in the order of its rows.
+
+        They belong here because the learner's estimates and the drawn futures are counted by these rows.
+        """
+        return {"contexts": self._oracle.contexts.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Bring the contexts back to their rows; raises InputError when the oracle holds others in their place.
+
+        The oracle must be made with the same first contexts as the one that was saved, since these fix the cut points.
+        """
+        contexts = state["contexts"]
+        rows = self._oracle.extend(contexts)
+        if not (rows == np.arange(len(contexts))).all():
+            raise InputError(
+                "the saved contexts do not get their rows back; restore with a new GrowingOracle made of the same class "
+                "and the same first contexts, before it takes in others"
+            )

@@ -13,6 +13,7 @@ from milpcb.learners.needs import require
 from milpcb.protocols import ContextModel, Learner, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.relaxations.game import excess, mix, psi_from_profile
+from milpcb.theory.relaxation_value import Estimate, relaxation_value
 from milpcb.types import Floats
 
 Queries = Literal["all", "profile", "argmin"]
@@ -42,7 +43,10 @@ class BistroPlus(Learner):
     pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
     horizon : number of rounds T
     seed : non-negative integer
-    scale : L >= K; None takes the minimiser of the guarantee
+    scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself, estimated
+        once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed form at that L,
+        which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of Rel(empty) with its
+        95 % interval, the sharper bound (see milpcb.theory.relaxation_value), and None for any other ``scale``
     noise : a registered relaxation: "paper" is BISTRO+ as published, "centred" the same with a sharper guarantee,
         "half" and "coordinate" have less noise and sharper guarantees still, "bistro" is BISTRO (Rakhlin & Sridharan 2016)
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin" asks for
@@ -64,7 +68,7 @@ class BistroPlus(Learner):
         pool: ContextModel,
         horizon: int,
         seed: int,
-        scale: float | None = None,
+        scale: float | Literal["relaxation"] | None = None,
         noise: str = "paper",
         queries: Queries = "all",
         leftover: Leftover | None = None,
@@ -82,14 +86,10 @@ class BistroPlus(Learner):
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self.horizon = whole("horizon", horizon, 1)
         self._draws = whole("draws", draws, 1)
-        if scale is None:
-            scale = self.relaxation.best_scale(self.horizon, K, oracle.log_size)
-        least = self.relaxation.least_scale(K)
-        if not (np.isfinite(scale) and scale >= least):
-            raise InputError(f"scale (L) must be finite and at least {least:g} for K = {K}, got {scale!r}")
-        self.scale = float(scale)
         self._estimator: Estimator = estimator or self.relaxation.estimator
         self._oracle, self._pool = oracle, pool
+        self.estimated_guarantee: Estimate | None = None
+        self.scale = self._choose_scale(scale, seed)
         self._reply = {"all": self._ask_all, "profile": self._ask_profile, "argmin": self._ask_argmin}[queries]
         self._t = 0
         self._certificate = 0.0
@@ -176,6 +176,22 @@ class BistroPlus(Learner):
                 f'got queries "{self._queries}", leftover "{leftover}", noise "{noise}"'
             )
         return leftover
+
+    def _choose_scale(self, scale: float | str | None, seed: int) -> float:
+        """Return L; raises InputError where it is too small, or is to be estimated and the law of contexts is unknown."""
+        T, K = self.horizon, self.n_actions
+        if scale == "relaxation":
+            draws = rng.child(seed, "theory", "relaxation_value")
+            self.estimated_guarantee = relaxation_value(self.relaxation, self._oracle, self._pool, T, draws).best
+            return self.estimated_guarantee.scale
+        if scale is None:
+            scale = self.relaxation.best_scale(T, K, self._oracle.log_size)
+        least = self.relaxation.least_scale(K)
+        if isinstance(scale, str) or not (np.isfinite(scale) and scale >= least):
+            raise InputError(
+                f'scale (L) must be finite and at least {least:g} for K = {K}, or "relaxation"; got {scale!r}'
+            )
+        return float(scale)
 
     def _play(self, row: int) -> Reply:
         self._draw_totals()

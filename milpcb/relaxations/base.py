@@ -52,6 +52,15 @@ class Relaxation(ABC):
         """Return q* (K,) for psi_0..psi_K in units (paper, Algorithm 2)."""
         return fill(phi_from_psi(psi, self.hit), leftover, descending=descending)
 
+    def loss(self, q_star: Floats, phi: Floats, scale: float) -> float:
+        """Return what q* (K,) pays above -psi_0 against the worst estimate in the game of ``respond``, in units of cost.
+
+        Here L e_i has probability 1/L at most: sum_i (q_i - phi_i)^+ (paper, section 4). Exact for exact arguments.
+        """
+        del scale
+        lost: float = np.maximum(q_star - phi, 0).sum()
+        return lost
+
     @abstractmethod
     def exploration(self, n_actions: int) -> float:
         """Return E, where exploring costs at most E / L a round."""

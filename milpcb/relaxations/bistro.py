@@ -32,6 +32,11 @@ class Bistro(Paper):
         del leftover, descending  # nothing is left over: the minimiser is unique
         return water_fill(psi[1:], self.hit)
 
+    def loss(self, q_star: Floats, phi: Floats, scale: float) -> float:
+        """Return L max_i (q_i - phi_i)^+: one L e_i may have all of the probability."""
+        lost: float = scale * np.maximum(q_star - phi, 0).max()
+        return lost
+
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
         """Return 2 L sqrt(2 T log N) + T K / L."""
         return float(2 * scale * np.sqrt(2 * horizon * log_size) + horizon * n_actions / scale)

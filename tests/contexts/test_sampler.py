@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from scipy.stats import binom, chisquare
 
 from milpcb import Sampler, open_oracle
 from milpcb.errors import InputError
@@ -51,3 +54,90 @@ def test_an_oracle_with_fixed_contexts_is_refused() -> None:
         BistroPlus(open_oracle(TREES, [[0.0, 0.0], [1.0, 2.0]]), Sampler(draw), 10, 0)
     with pytest.raises(InputError, match="draw"):
         Sampler(3)  # type: ignore[arg-type]
+
+
+def far(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n contexts of many cells, most of them rare."""
+    return np.abs(rng.normal(size=(n, 2))) ** 3
+
+
+FINE = DecisionTrees(2, depth=1, thresholds=(tuple(np.arange(1.0, 40.0)), tuple(np.arange(1.0, 40.0))))
+
+
+def play(learner: BistroPlus, oracle: GrowingOracle, rng: np.random.Generator, rounds: int) -> list[list[float]]:
+    """Play on fresh contexts; return every q."""
+    played = []
+    for _ in range(rounds):
+        (row,) = oracle.extend(far(1, rng))
+        q = learner.act(int(row))
+        action = int(rng.random() > q[0])
+        learner.learn(int(row), action, float(action != row % 2), q[action])
+        played.append(q.tolist())
+    return played
+
+
+def fresh() -> tuple[BistroPlus, GrowingOracle]:
+    """Return a learner and its oracle as they are at the start of a run."""
+    oracle = GrowingOracle(FINE, [[0.0, 0.0]])
+    return BistroPlus(oracle, Sampler(far), horizon=600, seed=1, scale=8.0), oracle
+
+
+def test_a_restored_learner_goes_on_bit_identically() -> None:
+    """The contexts that arrived and those that were drawn get their rows back, through JSON, and so do those to come."""
+    first, oracle = fresh()
+    play(first, oracle, np.random.default_rng(0), 40)
+    oracle.extend([[1000.0, 1000.0]])  # has arrived; nothing was played on it yet
+    saved = json.loads(json.dumps(first.state()))
+    second, again = fresh()
+    second.restore(saved)
+    assert (again.contexts == oracle.contexts).all()
+    before = oracle.n_contexts
+    ahead = [play(*pair, np.random.default_rng(1), 40) for pair in ((first, oracle), (second, again))]
+    assert ahead[0] == ahead[1]
+    assert (again.contexts == oracle.contexts).all()
+    assert oracle.n_contexts > before > 20
+    assert len({tuple(q) for q in ahead[0]}) > 1
+
+
+def test_an_oracle_with_other_contexts_is_not_restored_into() -> None:
+    """Rows that another context already has are refused in one line."""
+    first, oracle = fresh()
+    play(first, oracle, np.random.default_rng(0), 5)
+    other, grown = fresh()
+    grown.extend([[500.0, 0.0]])
+    with pytest.raises(InputError, match="rows back") as caught:
+        other.restore(first.state())
+    assert "\n" not in str(caught.value)
+
+
+def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
+    """In round t the function is asked for n contexts, n ~ Binomial(T - t, rate), whatever T is; not at all for n = 0."""
+    asked: list[int] = []
+
+    def counted(n: int, rng: np.random.Generator) -> np.ndarray:
+        asked.append(n)
+        return draw(n, rng)
+
+    oracle, sampler, rng = GrowingOracle(TREES, [[0.0, 0.0]]), Sampler(counted), np.random.default_rng(4)
+    sampler.attach(oracle)
+    for t, rate in ((1, 0.02), (150, 0.02), (199, 0.5)):
+        asked.clear()
+        for _ in range(2000):
+            counts = sampler.future(t - 1, 200, rate, rng)  # rounds count from 1 here, from 0 there
+            assert counts.sum() == (asked[-1] if counts.any() else 0)
+        assert 0 not in asked
+        left = 200 - t
+        observed = np.bincount([*asked, *[0] * (2000 - len(asked))], minlength=left + 1)
+        expected = 2000 * binom.pmf(np.arange(left + 1), left, rate)
+        few = expected < 5
+        cells = np.array([*observed[~few], observed[few].sum()]) if few.any() else observed
+        chances = np.array([*expected[~few], expected[few].sum()]) if few.any() else expected
+        assert chisquare(cells[chances > 0], chances[chances > 0]).pvalue > 1e-4
+
+
+def test_a_draw_of_another_size_is_refused() -> None:
+    """A function that ignores n would bend the law of the noise, so it is told."""
+    sampler = Sampler(lambda n, rng: draw(n + 1, rng))
+    sampler.attach(GrowingOracle(TREES, [[0.0, 0.0]]))
+    with pytest.raises(InputError, match="returned 51 contexts"):
+        sampler.future(0, 51, 1.0, np.random.default_rng(0))

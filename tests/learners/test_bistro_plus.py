@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from milpcb import FinitePool, Transductive, open_oracle
+from milpcb import Empirical, FinitePool, Transductive, open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
@@ -314,6 +314,32 @@ def test_the_guarantee_is_the_paper_s_and_the_scale_its_minimiser() -> None:
     assert bound == pytest.approx(3 * 2 ** (1 / 3) * (T * K) ** (2 / 3) * log_size ** (1 / 3))
     assert all(relaxation.guarantee(best * factor, T, K, log_size) > bound for factor in (0.5, 0.9, 1.1, 2.0))
     assert relaxation.best_scale(10, 3, 12.0) == 3
+
+
+def test_the_scale_of_the_relaxation_is_estimated_once() -> None:
+    """L is the one where Rel(empty) is least; its value is below every closed form, and all else is as with that L given."""
+    policies = CLASSES["decision_trees"]
+    learner, again = (learner_on(policies, 50_000, scale="relaxation") for _ in range(2))
+    at = learner.estimated_guarantee
+    assert at is not None
+    assert (learner.scale, at) == (again.scale, again.estimated_guarantee)
+    assert at.scale == learner.scale
+    assert at.upper < learner_on(policies, 50_000).guarantee() <= learner.guarantee() == at.closed_form
+    assert learner_on(policies, 50_000).estimated_guarantee is None
+    assert learner_on(policies, 50_000, seed=4, scale="relaxation").estimated_guarantee != at
+    asked = learner._oracle.calls  # type: ignore[attr-defined]
+    given = learner_on(policies, 50_000, scale=learner.scale)
+    assert (transcript(learner, 30)[1] == transcript(given, 30)[1]).all()
+    assert learner._oracle.calls == asked + 30 * 4  # type: ignore[attr-defined]
+
+
+def test_a_wrong_value_of_the_relaxation_s_scale_is_refused() -> None:
+    """An unknown word is named, and so is a model that does not know the law of the contexts."""
+    with pytest.raises(InputError, match="or \"relaxation\"; got 'relax'"):
+        learner_on(CLASSES["decision_trees"], scale="relax")
+    oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
+    with pytest.raises(InputError, match="Empirical does not know"):
+        BistroPlus(oracle, Empirical(CONTEXTS), 10, 0, scale="relaxation")
 
 
 def test_regret_stays_below_the_guarantee() -> None:

@@ -1,0 +1,71 @@
+"""The law of the contexts is unknown and cannot be sampled: contexts seen in earlier epochs stand for future ones.
+
+The setting and the idea are those of Wu, Sima & Szpankowski (2024, arXiv 2401.15520), read as an abstract; the epochs, and
+drawing with replacement for all rounds left, are our own. Their algorithm also starts anew in each epoch; here only the
+sample changes, and no bound on regret is claimed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from milpcb.checks import check_same_size, context_array
+from milpcb.errors import InputError
+from milpcb.protocols import ContextModel
+from milpcb.types import Ints
+
+
+class Empirical(ContextModel):
+    """Future contexts are drawn, with replacement, from those of all rounds before the current epoch.
+
+    Rounds count from 1; epoch e holds the rounds 2^e to 2^(e+1) - 1, so the sample is that of the 2^e - 1 rounds before it. It
+    stays as it is throughout an epoch, and contains neither the context that the learner is playing on nor its neighbours:
+    the hallucinated rounds depend on nothing that is being decided.
+
+    In round 1 there is no sample, and no noise: the only law at hand, uniform over the rows of ``contexts``, would be
+    knowledge of contexts that were never shown. Every policy then has total 0, so BISTRO+ plays uniformly unless it
+    follows a leader; either way one round costs at most 1.
+
+    ``contexts`` (m, d) only says what rows are numbers of; rows not seen so far get no noise. The model remembers what *one*
+    learner saw: make one for each learner.
+    """
+
+    known: ClassVar[bool] = False
+
+    def __init__(self, contexts: Any) -> None:
+        self.contexts = context_array(contexts)
+        self.n_contexts = len(self.contexts)
+        self._oracle: Any = None
+        self._seen = np.zeros(self.n_contexts, dtype=np.int64)
+        self._sample = np.zeros(self.n_contexts, dtype=np.int64)
+
+    def attach(self, oracle: Any) -> None:
+        """Check that the oracle was opened on as many contexts, and that no other learner's was here before."""
+        check_same_size(oracle.n_contexts, self.n_contexts)
+        if self._oracle is not None and self._oracle is not oracle:
+            raise InputError("an Empirical remembers the contexts that one learner saw; make one for each learner")
+        self._oracle = oracle
+
+    def observe(self, row: int) -> None:
+        """Count the context of the current round; the first round of an epoch takes in all earlier rounds first."""
+        round_ = int(self._seen.sum()) + 1
+        if round_ & (round_ - 1) == 0:  # a power of 2
+            self._sample = self._seen.copy()
+        self._seen[row] += 1
+
+    def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
+        """Return (m,) counts of the kept rounds after round ``t``, each on a context drawn from the sample."""
+        size = self._sample.sum()
+        if size == 0:
+            return np.zeros(self.n_contexts, dtype=np.int64)
+        return rng.multinomial(rng.binomial(horizon - t - 1, rate), self._sample / size)
+
+    def state(self) -> dict[str, Any]:
+        """Return how often each context was seen, so far and before this epoch."""
+        return {"seen": self._seen.tolist(), "sample": self._sample.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._seen, self._sample = np.array(state["seen"]), np.array(state["sample"])

@@ -1,0 +1,153 @@
+"""Contexts of an unknown law: what was seen in earlier epochs, and nothing else, stands for the future."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, multinomial
+
+from milpcb import Empirical, FinitePool, open_oracle
+from milpcb.errors import InputError
+from milpcb.learners import BistroPlus
+from milpcb.protocols import ContextModel
+from milpcb.types import Floats
+from policies import FiniteClass
+
+CONTEXTS = np.arange(4.0)[:, None]
+LABELINGS = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1]]
+
+
+def shown(rows: list[int]) -> Empirical:
+    """Return a model that has seen ``rows``, one a round."""
+    model = Empirical(CONTEXTS)
+    for row in rows:
+        model.observe(row)
+    return model
+
+
+def learner_with(model: ContextModel, horizon: int, seed: int = 0, **options: Any) -> BistroPlus:
+    """Return BISTRO+ over four policies."""
+    oracle = open_oracle(FiniteClass(LABELINGS, 2), CONTEXTS, kind="enumeration")
+    return BistroPlus(oracle, model, horizon, seed, queries="profile", **options)
+
+
+def play(learner: BistroPlus, rounds: int, seed: int) -> tuple[list[Floats], float]:
+    """Play against costs that the first policy keeps low; return every q, and the regret against that policy."""
+    rng, distributions, regret = np.random.default_rng(seed), [], 0.0
+    for _ in range(rounds):
+        row = int(rng.choice(4, p=[0.4, 0.3, 0.2, 0.1]))
+        q = learner.act(row)
+        costs = (rng.random(2) < np.where(np.arange(2) == LABELINGS[0][row], 0.2, 0.6)).astype(float)
+        action = int(rng.random() > q[0])
+        learner.learn(row, action, costs[action], q[action])
+        distributions.append(q)
+        regret += 0.4 * q[1 - LABELINGS[0][row]]
+    return distributions, regret
+
+
+@pytest.mark.parametrize(
+    ("rows", "sample"),
+    [
+        ([3], []),
+        ([3, 1], [3]),
+        ([3, 1, 1], [3]),
+        ([3, 1, 1, 0], [3, 1, 1]),
+        ([3, 1, 1, 0, 0, 0, 2], [3, 1, 1]),
+        ([3, 1, 1, 0, 0, 0, 2, 0], [3, 1, 1, 0, 0, 0, 2]),
+    ],
+)
+def test_the_future_is_drawn_from_the_rounds_before_the_epoch(rows: list[int], sample: list[int]) -> None:
+    """The counts are multinomial: each later round is kept with the rate, on a context of rounds 1 to 2^e - 1."""
+    model, left, rate = shown(rows), 3, 0.4
+    rng = np.random.default_rng(len(rows))
+    draws = Counter(tuple(model.future(len(rows) - 1, len(rows) + left, rate, rng).tolist()) for _ in range(3000))
+    if not sample:
+        assert set(draws) == {(0, 0, 0, 0)}
+        return
+    share = np.bincount(sample, minlength=4) / len(sample)
+    law = multinomial(left, [*(rate * share), 1 - rate])
+    chances = {
+        counts: law.pmf([*counts, left - sum(counts)]) for counts in np.ndindex(4, 4, 4, 4) if sum(counts) <= left
+    }
+    assert all(chances[counts] > 0 for counts in draws)
+    common = [counts for counts, p in chances.items() if p * 3000 > 8]
+    rest = [3000 - sum(draws[counts] for counts in common), 3000 * (1 - sum(chances[counts] for counts in common))]
+    observed, expected = [draws[c] for c in common], [3000 * chances[c] for c in common]
+    if rest[1] > 5:
+        observed, expected = [*observed, rest[0]], [*expected, rest[1]]
+    assert chisquare(observed, np.array(expected) / sum(expected) * sum(observed)).pvalue > 1e-4
+
+
+def test_a_context_that_was_never_shown_has_no_noise() -> None:
+    """Neither do the contexts of this epoch and the one being played on, however long the future is."""
+    model = shown([0, 1, 1, 2, 2, 3, 3])  # round 7, of the epoch that began with round 4
+    counts = model.future(6, 10**6, 1.0, np.random.default_rng(0))
+    assert counts.sum() == 10**6 - 7
+    assert (counts[:2] > 0).all()
+    assert (counts[2:] == 0).all()
+
+
+def test_the_first_round_is_played_uniformly() -> None:
+    """Without a sample there is no noise, so every policy has the same total."""
+    assert learner_with(Empirical(CONTEXTS), 1000, scale=10.0).act(2) == pytest.approx([0.5, 0.5])
+
+
+def test_rows_not_shown_do_not_matter() -> None:
+    """The same rounds are played alike whatever the other contexts are, and however many policies they tell apart."""
+    other = np.array([[0.0], [1.0], [50.0], [-7.0]])
+    runs = []
+    for contexts, last in ((CONTEXTS, [1, 1]), (other, [0, 0])):
+        labelings = [[0, 1, *last], [1, 0, *last], [1, 1, *last]]
+        oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind="enumeration")
+        learner = BistroPlus(oracle, Empirical(contexts), 500, 0, scale=8.0, queries="profile")
+        runs.append([])
+        for t in range(100):
+            q = learner.act(t % 2)
+            learner.learn(t % 2, t % 3 % 2, 1.0, q[t % 3 % 2])
+            runs[-1].append(q.tolist())
+    assert runs[0] == runs[1]
+    assert len({tuple(q) for q in runs[0]}) > 1
+
+
+@pytest.mark.parametrize("rounds", [1, 5, 40])
+def test_restore_goes_on_bit_identically(rounds: int) -> None:
+    """A model restored through JSON in the middle of an epoch has the same sample, now and in the epochs to come."""
+    first, second = (learner_with(Empirical(CONTEXTS), 500, scale=8.0) for _ in range(2))
+    play(first, rounds, seed=1)
+    second.restore(json.loads(json.dumps(first.state())))
+    ahead = [np.array(play(learner, 80, seed=2)[0]) for learner in (first, second)]
+    assert (ahead[0] == ahead[1]).all()
+
+
+def test_regret_is_close_to_that_with_the_law_known() -> None:
+    """On a planted game the learner that estimates the law loses little more than the one that knows it."""
+    T = 3000
+    regret = {
+        name: np.mean([play(learner_with(make(), T, seed, noise="half"), T, seed)[1] for seed in range(3)])
+        for name, make in {
+            "known": lambda: FinitePool(CONTEXTS, [0.4, 0.3, 0.2, 0.1]),
+            "seen": lambda: Empirical(CONTEXTS),
+        }.items()
+    }
+    assert regret["known"] < 0.6 * 0.2 * T  # uniform play loses 0.2 a round
+    assert abs(regret["seen"] - regret["known"]) < 0.1 * regret["known"]
+
+
+def test_no_guarantee_is_claimed() -> None:
+    """The law is a guess, so the bound is infinite."""
+    assert learner_with(Empirical(CONTEXTS), 100_000).guarantee() == np.inf
+
+
+def test_one_learner_one_model() -> None:
+    """A second learner's oracle, or one of another size, is refused in one line; the same oracle may come back."""
+    model = Empirical(CONTEXTS)
+    learner = learner_with(model, 10)
+    model.attach(learner._oracle)
+    with pytest.raises(InputError, match="one for each learner"):
+        learner_with(model, 10)
+    with pytest.raises(InputError, match="use the same"):
+        learner_with(Empirical(CONTEXTS[:2]), 10)
