@@ -1,0 +1,133 @@
+"""A relaxation on a game small enough to enumerate: Rel, the strategy on every future, every reachable past, exactly.
+
+Policies enter only through their labels, and the past only through each policy's total of estimates, its *base*.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from fractions import Fraction
+from functools import cache
+from math import lcm
+from operator import add
+from typing import Any, NamedTuple
+
+from milpcb.theory.games import Game
+from milpcb.theory.player import Player, Totals, plain
+
+
+class Round(NamedTuple):
+    """What is expected of one round, given past and context, over all futures.
+
+    ``loss`` (K,) is E q. ``counted`` says for each action, if its cost is 1, with what probability which number is added
+    to the totals of the policies that play it. ``slack`` is that of the per-round game.
+    """
+
+    loss: tuple[Fraction, ...]
+    counted: tuple[dict[Any, Fraction], ...]
+    slack: Fraction
+
+
+class ExactRun:
+    """A player on a game. ``n`` is always a number of future rounds; a base (N,) is in units of the player."""
+
+    def __init__(self, player: Player, game: Game) -> None:
+        self.player, self.game = player, game
+        self.empty: Totals = (0,) * len(game.labelings)
+        self.contexts = [x for x, p in enumerate(game.law) if p]  # one that never comes is not looked at
+        self.likely = [game.law[x] for x in self.contexts]
+        self.rel, self.round, self._future = cache(self._rel), cache(self._round), cache(self._convolved)
+
+    def pasts(self, horizon: int) -> list[list[Totals]]:
+        """Return, for t = 0..T, every base that t rounds with costs 0 and 1 can lead to."""
+        levels = [[self.empty]]
+        for n in reversed(range(horizon)):
+            reached = dict.fromkeys(levels[-1])  # a dict keeps its order
+            for base in levels[-1]:
+                for x in self.contexts:
+                    reached |= dict.fromkeys(after for i in self.game.actions for after in self.outcomes(base, n, x, i))
+            levels.append(list(reached))
+        return levels
+
+    def outcomes(self, base: Totals, n: int, x: int, i: int) -> dict[Totals, Fraction]:
+        """Return the bases that counting action i may lead to, with their probabilities, where its cost is 1."""
+        policies, law = self.game.playing[x][i], self.round(base, n, x).counted[i]
+        return {_raised(base, policies, step): p for step, p in law.items()}
+
+    def condition(self, base: Totals, n: int) -> Fraction:
+        """Return the slack of condition (1) before a round: Rel(past) - E_x max_c E[c(y) + Rel(past and round)].
+
+        The right-hand side is a sum over actions, as only the cost of the one played is seen, and convex in each cost:
+        it is largest at 0 or at 1, for each cost by itself.
+        """
+        rel = self.rel(base, n)
+        slack = self.rel(base, n + 1) - rel
+        for x in self.contexts:
+            for i, loss in enumerate(self.round(base, n, x).loss):
+                change = sum(p * (self.rel(after, n) - rel) for after, p in self.outcomes(base, n, x, i).items())
+                slack -= self.game.law[x] * max(loss + change, Fraction(0))
+        return slack
+
+    def bias(self, base: Totals, n: int, x: int) -> Fraction:
+        """Return the largest |E chat_i - c_i| over actions i and costs 0 and 1."""
+        expected = [sum(p * step for step, p in law.items()) for law in self.round(base, n, x).counted]
+        return max(Fraction(abs(self.player.unit * count - 1)) for count in expected)
+
+    def _rel(self, base: Totals, n: int) -> Fraction:
+        """Return Rel: E max over policies of -(base + noise of n rounds), in units of cost, plus n prices."""
+        future, parts = self._future(n)
+        least = sum(weight * min(map(add, base, noise)) for noise, weight in future.items())
+        return n * self.player.price - self.player.unit * Fraction(least, parts)
+
+    def _round(self, base: Totals, n: int, x: int) -> Round:
+        future, parts = self._future(n)
+        profiles: Counter[Totals] = Counter()
+        for noise, weight in future.items():
+            profiles[self._profile(tuple(map(add, base, noise)), x)] += weight
+        replies = [(Fraction(weight, parts), self.player.reply(profile)) for profile, weight in profiles.items()]
+        plays: defaultdict[tuple[Fraction, ...], Fraction] = defaultdict(Fraction)
+        for p, reply in replies:
+            plays[reply.q] += p
+        loss = tuple(sum((p * q[i] for q, p in plays.items()), Fraction(0)) for i in self.game.actions)
+        counted = tuple(self._counted(plays, i) for i in self.game.actions)
+        return Round(loss, counted, sum((p * reply.slack for p, reply in replies), Fraction(0)))
+
+    def _profile(self, totals: Totals, x: int) -> Totals:
+        """Return V[a] (K,): the least total of the policies that play a at x."""
+        return tuple(
+            min([totals[policy] for policy in policies], default=float("inf")) for policies in self.game.playing[x]
+        )
+
+    def _counted(self, plays: dict[tuple[Fraction, ...], Fraction], i: int) -> dict[Any, Fraction]:
+        law: defaultdict[Any, Fraction] = defaultdict(Fraction)
+        for q, p in plays.items():
+            chance, step = self.player.estimate(q[i])
+            law[plain(step)] += p * chance
+        return {step: p for step, p in law.items() if p}
+
+    def _convolved(self, n: int) -> tuple[dict[Totals, int], int]:
+        """Return the law of the noise (N,) of n future rounds as whole parts, and how many parts there are in all."""
+        if n == 0:
+            return {self.empty: 1}, 1
+        law: Counter[Totals] = Counter()
+        one, parts = self._one_round()
+        before, parts_before = self._future(n - 1)
+        for noise, weight in before.items():
+            for more, p in one.items():
+                law[tuple(map(add, noise, more))] += weight * p
+        return law, parts * parts_before
+
+    def _one_round(self) -> tuple[dict[Totals, int], int]:
+        law: defaultdict[Totals, Fraction] = defaultdict(Fraction)
+        for x in self.contexts:
+            for noise, p in self.player.noise.items():
+                law[tuple(noise[labels[x]] for labels in self.game.labelings)] += self.game.law[x] * p
+        parts = lcm(*(p.denominator for p in law.values()))
+        return {noise: int(p * parts) for noise, p in law.items()}, parts
+
+
+def _raised(base: Totals, policies: list[int], step: Any) -> Totals:
+    total = list(base)
+    for policy in policies:
+        total[policy] += step
+    return tuple(total)

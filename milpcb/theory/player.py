@@ -1,0 +1,120 @@
+"""One round of a relaxation's strategy in rational arithmetic: the framework's own computation of q, fed with Fractions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from numbers import Rational
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.relaxations import game
+from milpcb.relaxations.base import Estimator, Relaxation
+from milpcb.types import Floats
+
+Leftover = Literal["uniform", "descending", "leader"]
+Totals = tuple[Any, ...]  # Fractions, whole ones as ints; in a profile also inf
+FRACTIONAL_BITS = 20  # a float with more of them is taken for a rounded number
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A relaxation and how it is played, as a learner would be configured; ``mix`` adds the exploration."""
+
+    name: str
+    relaxation: Relaxation
+    estimator: Estimator = "bernoulli"
+    leftover: Leftover = "uniform"
+    mix: Callable[[Floats, Any], Floats] = game.mix
+
+
+class Reply(NamedTuple):
+    """What is played on one future: q (K,), and the slack of the game that q* was to win, in units of cost."""
+
+    q: tuple[Fraction, ...]
+    slack: Fraction
+
+
+class Player:
+    """A variant at one K and L. Totals are in units of the relaxation, ``unit`` of cost each.
+
+    ``price`` is what exploring may cost a round; ``noise`` is the law of one future round's noise (K,), rounds without
+    noise included. Raises InputError where the relaxation does not compute exactly, or not with probabilities.
+    """
+
+    def __init__(self, variant: Variant, n_actions: int, scale: Fraction) -> None:
+        self.n_actions = n_actions
+        self.scale: Any = scale  # goes where a float is declared and a Fraction is kept
+        self.hit = variant.relaxation.hit
+        self.unit = scale / self.hit
+        self.price = exact(variant.relaxation.exploration(n_actions), f"{variant.name}: exploration") / scale
+        self.noise = _one_round(variant, n_actions, scale)
+        self.reply = cache(self._reply)
+        self._variant = variant
+        self._equal = np.full(n_actions, Fraction(1, n_actions))
+
+    def estimate(self, q: Fraction) -> tuple[Fraction, Fraction]:
+        """Return, for an action of cost 1 with probability ``q``: the chance that it is played and counted, and as what."""
+        if self._variant.estimator == "ips":
+            return q, self.hit / (self.scale * q) if q else Fraction(0)
+        return min(q, 1 / self.scale), Fraction(self.hit)
+
+    def _reply(self, profile: Totals) -> Reply:
+        """Return q and the game's slack where V[a] = ``profile`` (K,), by the functions that a run calls."""
+        V = np.array([v if v == np.inf else Fraction(v) for v in profile], dtype=object)
+        variant = self._variant
+        q_star = variant.relaxation.respond(
+            game.psi_from_profile(V, self.hit), self._leftover(V), descending=variant.leftover == "descending"
+        )
+        q = tuple(exact(share, f"{variant.name}: q") for share in variant.mix(q_star, self.scale))
+        if sum(q) != 1 or min(q) < 0:
+            raise InputError(f"{variant.name}: q = ({', '.join(map(str, q))}) is no distribution; mend its respond()")
+        lifted = sum(p * min(v + xi for v, xi in zip(V, noise, strict=True)) for noise, p in self.noise.items())
+        lost: Any = variant.relaxation.loss(q_star, self._phi(V), self.scale)
+        return Reply(q, self.unit * (min(V) - lifted) - lost)
+
+    def _leftover(self, V: Floats) -> Floats:
+        if self._variant.leftover != "leader":
+            return self._equal
+        least = V.min()
+        leaders = [v == least for v in V]
+        return np.array([Fraction(leads, sum(leaders)) for leads in leaders])
+
+    def _phi(self, V: Floats) -> Floats:
+        """Return phi by its definition, which is not what a run calls: psi_i asks every policy, and i costs L more."""
+        raised = [min(v + self.hit * (a == i) for a, v in enumerate(V)) for i in range(self.n_actions)]
+        return np.array([(psi - min(V)) / self.hit for psi in raised], dtype=object)
+
+
+def exact(value: Any, what: str) -> Fraction:
+    """Return a number as a Fraction; raises InputError for a float that looks like a rounded number."""
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, float) and (value * 2**FRACTIONAL_BITS).is_integer():
+        return Fraction(value)
+    raise InputError(
+        f"{what} is {value!r}, a rounded number: keep the type of the arguments (use + - * / and no floats)"
+    )
+
+
+def plain(value: Fraction) -> Any:
+    """Return a whole number as an int, which is faster; the rest as it is."""
+    return value.numerator if value.denominator == 1 else value
+
+
+def _one_round(variant: Variant, n_actions: int, scale: Any) -> dict[Totals, Fraction]:
+    """Return the law of the noise (K,) of one future round."""
+    what = f"{variant.name}: the law of the noise"
+    rate = exact(variant.relaxation.rate(scale, n_actions), f"{variant.name}: rate")
+    law: defaultdict[Totals, Fraction] = defaultdict(Fraction)
+    law[(0,) * n_actions] = 1 - rate
+    for p, noise in variant.relaxation.law(n_actions):
+        law[tuple(plain(exact(v, what)) for v in noise)] += rate * exact(p, what)
+    if sum(law.values()) != 1 or min(law.values()) < 0:
+        raise InputError(f"{what} is no law at K = {n_actions}, L = {scale}: mend its law(), rate() or least_scale()")
+    return {noise: p for noise, p in law.items() if p}

@@ -1,0 +1,335 @@
+"""The exact verification against hand-derived slacks, brute force over everything random, and wrong relaxations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+from milpcb import registry
+from milpcb.errors import InputError
+from milpcb.relaxations import game as rounds
+from milpcb.relaxations.half import Half
+from milpcb.relaxations.paper import Paper
+from milpcb.theory.exact import ExactRun
+from milpcb.theory.games import POINT, SKEWED, UNIFORM, Game, quick_games
+from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
+from milpcb.theory.player import Leftover, Player, Variant
+from milpcb.theory.sequences import Sequences, worst_plan
+from milpcb.theory.verdicts import Slacks, Verdict, judge, slacks, variants
+
+F = Fraction
+ONE, CONSTANTS = ((0, 0),), ((0, 0), (1, 1))
+ADMISSIBLE = [variant for name in registry.names("relaxation") for variant in variants(name)] + ALSO_ADMISSIBLE
+
+
+def named(name: str) -> Variant:
+    """Return a variant by the first word of its name."""
+    return next(variant for variant in [*MUTANTS, *ADMISSIBLE] if variant.name.split(" ")[0].strip(",") == name)
+
+
+def run_of(variant: Variant, labelings, scale: int, law=UNIFORM) -> ExactRun:
+    """Return a variant on a game of two actions."""
+    return ExactRun(Player(variant, 2, F(scale)), Game(labelings, law, 2, F(scale), 3))
+
+
+@pytest.mark.parametrize(
+    ("mutant", "labelings", "slack"),
+    [
+        # one policy: no noise has any effect; the slack is the price less 1 - q of the policy's action
+        ("M0", ONE, F(0) - F(1, 20)),
+        ("M5", ONE, F(0) - F(1, 20)),
+        ("M7", ONE, F(2, 20) - F(1, 2)),
+        ("M8", ONE, F(2, 20) - F(19, 20)),
+        # two constants: phi = 0 and both actions can be charged, which costs 1; noise lifts Rel by E max(xi_0, xi_1)
+        ("M1", CONSTANTS, F(3, 4) + F(2, 20) - 1),
+        ("M2", CONSTANTS, F(1, 2) + F(2, 20) - 1),
+        ("M3", CONSTANTS, F(1, 4) + F(2, 20) - 1),
+        ("M4", CONSTANTS, F(0) + F(2, 20) - 1),
+    ],
+)
+def test_one_round_catches_the_mutants(mutant: str, labelings, slack: F) -> None:
+    """At T = 1, K = 2, L = 20 condition (1) has the slack that a line of algebra gives, and it is negative."""
+    found = slacks(run_of(named(mutant), labelings, 20), 1)
+    assert found.first == slack < 0
+    assert found.bias == 0
+
+
+def test_no_mixing_is_caught_by_its_bias_alone() -> None:
+    """Without exploration an action that is never played is never charged; every inequality holds all the same."""
+    found = judge(named("M6"), quick_games()[:12]).slacks
+    assert found.bias == -1
+    assert min(found._replace(bias=F(0))) == 0
+    assert slacks(run_of(named("M6"), CONSTANTS, 20), 2).bias == -1  # there are ties as well, which have none
+
+
+@pytest.mark.parametrize("column", Slacks._fields)
+def test_one_violation_is_enough(column: str) -> None:
+    """A verdict passes only if no column is negative, and names the one that is."""
+    place = (quick_games()[0], 1)
+    fine = Verdict(named("paper"), Slacks(*[F(0)] * 5), (place,) * 5)
+    bad = replace(fine, slacks=fine.slacks._replace(**{column: F(-1, 10**9)}))
+    assert (fine.passes, fine.violations()) == (True, [])
+    assert not bad.passes
+    assert len(bad.violations()) == 1
+
+
+@pytest.mark.parametrize(
+    ("leftover", "profile", "q_star"),
+    [
+        ("uniform", (0, 1, 9), (F(2, 3), F(1, 6), F(1, 6))),  # phi is 1/2: hit is 2
+        ("descending", (0, 1, 9), (F(2, 3), F(1, 6), F(1, 6))),
+        ("leader", (0, 1, 9), (F(1), F(0), F(0))),
+        ("uniform", (9, 0, 0), (F(1, 3), F(1, 3), F(1, 3))),
+        ("leader", (9, 0, 0), (F(0), F(1, 2), F(1, 2))),
+    ],
+)
+def test_leftover_rules(leftover: Leftover, profile: tuple[int, ...], q_star: tuple[Fraction, ...]) -> None:
+    """What phi leaves is shared as the learner's option of that name says; then exploration is mixed in."""
+    player = Player(Variant("half", Half(), leftover=leftover), 3, F(6))
+    assert player.reply(profile).q == tuple(share / 2 + F(1, 6) for share in q_star)
+
+
+@pytest.mark.parametrize(
+    ("name", "labelings", "horizon", "column", "value"),
+    [
+        ("paper", CONSTANTS, 1, "game", F(1)),  # E max(xi_0, xi_1) = 2: twice what is needed
+        ("half", CONSTANTS, 1, "game", F(0)),
+        ("coordinate", CONSTANTS, 1, "game", F(0)),
+        ("bistro", CONSTANTS, 1, "game", F(10)),  # L = 20 are lifted and L / 2 are lost
+        ("paper", ONE, 3, "first", F(1, 20)),
+        ("centred", ONE, 3, "first", F(0)),
+        ("paper", ONE, 3, "regret", F(3, 20)),
+        ("half", ONE, 3, "regret", F(0)),
+        ("M3", CONSTANTS, 2, "regret", F(-29, 100)),
+        ("M4", CONSTANTS, 2, "regret", F(-311, 400)),
+    ],
+)
+def test_known_slacks(name: str, labelings, horizon: int, column: str, value: F) -> None:
+    """Single entries at L = 20 that were derived by hand, or found by an independent enumeration."""
+    assert getattr(slacks(run_of(named(name), labelings, 20), horizon), column) == value
+
+
+@pytest.mark.parametrize("variant", ADMISSIBLE, ids=lambda variant: variant.name)
+def test_what_is_registered_is_admissible(variant: Variant) -> None:
+    """Every relaxation, leftover rule and estimator passes; the per-round game is tight, and Rel where E is K - 1."""
+    verdict = judge(variant, quick_games())
+    assert verdict.passes, verdict.violations()
+    tight = variant.relaxation.exploration(2) == 1
+    least = F(0) if tight else F(1, 20)
+    assert verdict.slacks == Slacks(game=F(0), first=least, second=F(0), bias=F(0), regret=least)
+
+
+@pytest.mark.parametrize("variant", MUTANTS, ids=lambda variant: variant.name)
+def test_mutants_are_rejected(variant: Variant) -> None:
+    """The quick games reject every mutant, and say by which inequality and where."""
+    verdict = judge(variant, quick_games())
+    assert not verdict.passes
+    assert all("labelings" in line and "T = " in line for line in verdict.violations())
+
+
+# --------------------------------------------------------------------------- brute force, from the definitions
+
+
+class Brute:
+    """BISTRO+ on two actions from its definition, one outcome of everything random at a time. Costs are in units of L."""
+
+    def __init__(self, labelings, law, L: int, size: F, rate: F) -> None:
+        self.labelings, self.law, self.L = labelings, list(enumerate(law)), L
+        signs = [(rate / 4, (size * a, size * b)) for a, b in product((-1, 1), repeat=2)]
+        one = [(p * chance, x, xi) for x, p in self.law for chance, xi in [(1 - rate, (F(0), F(0))), *signs]]
+        self.one = one
+
+    def totals(self, past, future):
+        """Return each policy's total of past estimates (x, i) and of noise."""
+        return [
+            sum((weight for x, i, weight in past if labels[x] == i), F(0)) + sum(xi[labels[x]] for _, x, xi in future)
+            for labels in self.labelings
+        ]
+
+    def futures(self, n: int):
+        """Return all futures of n rounds with their probabilities."""
+        return [(prod((p for p, _, _ in f), start=F(1)), f) for f in product(self.one, repeat=n)]
+
+    def rel(self, past, n: int, price: F) -> F:
+        """Return Rel by its definition."""
+        return n * price + self.L * sum(p * max(-total for total in self.totals(past, f)) for p, f in self.futures(n))
+
+    def q(self, past, future, x: int):
+        """Return q: Phi to the action that all minimisers play, the rest uniform, then exploration."""
+        totals = self.totals(past, future)
+        best = {
+            i: min([t for t, pi in zip(totals, self.labelings, strict=True) if pi[x] == i], default=None)
+            for i in (0, 1)
+        }
+        known = {i: total for i, total in best.items() if total is not None}
+        leader = min(known, key=lambda i: known[i])
+        Phi = min(F(1), known[1 - leader] - known[leader]) if len(known) == 2 else F(1)
+        star = [(1 - Phi) / 2 + Phi * (i == leader) for i in (0, 1)]
+        return [(1 - F(2, self.L)) * share + F(1, self.L) for share in star]
+
+    def after(self, past, n: int, x: int, c, estimator: str):
+        """Return every (probability, cost, past) that one round can end with."""
+        ends = []
+        for p, future in self.futures(n):
+            for y, q in enumerate(self.q(past, future, x)):
+                chance, weight = (
+                    (c[y] / (self.L * q), F(1)) if estimator == "bernoulli" else (F(1), c[y] / (self.L * q))
+                )
+                ends += [(p * q * chance, c[y], (*past, (x, y, weight))), (p * q * (1 - chance), c[y], past)]
+        return [end for end in ends if end[0]]
+
+    def condition(self, past, n: int, price: F, estimator: str) -> F:
+        """Return the slack of condition (1), with the maximum over the vertices of the cube of costs."""
+        worst = F(0)
+        for x, p in self.law:
+            ends = [self.after(past, n, x, c, estimator) for c in product((0, 1), repeat=2)]
+            worst += p * max(
+                sum(chance * (cost + self.rel(now, n, price)) for chance, cost, now in end) for end in ends
+            )
+        return self.rel(past, n + 1, price) - worst
+
+    def regret(self, plan, estimator: str) -> F:
+        """Return E[regret] against a plan: costs by round and context."""
+        total = F(0)
+        for xs in product(range(len(self.law)), repeat=len(plan)):
+            costs = [plan[t][x] for t, x in enumerate(xs)]
+            paid, laws = F(0), [(F(1), ())]
+            for t, x in enumerate(xs):
+                n = len(plan) - 1 - t
+                ends = [
+                    (p * q, c, now) for p, past in laws for q, c, now in self.after(past, n, x, costs[t], estimator)
+                ]
+                paid += sum(p * c for p, c, _ in ends)
+                laws = [(p, now) for p, _, now in ends]
+            best = min(sum(costs[t][pi[x]] for t, x in enumerate(xs)) for pi in self.labelings)
+            total += prod(self.law[x][1] for x in xs) * (paid - best)
+        return total
+
+
+@pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
+@pytest.mark.parametrize(("name", "size", "rate"), [("paper", F(2), F(2, 5)), ("half", F(1, 2), F(4, 5))])
+def test_against_brute_force(name: str, size: F, rate: F, estimator: str) -> None:
+    """Rel, condition (1) and the worst regret of two rounds are what enumerating everything random gives."""
+    labelings = ((0, 0), (0, 1), (1, 0))
+    run = run_of(Variant(name, registry.load("relaxation", name)(), estimator), labelings, 5, SKEWED)
+    brute, price = Brute(labelings, SKEWED, 5, size, rate), run.player.price
+    hit = run.player.hit
+    for past, base in (((), (0, 0, 0)), (((0, 0, F(1)), (1, 0, F(1, 3))), (F(4, 3) * hit, hit, F(1, 3) * hit))):
+        assert run.rel(base, 2) == brute.rel(past, 2, price)
+        assert run.condition(base, 1) == brute.condition(past, 1, price, estimator)
+    vectors = list(product((0, 1), repeat=2))
+    assert Sequences(run, 1).regret == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
+
+
+@pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
+def test_regret_of_two_rounds_against_brute_force(estimator: str) -> None:
+    """With one context the worst of the 16 plans for two rounds is what enumerating everything random gives."""
+    half = Variant("half", Half(), estimator)
+    brute = Brute(CONSTANTS, (F(1),), 5, F(1, 2), F(4, 5))
+    plans = product([[costs] for costs in product((0, 1), repeat=2)], repeat=2)
+    assert Sequences(run_of(half, CONSTANTS, 5, POINT), 2).regret == max(
+        brute.regret(plan, estimator) for plan in plans
+    )
+
+
+def test_worst_plan_is_the_maximum_over_all_plans() -> None:
+    """A plan knows the round and the context, not the contexts before."""
+    regrets, law = np.random.default_rng(0).integers(-9, 10, (2, 3, 2, 3)).astype(object), [F(3, 4), F(1, 4)]
+    plans = product(range(3), repeat=4)
+    by_hand = max(
+        sum(law[x] * law[z] * regrets[x, plan[x], z, plan[2 + z]] for x in (0, 1) for z in (0, 1)) for plan in plans
+    )
+    assert worst_plan(regrets, law) == by_hand
+
+
+# --------------------------------------------------------------------------- wrong estimates, wrong types
+
+
+class Doubled(Player):
+    """Counts every cost twice."""
+
+    def estimate(self, q: F) -> tuple[F, F]:
+        """Return the chance, and twice the step."""
+        chance, step = super().estimate(q)
+        return chance, 2 * step
+
+
+def test_condition_two_sees_estimates_that_are_too_large() -> None:
+    """Where one policy pays 1 in each of two rounds and 2 are counted, condition (2) fails by 2."""
+    run = ExactRun(Doubled(named("paper"), 2, F(20)), Game(ONE, UNIFORM, 2, F(20), 2))
+    assert slacks(run, 2).second == -2
+    assert slacks(run, 2).bias == -1
+
+
+@pytest.mark.parametrize("profile", [[F(1), F(1)], [F(1, 3), F(2)], [F(0), np.inf], [F(2), F(1, 2), F(1, 2)]])
+def test_the_mathematics_of_a_round_keeps_fractions(profile: list[F]) -> None:
+    """Fractions in, Fractions out: no function of the framework's round lets a float in."""
+    V, K = np.array(profile, dtype=object), len(profile)
+    psi = rounds.psi_from_profile(V, 1)
+    phi = rounds.phi_from_psi(psi, 1)
+    equal = np.array([F(1, K)] * K)
+    filled = [rounds.fill(phi, equal, descending=descending) for descending in (False, True)]
+    played = [*filled, rounds.water_fill(psi[1:], 1)]
+    for numbers in (psi, phi, *played, *(rounds.mix(q, F(7)) for q in played)):
+        assert all(isinstance(number, F) for number in numbers)
+
+
+@pytest.mark.parametrize("name", registry.names("relaxation"))
+def test_everything_that_is_compared_is_a_fraction(name: str) -> None:
+    """Answers, Rel and all slacks are Fractions, for both estimators."""
+    for variant in variants(name):
+        run = run_of(variant, CONSTANTS, 4)
+        found = slacks(run, 2)
+        assert all(isinstance(value, F) for value in (*found, run.rel(run.empty, 2), *run.player.reply((0, F(1, 3))).q))
+
+
+class Floating(Paper):
+    """Answers floats."""
+
+    def respond(self, psi, leftover, *, descending=False):
+        """Return a third for two actions and the rest for the first, rounded."""
+        del psi, leftover, descending
+        return np.array([1 / 3, 2 / 3])
+
+
+class Rounded(Paper):
+    """Has a rounded rate."""
+
+    def rate(self, scale, n_actions):
+        """Return K/L as a float."""
+        return float(n_actions / scale)
+
+
+class Overfull(Paper):
+    """Answers more than a distribution."""
+
+    def respond(self, psi, leftover, *, descending=False):
+        """Return twice the leftover."""
+        del psi, descending
+        return 2 * leftover
+
+
+@pytest.mark.parametrize(
+    ("relaxation", "scale", "message"),
+    [
+        (Floating(), 4, "wrong: q is .* rounded number"),
+        (Rounded(), 5, "wrong: rate is 0.4, a rounded number"),
+        (Overfull(), 4, "wrong: q = .* is no distribution"),
+        (Half(), 2, "wrong: the law of the noise is no law at K = 2, L = 2"),
+    ],
+)
+def test_what_cannot_be_verified_is_told(relaxation, scale: int, message: str) -> None:
+    """Rounded numbers and what is no distribution are one clear line, not a verdict."""
+    with pytest.raises(InputError, match=message):
+        slacks(run_of(Variant("wrong", relaxation), CONSTANTS, scale), 1)
+
+
+def test_no_game_is_no_verdict() -> None:
+    """A relaxation that needs a larger L than any game has is an error."""
+    with pytest.raises(InputError, match="nothing to verify"):
+        judge(named("half"), [Game(ONE, UNIFORM, 2, F(2), 1)])
