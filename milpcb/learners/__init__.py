@@ -1,7 +1,33 @@
 """Learners, one a file. None of them sees a policy class, a program or a solver."""
 
+from milpcb.learners.best_in_hindsight import BestInHindsight
 from milpcb.learners.bistro_plus import BistroPlus
+from milpcb.learners.doubling import Doubling
+from milpcb.learners.epoch_greedy import EpochGreedy
+from milpcb.learners.epsilon_greedy import EpsilonGreedy
+from milpcb.learners.exp4 import Exp4
+from milpcb.learners.exp4p import Exp4P
+from milpcb.learners.explore_then_commit import ExploreThenCommit
+from milpcb.learners.ftpl import ContextualFTPL
 from milpcb.learners.hedge import Hedge
+from milpcb.learners.ilovetoconbandits import ILoveToConBandits
+from milpcb.learners.policy_elimination import PolicyElimination
+from milpcb.learners.randomized_ucb import RandomizedUCB
 from milpcb.learners.uniform import Uniform
 
-__all__ = ["BistroPlus", "Hedge", "Uniform"]
+__all__ = [
+    "BestInHindsight",
+    "BistroPlus",
+    "ContextualFTPL",
+    "Doubling",
+    "EpochGreedy",
+    "EpsilonGreedy",
+    "Exp4",
+    "Exp4P",
+    "ExploreThenCommit",
+    "Hedge",
+    "ILoveToConBandits",
+    "PolicyElimination",
+    "RandomizedUCB",
+    "Uniform",
+]

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.checks import check_cost, whole
 from milpcb.errors import InputError
+from milpcb.learners.needs import EnumeratedOracle, require
 from milpcb.protocols import Learner
-from milpcb.types import Floats, Ints
-
-
-class EnumeratedOracle(Protocol):
-    """An oracle that lists its labelings (kind "enumeration")."""
-
-    n_actions: int
-    labelings: Ints
+from milpcb.types import Floats
 
 
 class Hedge(Learner):
@@ -29,8 +23,7 @@ class Hedge(Learner):
     full_information: ClassVar[bool] = True
 
     def __init__(self, oracle: EnumeratedOracle, horizon: int, rate: float | None = None) -> None:
-        if not hasattr(oracle, "labelings"):
-            raise InputError('hedge lists every policy: give its section the line oracle = { kind = "enumeration" }')
+        require("hedge", oracle, "enumerate")
         self.n_actions = oracle.n_actions
         self.horizon = whole("horizon", horizon, 1)
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
@@ -39,6 +32,7 @@ class Hedge(Learner):
         if not (np.isfinite(self.rate) and self.rate >= 0):
             raise InputError(f"rate must be finite and not negative, got {rate!r}")
         self._totals = np.zeros(self._labelings.shape[1])
+        self._t = 0
 
     def act(self, row: int) -> Floats:
         """Return the weight of the policies that play each action (K,)."""
@@ -50,8 +44,11 @@ class Hedge(Learner):
         """Learn nothing from the played action alone; see learn_all."""
 
     def learn_all(self, row: int, costs: Floats) -> None:
-        """Charge every policy the cost of its own action."""
+        """Charge every policy the cost of its own action; raises InputError on costs outside [0, 1]."""
+        for action, cost in enumerate(costs.tolist()):
+            check_cost(self._t, action, cost)
         self._totals += costs[self._labelings[row]]
+        self._t += 1
 
     def guarantee(self) -> float:
         """Return sqrt(T log N / 2) at the default rate, log N / rate + rate T / 8 at any other."""
@@ -62,9 +59,10 @@ class Hedge(Learner):
         return float(self._log_size / self.rate + self.rate * self.horizon / 8)
 
     def state(self) -> dict[str, Any]:
-        """Return the totals."""
-        return {"totals": self._totals.tolist()}
+        """Return the number of rounds and the totals."""
+        return {"t": self._t, "totals": self._totals.tolist()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from saved totals."""
+        self._t = state["t"]
         self._totals[:] = state["totals"]

@@ -1,10 +1,14 @@
-"""What a learner may ask of an oracle, by name; a missing capability is one clear error before anything runs."""
+"""What learners are handed by the runtime, and what they may ask of an oracle, by name; both are told before anything runs."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from milpcb.errors import InputError
+from milpcb.types import Ints
+
+# What the runtime supplies to constructors that name it; every other argument is an option.
+SUPPLIED = ("oracle", "pool", "horizon", "seed", "n_actions", "best")
 
 # capability -> what to write in the config for an oracle that has it
 REMEDY = {
@@ -14,6 +18,14 @@ REMEDY = {
     "action_weights": '{ kind = "search" } where the class factorises, or { kind = "enumeration" } where it can be listed',
     "enumerate": '{ kind = "enumeration" }',
 }
+
+
+class EnumeratedOracle(Protocol):
+    """An oracle that lists its labelings (kind "enumeration")."""
+
+    n_actions: int
+    can: frozenset[str]
+    labelings: Ints
 
 
 def require(learner: str, oracle: Any, *capabilities: str) -> None:

@@ -9,8 +9,9 @@ registered name (third parties: an entry point of the group ``milpcb.<kind>``) o
 
 A check whose needs are unmet raises Unmet with the reason, which pytest shows as a skip.
 
-Kinds: ``"policies"`` (entry: a name or an Instance, see milpcb.testing.instances) and ``"solver"`` (entry: a name as in
-``solver = "pulp:PULP_CBC_CMD"``, or a Solver).
+Kinds: ``"policies"`` (entry: a name or an Instance, see milpcb.testing.instances), ``"solver"`` (entry: a name as in
+``solver = "pulp:PULP_CBC_CMD"``, or a Solver), ``"learner"`` (entry: a name or a class, see milpcb.testing.learners) and
+``"environment"`` (entry: a name or an Environment).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any, cast
 from milpcb.errors import UnknownNameError
 
 BATTERIES = {
+    "environment": "milpcb.testing.environments",
+    "learner": "milpcb.testing.learners",
     "policies": "milpcb.testing.policies",
     "solver": "milpcb.testing.solvers",
 }

@@ -1,19 +1,48 @@
 """What every environment must satisfy: the shapes of the contract, and the same bytes for the same seed.
 
 Each check takes an environment, a policy class with the same number of actions, a horizon and a seed, and raises
-AssertionError with what it saw. Run all of ``CHECKS`` over the registry.
+AssertionError with what it saw; ``battery`` lists all of them for one environment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 
+from milpcb import registry
 from milpcb.errors import InputError
 from milpcb.protocols import Environment, PolicyClass, Stream
+from milpcb.testing import Check
 from milpcb.types import Floats, Ints
+
+HORIZON = 200
+SEED = 3
+
+
+def battery(entry: str | Environment) -> list[Check]:
+    """Return every check of a registered environment with its default settings, or of the one given.
+
+    It is opened against depth-1 trees. Raises InputError when there are settings without a default.
+    """
+    environment = _by_default(entry) if isinstance(entry, str) else entry
+    policies = registry.load("policies", "decision_trees")(n_actions=environment.n_actions, depth=1)
+    return [
+        Check(check.__name__.removeprefix("check_"), partial(check, environment, policies, HORIZON, SEED))
+        for check in CHECKS
+    ]
+
+
+def _by_default(name: str) -> Environment:
+    try:
+        environment: Environment = registry.load("environment", name)()
+    except TypeError as error:
+        raise InputError(
+            f"environment '{name}' has settings without a default; hand over a made one: {error}"
+        ) from error
+    return environment
 
 
 def transcript(stream: Stream, rounds: Ints) -> tuple[Ints, Floats]:

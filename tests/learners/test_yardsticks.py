@@ -1,13 +1,15 @@
-"""Uniform play and Hedge: the yardsticks are right too."""
+"""Uniform play, Hedge, Exp4.P and the best policy in hindsight: the yardsticks are right too."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
-from milpcb.learners import Hedge, Uniform
+from milpcb.learners import BestInHindsight, Exp4P, Hedge, Uniform
 from policies import FiniteClass
 
 CONTEXTS = np.arange(4.0)[:, None]
@@ -69,3 +71,133 @@ def test_hedge_needs_a_list_of_policies() -> None:
         Hedge(open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS), 10)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="rate"):
         hedge(10, rate=-1.0)
+
+
+def test_hedge_refuses_costs_outside_the_unit_interval() -> None:
+    """One bad cost among those shown is refused, with its round and action, and nothing is learnt."""
+    learner = hedge(10)
+    learner.learn_all(0, np.array([0.0, 1.0, 0.0]))
+    before = learner.state()
+    with pytest.raises(InputError, match=r"round 2 has cost nan for action 1"):
+        learner.learn_all(0, np.array([0.0, np.nan, 0.0]))
+    assert learner.state() == before
+
+
+# ------------------------------------------------------------------- Exp4.P
+
+
+def exp4p(horizon: int, labelings: Any = LABELINGS, **options: float) -> Exp4P:
+    """Return Exp4.P over the labelings."""
+    oracle = open_oracle(FiniteClass(labelings, 3), CONTEXTS, kind="enumeration")
+    return Exp4P(oracle, horizon, **options)  # type: ignore[arg-type]
+
+
+def test_exp4p_follows_the_published_box() -> None:
+    """Step by step the box of Beygelzimer et al. (2011), with advice vectors, rewards and the uniform expert."""
+    T, K, delta = 80, 3, 0.1
+    N = len(LABELINGS) + 1
+    learner, rng = exp4p(T, delta=delta), np.random.default_rng(0)
+    p_min, w = np.sqrt(np.log(N) / (K * T)), np.ones(N)
+    for _ in range(60):
+        row, costs = int(rng.integers(4)), rng.random(K)
+        advice = np.vstack([np.eye(K)[LABELINGS[:, row]], np.full(K, 1 / K)])
+        p = (1 - K * p_min) * (w @ advice) / w.sum() + p_min
+        q = learner.act(row)
+        assert np.abs(q - p).max() < 1e-10
+        action = int(rng.choice(K, p=q))
+        learner.learn(row, action, costs[action], q[action])
+        reward = np.zeros(K)
+        reward[action] = (1 - costs[action]) / p[action]
+        gain, spread = advice @ reward, advice @ (1 / p)
+        w *= np.exp(p_min / 2 * (gain + spread * np.sqrt(np.log(N / delta) / (K * T))))
+
+
+def test_exp4p_has_the_published_guarantee() -> None:
+    """6 sqrt(K T log(N / delta)), the uniform expert counted; where that needs more rounds, the horizon is refused."""
+    assert exp4p(1000).guarantee() == pytest.approx(6 * np.sqrt(3 * 1000 * np.log(5 / 0.05)))
+    assert exp4p(1000, delta=0.2).guarantee() == pytest.approx(6 * np.sqrt(3 * 1000 * np.log(5 / 0.2)))
+    least = int(np.ceil(np.log(5 / 0.05) / 3))
+    assert exp4p(least).guarantee() > least
+    with pytest.raises(InputError, match=r"log\(N / delta\) <= K T, but 4\.605 > 3: raise the horizon"):
+        exp4p(least - 1)
+
+
+def test_exp4p_plays_uniformly_where_the_guarantee_is_void() -> None:
+    """With T < K log N the floor is 1/K."""
+    assert exp4p(2).act(0) == pytest.approx(np.full(3, 1 / 3))
+    assert exp4p(200).act(0).min() >= np.sqrt(np.log(5) / 600)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.5, np.nan])
+def test_exp4p_needs_a_chance_to_fail(delta: float) -> None:
+    """Delta is strictly between 0 and 1."""
+    with pytest.raises(InputError, match="delta"):
+        exp4p(100, delta=delta)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_exp4p_keeps_its_guarantee_on_flipping_costs(seed: int) -> None:
+    """The regret of what was really paid is below the bound in every one of 20 runs, and far below T."""
+    T = 1200
+    learner, rng = exp4p(T), np.random.default_rng(seed)
+    paid, totals = 0.0, np.zeros(4)
+    for t in range(T):
+        row = int(rng.integers(4))
+        costs = np.roll([0.0, 1.0, 0.5], t // 20 + seed if t < 300 else LABELINGS[0, row])
+        q = learner.act(row)
+        action = int(rng.choice(3, p=q))
+        learner.learn(row, action, costs[action], q[action])
+        paid += costs[action]
+        totals += costs[LABELINGS[:, row]]
+    assert paid - totals.min() <= learner.guarantee()
+    assert paid < 0.45 * T
+
+
+def test_exp4p_trusts_the_uniform_expert_when_all_others_fail() -> None:
+    """If one action is always wrong and the only policy plays it, weight moves to the uniform expert."""
+    learner, rng = exp4p(3000, np.zeros((1, 4), dtype=int)), np.random.default_rng(0)
+    for t in range(3000):
+        q = learner.act(t % 4)
+        action = int(rng.choice(3, p=q))
+        learner.learn(t % 4, action, float(action == 0), q[action])
+    assert learner.act(0)[0] < 0.4
+
+
+def test_exp4p_remembers_the_distribution_it_played() -> None:
+    """Saved between act and learn, it learns from the same distribution, and refuses feedback below its floor."""
+    first, second = exp4p(50), exp4p(50)
+    q = first.act(1)
+    second.restore(first.state())
+    for learner in (first, second):
+        learner.learn(1, 2, 0.25, q[2])
+    assert first.state() == second.state()
+    with pytest.raises(InputError, match="act"):
+        first.learn(1, 2, 0.25, first._floor / 2)
+
+
+# ------------------------------------------------------------------- the best policy in hindsight
+
+
+def test_the_best_policy_has_no_regret_in_the_end() -> None:
+    """After T rounds its cost is the least of any policy; earlier, another may be ahead, never the other way round."""
+    T, rng = 60, np.random.default_rng(5)
+    rows, costs = rng.integers(0, 4, T), rng.random((T, 3))
+    by_policy = costs[np.arange(T)[:, None], LABELINGS[:, rows].T].cumsum(axis=0)
+    best = LABELINGS[by_policy[-1].argmin()]
+    learner = BestInHindsight(best, 3)
+    paid = np.cumsum([learner.act(int(row)) @ cost for row, cost in zip(rows, costs, strict=True)])
+    regret = paid - by_policy.min(axis=1)
+    assert regret[-1] == pytest.approx(0.0, abs=1e-12)
+    assert regret.min() > -1e-12
+    assert regret.max() > 0.1
+    assert learner.guarantee() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("best", "wrong"),
+    [([0, 3], r"outside 0\.\.2"), ([0, -1], "outside"), ([0.5, 1.0], "whole"), ([[0, 1]], "one action")],
+)
+def test_the_best_policy_must_be_labels(best: Any, wrong: str) -> None:
+    """What is no list of actions is refused."""
+    with pytest.raises(InputError, match=wrong):
+        BestInHindsight(best, 3)

@@ -1,4 +1,4 @@
-"""Every registered policy class and solver passes its battery; the batteries themselves catch what is wrong."""
+"""Every registered policy class, solver, learner and environment passes its battery; what is wrong is caught."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from milpcb import registry, testing
+from milpcb.environments.planted import Planted
+from milpcb.environments.replay import Replay
 from milpcb.errors import InputError, OracleInexact, UnknownNameError
+from milpcb.learners import BistroPlus, Doubling, Exp4
 from milpcb.protocols import Objective
 from milpcb.solvers import describe_all, load_solver
 from milpcb.solvers.highs import Highs, HighsSession
@@ -31,6 +35,8 @@ UNMET = {
     "linear_rules": {"renamed actions", "search", "action weights"},  # of three ordered cuts only the reverse is alike
     "finite_class": {"renamed actions", "reordered contexts", "search", "action weights"},
 }
+# The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
+LEARNER_UNMET = {"hedge": {"unplayed costs"}, "uniform": {"capability"}, "best_in_hindsight": {"capability"}}
 
 
 def policy_checks():
@@ -50,6 +56,27 @@ def solver_checks():
             yield pytest.param(check, id=f"{info.name}, {check}")
 
 
+def learner_checks():
+    """One parameter for each check of each registered learner, and of some by other roads through them."""
+    entries = {name: name for name in registry.names("learner")} | {
+        "doubling in short phases": partial(Doubling, first=7),
+        "doubling of exp4": partial(Doubling, learner="exp4", first=7),
+        "exp4 anytime": partial(Exp4, rate="anytime"),
+        "exp4 adaptive": partial(Exp4, rate="adaptive"),
+        "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half", draws=2),
+    }
+    for name, entry in entries.items():
+        for check in testing.battery("learner", entry):
+            yield pytest.param(name, check, id=f"{name}, {check}")
+
+
+def environment_checks():
+    """One parameter for each check of each registered environment; what is replayed must be there first."""
+    for name in registry.names("environment"):
+        for check in testing.battery("environment", name) if name != "replay" else ():
+            yield pytest.param(check, id=f"{name}, {check}")
+
+
 @pytest.mark.parametrize(("name", "check"), list(policy_checks()))
 def test_policy_class(name, check):
     """A registered policy class follows the law on its small instances."""
@@ -65,6 +92,34 @@ def test_policy_class(name, check):
 def test_solver(check):
     """A solver that can run here keeps the promises of a solver."""
     check.run()
+
+
+@pytest.mark.parametrize(("name", "check"), list(learner_checks()))
+def test_learner(name, check):
+    """A registered learner keeps the contract."""
+    try:
+        check.run()
+    except testing.Unmet as reason:
+        if check.id.rpartition(": ")[2] not in LEARNER_UNMET.get(name, ()):
+            pytest.fail(f"must not be skipped: {reason}")
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("check", list(environment_checks()))
+def test_environment(check):
+    """A registered environment, with its default settings, keeps the contract."""
+    check.run()
+
+
+def test_a_made_environment_is_an_entry(tmp_path):
+    """Settings without a default are given by handing over the environment; by its name alone it is explained."""
+    rng, paths = np.random.default_rng(0), [str(tmp_path / name) for name in ("contexts.csv", "costs.csv")]
+    for path, table in zip(paths, (rng.random((250, 2)), rng.random((250, 3))), strict=True):
+        np.savetxt(path, table, delimiter=",")
+    assert testing.run_all("environment", Replay(*paths)) == []
+    assert testing.run_all("environment", Planted(n_actions=2, n_contexts=5)) == []
+    with pytest.raises(InputError, match="hand over a made one"):
+        testing.battery("environment", "replay")
 
 
 def test_the_solvers_of_the_core_run_here():

@@ -1,0 +1,87 @@
+"""Play a low-variance mixture of policies, solved for anew whenever the number of rounds has doubled."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import check_cost, check_delta, check_played, whole
+from milpcb.learners.low_variance import LowVariance, best_policy, completed, descend, smooth
+from milpcb.learners.needs import require
+from milpcb.protocols import Learner, ValueOracle
+from milpcb.types import Floats
+
+
+class EpochLearner(Learner):
+    """What ILOVETOCONBANDITS and RandomizedUCB share: epochs that end after rounds 2, 4, 8, ...
+
+    At the end of an epoch (OP) is solved on all rounds so far, from the Q of the epoch before (warm start), and the
+    weight that Q lacks to 1 goes to the policy with the best estimate. In between, ``act`` reads a table. The oracle is
+    asked O(log T) times for the best policy, and once a coordinate step (see milpcb.learners.low_variance).
+    """
+
+    stochastic = True
+
+    def __init__(self, name: str, oracle: ValueOracle, horizon: int, delta: float) -> None:
+        require(name, oracle, "minimise")
+        self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
+        self.horizon = whole("horizon", horizon, 1)
+        self.delta = check_delta(delta)
+        self._oracle = oracle
+        self._t = 0
+        self._counts = np.zeros(oracle.n_contexts)
+        self._rewards = np.zeros((oracle.n_contexts, K))
+        self._mass = np.zeros_like(self._rewards)
+        self._mu = 0.5 / K
+        _, first = best_policy(oracle, self._rewards)  # nothing is known yet: the paper lets it be any policy
+        self._table = smooth(completed(self._mass, first), self._mu)
+
+    @abstractmethod
+    def exploration(self, t: int) -> float:
+        """Return mu <= 1/(2K), the least probability of an action after ``t`` rounds."""
+
+    @abstractmethod
+    def slope(self, t: int) -> float:
+        """Return b_pi per unit of estimated regret after ``t`` rounds."""
+
+    def act(self, row: int) -> Floats:
+        """Return Q^mu (K,) on the context ``row``."""
+        return np.array(self._table[row])
+
+    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Add the estimated reward (1 - cost) / q of the action played; at the end of an epoch solve (OP)."""
+        check_cost(self._t, action, cost)
+        check_played(action, probability, self._mu)
+        self._counts[row] += 1
+        self._rewards[row, action] += (1.0 - cost) / probability
+        self._t += 1
+        if self._t >= 2 and self._t & (self._t - 1) == 0:
+            self._solve()
+
+    def state(self) -> dict[str, Any]:
+        """Return round, history by context, Q by its mass, and what is played."""
+        return {
+            "t": self._t,
+            "mu": self._mu,
+            "counts": self._counts.tolist(),
+            "rewards": self._rewards.tolist(),
+            "mass": self._mass.tolist(),
+            "table": self._table.tolist(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._t, self._mu = state["t"], state["mu"]
+        self._counts, self._rewards = np.array(state["counts"]), np.array(state["rewards"])
+        self._mass, self._table = np.array(state["mass"]), np.array(state["table"])
+
+    def _solve(self) -> None:
+        """Find the empirically best policy and the Q of the next epoch."""
+        least_cost, best = best_policy(self._oracle, -self._rewards)
+        self._mu = self.exploration(self._t)
+        problem = LowVariance(self._counts, self._rewards, -least_cost / self._t, self._mu, self.slope(self._t))
+        for mass in descend(problem, self._mass, self._oracle):
+            self._mass = mass
+        self._table = smooth(completed(self._mass, best), self._mu)

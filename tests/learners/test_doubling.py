@@ -1,0 +1,212 @@
+"""Doubling: when phases start, what each one plays, the sum of the guarantees, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import FinitePool, Transductive, open_oracle, registry
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.learners import BistroPlus, Doubling, Exp4
+from milpcb.learners.doubling import phase_seed
+from milpcb.protocols import Learner
+from milpcb.types import Floats
+from policies import FiniteClass
+
+CONTEXTS = np.arange(4.0)[:, None]
+LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
+SEED = 11
+
+
+def oracle(kind: str = "enumeration") -> Any:
+    """Return the oracle of the four labelings."""
+    return open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind=kind)
+
+
+def doubling(**options: Any) -> Doubling:
+    """Return a doubling learner with phases of 20, 40, 80, ... rounds."""
+    pool = options.pop("pool", FinitePool(CONTEXTS))
+    return Doubling(oracle(), pool, SEED, 3, **{"first": 20, **options})
+
+
+def played(learner: Learner, start: int, stop: int) -> Floats:
+    """Play the rounds from ``start`` to ``stop`` of a fixed game; return every q."""
+    made = []
+    for t in range(start, stop):
+        rng = np.random.default_rng(t)
+        row, q = t % 4, learner.act(t % 4)
+        action = int(rng.choice(3, p=q))
+        learner.learn(row, action, float(rng.random() < 0.3 + 0.2 * action), q[action])
+        made.append(q)
+    return np.array(made)
+
+
+class Recorder(Learner):
+    """Notes down what it is made with, and how many rounds it plays."""
+
+    made: list[Recorder]
+
+    def __init__(self, horizon: int, seed: int, n_actions: int, gain: float = 1.0) -> None:
+        self.horizon, self.seed, self.n_actions, self.gain, self.rounds = horizon, seed, n_actions, gain, 0
+        self.made.append(self)
+
+    def act(self, row: int) -> Floats:
+        """Play uniformly."""
+        del row
+        return np.full(self.n_actions, 1 / self.n_actions)
+
+    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Count."""
+        del row, action, cost, probability
+        self.rounds += 1
+
+    def guarantee(self) -> float:
+        """Return a bound like T^(2/3)."""
+        return self.gain * self.horizon ** (2 / 3)
+
+    def certificate(self) -> float:
+        """Return the number of rounds."""
+        return float(self.rounds)
+
+    def state(self) -> dict[str, Any]:
+        """Return the count."""
+        return {"rounds": self.rounds}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the count."""
+        self.rounds = state["rounds"]
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
+    """Register the recorder under its name."""
+    fresh = type("Fresh", (Recorder,), {"made": []})
+    load = registry.load
+    monkeypatch.setattr(registry, "load", lambda kind, name: fresh if name == "recorder" else load(kind, name))
+    return fresh
+
+
+# ------------------------------------------------------------------- phases
+
+
+def test_phases_start_where_they_should(recorder: type[Recorder]) -> None:
+    """Phases of 5, 10, 20, 40 rounds: each has its own learner, made for that many, with its own seed."""
+    learner = doubling(learner="recorder", first=5)
+    played(learner, 0, 75)
+    assert [made.horizon for made in recorder.made] == [5, 10, 20, 40]
+    assert [made.rounds for made in recorder.made] == [5, 10, 20, 40]
+    assert len({made.seed for made in recorder.made}) == 4
+    assert [made.seed for made in recorder.made] == [phase_seed(SEED, phase) for phase in range(4)]
+    played(learner, 75, 76)
+    assert [made.rounds for made in recorder.made] == [5, 10, 20, 40, 1]
+
+
+def test_certificates_add_up_over_phases(recorder: type[Recorder]) -> None:
+    """What finished phases certified is kept, also through a saved state."""
+    first, second = (doubling(learner="recorder", first=5) for _ in range(2))
+    for t in range(40):
+        assert first.certificate() == t
+        played(first, t, t + 1)
+    second.restore(first.state())
+    assert second.certificate() == 40
+    assert (recorder.made[-1].horizon, recorder.made[-1].rounds) == (40, 5)
+
+
+def test_the_first_phase_is_the_plain_learner() -> None:
+    """Until the first phase is over, q is that of the learner inside, made for that many rounds, bit for bit."""
+    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), 20, phase_seed(SEED, 0), noise="half", scale=5.0)
+    made = doubling(options={"noise": "half", "scale": 5.0})
+    assert (played(made, 0, 20) == played(plain, 0, 20)).all()
+
+
+def test_the_second_phase_is_a_fresh_learner() -> None:
+    """It starts without what was learnt before, for twice as many rounds."""
+    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), 40, phase_seed(SEED, 1))
+    assert (played(doubling(), 0, 60)[20:] == played(plain, 20, 60)).all()
+    exp4 = Exp4(oracle(), 40)
+    assert (played(doubling(learner="exp4"), 0, 60)[20:] == played(exp4, 20, 60)).all()
+
+
+@pytest.mark.parametrize("cut", [20, 35, 60, 100])
+def test_restored_in_any_phase_it_goes_on(cut: int) -> None:
+    """In the middle of a phase, and between two, the rest is bit-identical."""
+    first, second = doubling(), doubling()
+    played(first, 0, cut)
+    second.restore(first.state())
+    assert (played(first, cut, 150) == played(second, cut, 150)).all()
+    assert first.state() == second.state()
+
+
+# ------------------------------------------------------------------- the guarantee
+
+
+def test_the_guarantee_sums_the_phases_reached() -> None:
+    """It is the sum of the plain guarantees for 20, 40, 80, ... rounds, as far as the horizon reaches."""
+    plain = [Exp4(oracle(), 20 * 2**phase).guarantee() for phase in range(5)]
+    for horizon, phases in ((1, 1), (20, 1), (21, 2), (60, 2), (61, 3), (140, 3), (141, 4), (300, 4), (301, 5)):
+        assert doubling(learner="exp4", horizon=horizon).guarantee() == pytest.approx(sum(plain[:phases]))
+
+
+def test_without_a_horizon_the_guarantee_is_of_the_rounds_played() -> None:
+    """It grows when a phase begins; with a horizon it is that of the horizon from the start."""
+    open_ended, told = doubling(learner="exp4"), doubling(learner="exp4", horizon=100)
+    assert open_ended.guarantee() == pytest.approx(Exp4(oracle(), 20).guarantee())
+    for learner in (open_ended, told):
+        played(learner, 0, 61)
+    assert open_ended.guarantee() == pytest.approx(told.guarantee())
+    assert told.guarantee() == pytest.approx(sum(Exp4(oracle(), T).guarantee() for T in (20, 40, 80)))
+
+
+def test_the_loss_factor(recorder: type[Recorder]) -> None:
+    """A bound like T^(2/3) gets at most 2^(2/3) / (2^(2/3) - 1) = 2.70 times larger, and nearly that at worst."""
+    reached = {2**n + more for n in range(1, 16) for more in (-1, 0, 1)}
+    factor = max(doubling(learner="recorder", horizon=T, first=1).guarantee() / T ** (2 / 3) for T in reached)
+    later = doubling(learner="recorder", horizon=2**20, first=1).guarantee() / 2 ** (40 / 3)
+    assert factor <= 2.7025
+    assert later == pytest.approx(2.7024, abs=1e-3)
+    assert recorder.made
+
+
+# ------------------------------------------------------------------- refusals
+
+
+def test_a_pool_with_a_fixed_order_is_refused() -> None:
+    """An order known in advance tells the horizon; learners that use no pool do not mind."""
+    pool = Transductive(CONTEXTS, [0, 1, 2])
+    with pytest.raises(InputError, match="use 'bistro_plus' as it is, or a pool without an order"):
+        doubling(pool=pool)
+    doubling(pool=pool, learner="exp4")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learner": "uniform"}, "must know a horizon; use 'uniform' as it is"),
+        ({"learner": "doubling"}, "use 'doubling' as it is"),
+        ({"learner": "hedge"}, "learns from all costs"),
+        ({"options": {"nois": "half"}}, "unknown option of 'bistro_plus' 'nois'; did you mean 'noise'"),
+        ({"options": {"horizon": 5}}, "unknown option of 'bistro_plus' 'horizon'"),
+        ({"learner": "exp4p", "options": {"delta": "half"}}, "cannot make 'exp4p' with options {'delta': 'half'}"),
+        ({"options": {"scale": 1.0}}, "at least 3"),
+        ({"first": 0}, "first must be a whole number of at least 1"),
+        ({"horizon": 0}, "horizon must be"),
+    ],
+)
+def test_what_cannot_be_doubled_is_refused(options: dict[str, Any], message: str) -> None:
+    """Each mistake is one line that names it, when the learner is made."""
+    with pytest.raises(InputError, match=message):
+        doubling(**options)
+
+
+def test_an_unknown_learner_is_refused() -> None:
+    """The nearest registered name is given."""
+    with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
+        doubling(learner="exp44")
+
+
+def test_a_seed_that_is_none_is_refused() -> None:
+    """Also where the learner inside draws nothing."""
+    with pytest.raises(InputError, match="seed"):
+        Doubling(oracle(), FinitePool(CONTEXTS), -1, 3, learner="exp4")

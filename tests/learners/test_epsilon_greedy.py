@@ -1,0 +1,203 @@
+"""Epsilon-greedy: its schedule, what it trains on and when, and the regret of its guarantee."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.learners import EpsilonGreedy
+from milpcb.types import Floats
+from policies import DecisionTrees, FiniteClass
+
+LABELINGS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]])
+GOOD = np.where(np.arange(2) == LABELINGS[1][:, None], 0.1, 0.9)  # the policy [0, 1, 0, 1] is right
+ROWS = np.arange(4)
+
+
+def greedy(horizon: int | None = None, labelings: Any = LABELINGS, n_actions: int = 2, **options: Any) -> Any:
+    """Return the learner on a list of labelings."""
+    contexts = np.arange(float(np.shape(labelings)[1]))[:, None]
+    oracle = open_oracle(FiniteClass(labelings, n_actions), contexts, kind="search")
+    return EpsilonGreedy(oracle, **{"seed": 0, "horizon": horizon, **options})
+
+
+def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELINGS) -> tuple[list[Any], float]:
+    """Play T rounds of Bernoulli costs of mean (m, K); every round, and regret of the expected costs."""
+    rng, rounds = np.random.default_rng(seed), []
+    suffered, totals = 0.0, np.zeros(len(labelings))
+    for _ in range(T):
+        row = int(rng.integers(len(mean)))
+        costs = (rng.random() < mean[row]).astype(float)
+        q = learner.act(row)
+        action = int(q.cumsum().searchsorted(rng.random() * q.sum(), side="right"))
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        rounds.append((row, action, float(costs[action]), q))
+        suffered += float(q @ costs)
+        totals += costs[labelings[:, row]]
+    return rounds, suffered - float(totals.min())
+
+
+# --------------------------------------------------------------------------- schedule and training
+
+
+def test_it_explores_at_the_published_rate() -> None:
+    """The rarer action has e_t / K, e_t = min(1, (K log N / (3 t))^(1/3)), from round 2; round 1 is uniform."""
+    rounds, _ = play(greedy(), 200, GOOD, 0)
+    assert rounds[0][3].tolist() == [0.5, 0.5]
+    for t, (*_, q) in enumerate(rounds[1:], start=2):
+        assert q.min() == pytest.approx(min(1, (2 * np.log(4) / (3 * t)) ** (1 / 3)) / 2)
+        assert q.sum() == pytest.approx(1, abs=1e-15)
+    rounds, _ = play(greedy(scale=3.0), 60, GOOD, 0)
+    assert [q.min() for *_, q in rounds[:27]] == [0.5] * 27
+    assert rounds[59][3].min() == pytest.approx(1.5 / 60 ** (1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "trainings"), [(2.0, [1, 2, 4, 8, 16, 32]), (1.5, [1, 2, 3, 5, 8, 12, 18, 27]), (1.0, range(1, 41))]
+)
+def test_it_trains_when_the_rounds_have_grown_by_the_ratio(ratio: float, trainings: Any) -> None:
+    """One question after each of these rounds, and no other."""
+    learner, asked = greedy(ratio=ratio), []
+    for t in range(1, 41):
+        calls = learner._log._oracle.calls
+        learner.learn(0, 0, 0.5, 0.5)
+        asked += [t] * (learner._log._oracle.calls - calls)
+    assert asked == list(trainings)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_follows_the_best_policy_on_the_estimates_of_the_last_training(seed: int) -> None:
+    """Between trainings the likelier action is that of the labeling with the least sum of c / q over agreeing rounds."""
+    rounds, _ = play(greedy(), 130, np.random.default_rng(seed).random((4, 2)), seed)
+    totals, best = np.zeros((4, 2)), None
+    for t, (row, action, cost, q) in enumerate(rounds):
+        if t in (1, 2, 4, 8, 16, 32, 64, 128):
+            best = LABELINGS[totals[ROWS, LABELINGS].sum(axis=1).argmin()]
+        if best is not None and t > 3:
+            assert q.argmax() == best[row]
+        totals[row, action] += cost / q[action]
+
+
+def test_estimates_from_all_rounds_are_unbiased_exactly() -> None:
+    """The mean over y of what learn adds, with the weights of q, is the cost vector, also when q is far from uniform."""
+    costs, added = np.array([0.3, 1.0, 0.8]), np.zeros((2, 3))
+    saved = greedy(labelings=[[0, 1], [2, 1]], n_actions=3)
+    play(saved, 100, np.full((2, 3), 0.5), 0, labelings=np.array([[0, 1], [2, 1]]))
+    for action in range(3):
+        learner = greedy(labelings=[[0, 1], [2, 1]], n_actions=3)
+        learner.restore(saved.state())
+        q = learner.act(1)
+        assert q.max() > 0.7
+        learner.learn(1, action, costs[action], q[action])
+        added += q[action] * (np.array(learner.state()["totals"]) - saved.state()["totals"])
+    assert added == pytest.approx(np.array([[0, 0, 0], costs]), abs=1e-12)
+
+
+def test_exploration_rounds_have_the_law_of_a_coin_before_the_action() -> None:
+    """A round of action y is kept with probability (e / K) / q_y and then counts K c, so each action's mean is e c."""
+    games, c, K = 4000, 0.5, 2
+    learner = greedy(data="exploration")
+    play(learner, 40, GOOD, 1)
+    saved, q = learner.state(), learner.act(0)
+    e = K * q.min()
+    for y in range(K):
+        kept = 0
+        for _ in range(games):
+            learner.restore({**saved, "rng": learner.state()["rng"]})
+            learner.learn(0, y, c, q[y])
+            gained = learner.state()["totals"][0][y] - saved["totals"][0][y]
+            assert gained in (0.0, K * c)
+            kept += gained > 0
+        chance = e / K / q[y]
+        assert abs(kept / games - chance) <= 5 * np.sqrt(chance * (1 - chance) / games) + 1e-9
+    first = greedy(data="exploration", scale=1e-6)
+    first.learn(0, 1, c, 0.5)  # round 1 is uniform play: it explores for certain
+    assert first.state()["totals"][0] == [0.0, 2 * c]
+
+
+def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
+    """Among all depth-1 trees it ends with the action that is cheapest everywhere, whatever it trains on."""
+    contexts = np.random.default_rng(0).random((5, 2))
+    for data in ("all", "exploration"):
+        oracle = open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search")
+        learner = EpsilonGreedy(oracle, 0, data=data)  # type: ignore[arg-type]
+        play(learner, 4096, np.tile([0.9, 0.2, 0.5], (5, 1)), 1, np.repeat(np.arange(3)[:, None], 5, axis=1))
+        assert [int(learner.act(row).argmax()) for row in range(5)] == [1] * 5
+
+
+# --------------------------------------------------------------------------- guarantee and regret
+
+
+def naive(T: int, price: float, scale: float, data: str, trainings: list[int]) -> float:
+    """Return the bound round by round: what exploring costs, and what the last training leaves open; no luck."""
+    e = [1.0, *(min(1.0, scale / t ** (1 / 3)) for t in range(2, T + 1))]
+    total = 1.0
+    for t in range(2, T + 1):
+        n = max(training for training in trainings if training < t)
+        variance = sum(1 / s for s in e[:n]) / n**2 if data == "all" else 1 / sum(e[:n])
+        total += e[t - 1] + min(1.0, np.sqrt(2 * price * variance))
+    return float(total)
+
+
+@pytest.mark.parametrize("data", ["all", "exploration"])
+@pytest.mark.parametrize("scale", [None, 0.5, 4.0])
+@pytest.mark.parametrize("T", [1, 2, 100, 700])
+def test_guarantee_is_the_sum_over_all_rounds(data: str, scale: float | None, T: int) -> None:
+    """The closed form is no less than the sum it stands for, and hardly more."""
+    learner = greedy(T, data=data, scale=scale)
+    exact = naive(T, 2 * np.log(4), learner.scale, data, [2**i for i in range(12)])
+    bound = learner.guarantee() - np.sqrt(T * np.log(4) / 2)
+    assert exact - 1e-9 <= bound <= 1.05 * exact + 1
+
+
+def test_guarantee_has_the_constants_that_the_docstring_says() -> None:
+    """To leading order 3.12 T^(2/3) (K log N)^(1/3) with training all the time, at most 14% more by default."""
+    T = 10**15
+    unit = T ** (2 / 3) * (2 * np.log(4)) ** (1 / 3)
+    constant = 4.5 / 3 ** (1 / 3)
+    assert greedy(T, data="exploration", ratio=1.01).guarantee() / unit == pytest.approx(constant, rel=0.01)
+    assert constant < greedy(T).guarantee() / unit < 1.145 * constant
+    assert greedy().guarantee() == np.inf
+
+
+@pytest.mark.parametrize("data", ["all", "exploration"])
+def test_regret_is_within_the_guarantee_on_iid_games(data: str) -> None:
+    """Expected regret over seeded games is within a bound that uniform play would break."""
+    T = 8000
+    regrets = [play(greedy(T, data=data, seed=seed), T, GOOD, seed)[1] for seed in range(4)]
+    uniform = play(greedy(T, scale=1e9), T, GOOD, 0)[1]
+    assert np.mean(regrets) <= greedy(T, data=data).guarantee() < uniform
+
+
+# --------------------------------------------------------------------------- state and mistakes
+
+
+@pytest.mark.parametrize("data", ["all", "exploration"])
+@pytest.mark.parametrize("saved", [0, 1, 37, 63, 64])
+def test_it_goes_on_from_its_state(data: str, saved: int) -> None:
+    """A restored learner plays as the saved one, before the first training, between two and at one."""
+    first, second = greedy(data=data), greedy(data=data)
+    play(first, saved, GOOD, 3)
+    second.restore(json.loads(json.dumps(first.state())))
+    mine, theirs = play(first, 80, GOOD, 4), play(second, 80, GOOD, 4)
+    assert [q.tolist() for *_, q in mine[0]] == [q.tolist() for *_, q in theirs[0]]
+    assert first.state() == second.state()
+
+
+def test_mistakes_are_told() -> None:
+    """Wrong settings and wrong rounds are refused, and leave no trace."""
+    for options in ({"scale": 0.0}, {"scale": np.inf}, {"ratio": 0.9}, {"ratio": np.nan}, {"horizon": 0}):
+        with pytest.raises(InputError, match=next(iter(options))):
+            greedy(**options)
+    with pytest.raises(UnknownNameError, match="exploration"):
+        greedy(data="explore")
+    learner = greedy(data="exploration")
+    for cost, probability, message in [(-1, 0.5, "cost -1"), (np.nan, 0.5, "cost nan"), (0.5, 1.5, "probability 1.5")]:
+        with pytest.raises(InputError, match=f"round 1 .*{message}"):
+            learner.learn(0, 0, cost, probability)
+    assert learner.state() == greedy(data="exploration").state()

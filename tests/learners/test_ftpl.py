@@ -1,0 +1,308 @@
+"""Contextual-FTPL: the laws that its proof names, in closed form, and the regret that follows from them."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.learners import ContextualFTPL
+from milpcb.types import Floats
+from policies import DecisionTrees, FiniteClass
+
+CONTEXTS = np.arange(4.0)[:, None]
+LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
+OPPOSITE = [[0], [1]]  # two policies on one context
+
+
+def ftpl(labelings: Any, horizon: int = 100, contexts: Any = None, kind: str = "search", **options: Any) -> Any:
+    """Return the learner on a list of labelings."""
+    labelings = np.array(labelings)
+    contexts = np.arange(float(labelings.shape[1]))[:, None] if contexts is None else np.array(contexts)
+    oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind=kind)
+    return ContextualFTPL(oracle, horizon, **{"seed": 0, **options})
+
+
+def with_past(learner: Any, past: Any) -> Any:
+    """Return the learner with ``past`` (m, K) as its estimates; its generator goes on."""
+    learner.restore({**learner.state(), "past": past})
+    return learner
+
+
+def tail(s: float) -> float:
+    """Return P(X - Y > s) for independent Laplace variables of scale 1."""
+    return float(np.exp(-s) * (2 + s) / 4) if s >= 0 else 1 - tail(-s)
+
+
+def frequency(learner: Any, row: int, action: int, draws: int = 4000) -> float:
+    """Return how often ``action`` is played on ``row`` from where the learner stands."""
+    return float(np.mean([learner.act(row)[action] for _ in range(draws)]))
+
+
+def close(frequency: float, probability: float, draws: int = 4000) -> bool:
+    """Tell whether a frequency is within 5 standard deviations of its mean."""
+    return abs(frequency - probability) < 5 * np.sqrt(probability * (1 - probability) / draws)
+
+
+# --------------------------------------------------------------------------- laws in closed form
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.7, 2.0, -1.5])
+def test_action_law_of_two_policies_is_a_difference_of_laplace_variables(lead: float) -> None:
+    """Action 0, whose past costs ``lead`` more, is played when the noise of action 1 exceeds its own by that much."""
+    epsilon = 0.8
+    learner = with_past(ftpl(OPPOSITE, epsilon=epsilon), [[lead, 0.0]])
+    assert close(frequency(learner, 0, 0), tail(epsilon * lead))
+
+
+def test_an_estimate_makes_its_action_rarer_by_a_bounded_factor() -> None:
+    """Adding v to (x, a) leaves at least exp(-eps v) of the probability of a, on the law that the learner has."""
+    epsilon, v = 0.5, 1.6
+    before = frequency(with_past(ftpl(OPPOSITE, epsilon=epsilon), [[0.3, 0.0]]), 0, 0)
+    after = frequency(with_past(ftpl(OPPOSITE, epsilon=epsilon), [[0.3 + v, 0.0]]), 0, 0)
+    assert close(before, tail(epsilon * 0.3))
+    assert close(after, tail(epsilon * (0.3 + v)))
+    for s in np.linspace(-3, 3, 61):
+        assert tail(epsilon * (s + v)) / tail(epsilon * s) >= np.exp(-epsilon * v)
+
+
+@pytest.mark.parametrize(("lead", "cap"), [(0.0, 4), (1.2, 3), (-1.0, 6), (0.5, 1)])
+def test_redraws_have_the_capped_geometric_law(lead: float, cap: int) -> None:
+    """J is the number of redraws until the action is seen again, and M if it is not by then."""
+    p, games = tail(lead), 3000
+    learner = ftpl(OPPOSITE, epsilon=1.0, cap=cap)
+    counts = np.zeros(cap + 1)
+    for _ in range(games):
+        with_past(learner, [[lead, 0.0]]).learn(0, 0, 0.5, 1.0)
+        counts[round((learner.state()["past"][0][0] - lead) / 0.5)] += 1
+    law = np.array([0.0, *(p * (1 - p) ** (j - 1) for j in range(1, cap)), (1 - p) ** (cap - 1)])
+    assert law @ np.arange(cap + 1) == pytest.approx((1 - (1 - p) ** cap) / p)
+    for j in range(cap + 1):
+        assert close(counts[j] / games, law[j], games) or counts[j] / games == law[j], (j, counts, law)
+
+
+def test_questions_a_round_are_those_of_the_redraws() -> None:
+    """A costly round asks once to play and min(J, M - 1) times to learn; a round that cost nothing asks once."""
+    learner = ftpl(OPPOSITE, epsilon=1.0, cap=50)
+    oracle, asked, most = learner._oracle, [], 0
+    for _ in range(2000):
+        with_past(learner, [[1.0, 0.0]])
+        start = oracle.calls
+        action = int(learner.act(0).argmax())
+        learner.learn(0, action, 1.0, 1.0)
+        asked.append(oracle.calls - start)
+        J = round(learner.state()["past"][0][action] - (action == 0))
+        assert asked[-1] == 1 + min(J, 49)
+        most = max(most, J)
+    assert most > 5
+    assert np.mean(asked) == pytest.approx(1 + 2, abs=0.25)  # sum_a p_a / p_a = K redraws
+    start = oracle.calls
+    learner.act(0)
+    learner.learn(0, 0, 0.0, 1.0)
+    assert oracle.calls == start + 1
+
+
+def test_estimate_is_the_cost_up_to_the_capped_bias() -> None:
+    """Given p, E over y and J of J c e_y is (1 - (1 - p_y)^M) c_y: enumerate y, average J."""
+    lead, cap, c, games = 0.4, 5, np.array([0.9, 0.3]), 3000
+    p = np.array([tail(lead), 1 - tail(lead)])
+    learner = ftpl(OPPOSITE, epsilon=1.0, cap=cap)
+    for y in (0, 1):
+        J = np.empty(games)
+        for i in range(games):
+            with_past(learner, [[lead, 0.0]]).learn(0, y, c[y], 1.0)
+            J[i] = (learner.state()["past"][0][y] - lead * (y == 0)) / c[y]
+        error = 5 * p[y] * J.std() / np.sqrt(games)
+        assert abs(p[y] * J.mean() - (1 - (1 - p[y]) ** cap)) < error
+
+
+# --------------------------------------------------------------------------- the two ends of eps
+
+
+def test_without_noise_it_follows_the_leader() -> None:
+    """As eps grows, the action is that of the policy with the least past."""
+    rng, table = np.random.default_rng(1), np.array(LABELINGS)
+    learner = ftpl(LABELINGS, epsilon=1e9)
+    for _ in range(50):
+        past = 10 * rng.random((4, 2))
+        best = table[past[np.arange(4), table].sum(axis=1).argmin()]
+        with_past(learner, past)
+        assert [int(learner.act(row).argmax()) for row in range(4)] == best.tolist()
+
+
+def test_with_nothing_but_noise_a_class_of_all_functions_plays_at_random() -> None:
+    """As eps vanishes, the past does not count: each action has probability 1/K."""
+    learner = with_past(ftpl(list(product((0, 1), repeat=3)), epsilon=1e-9), [[0.0, 50.0]] * 3)
+    for row in range(3):
+        assert close(frequency(learner, row, 0, 2000), 0.5, 2000)
+
+
+# --------------------------------------------------------------------------- where the noise is
+
+
+def test_separator_alone_carries_noise() -> None:
+    """Two policies that differ on two contexts: noise on one is one difference of Laplace variables, on both it is two."""
+    labelings, past = [[0, 0], [1, 1]], [[0.0, 0.0], [1.5, 0.0]]
+    separated = with_past(ftpl(labelings, epsilon=1.0, separator=[0]), past)
+    assert close(frequency(separated, 1, 0), tail(1.5))
+    everywhere = with_past(ftpl(labelings, epsilon=1.0), past)
+    draws = np.random.default_rng(0).laplace(size=(100_000, 4)) @ np.array([1, 1, -1, -1])
+    assert close(frequency(everywhere, 1, 0), float((draws > 1.5).mean()))
+    assert not close(frequency(everywhere, 1, 0), tail(1.5))
+
+
+def test_repeated_contexts_share_their_noise() -> None:
+    """Equal rows are one context of the guarantee, unless the class tells them apart."""
+    contexts = [[0.0], [0.0], [1.0], [0.0]]
+    alike, apart = [[0, 0, 1, 0], [1, 1, 0, 1]], [[0, 0, 1, 0], [0, 1, 0, 1]]
+    for kind in ("search", "milp", "enumeration"):
+        assert ftpl(alike, contexts=contexts, kind=kind)._noisy.tolist() == [0, 2]
+        assert ftpl(apart, contexts=contexts, kind=kind)._noisy.tolist() == [0, 1, 2, 3]
+    two = ftpl([[0, 1], [1, 0]])
+    assert ftpl(alike, contexts=contexts).guarantee() == two.guarantee()
+    repeated = ftpl([[0, 0], [1, 1]], contexts=[[3.0], [3.0]], epsilon=1.0)
+    with_past(repeated, [[0.4, 0.0], [0.5, 0.0]])  # one context, one difference of Laplace variables
+    assert close(frequency(repeated, 1, 0), tail(0.9))
+
+
+def test_a_separator_is_checked_where_policies_are_listed() -> None:
+    """Rows on which two policies agree are refused with a row that mends them; a true separator passes."""
+    with pytest.raises(InputError, match=r"separator = \[1\] leaves two policies alike .* add row 0"):
+        ftpl(LABELINGS, kind="enumeration", separator=[1])
+    with pytest.raises(InputError, match=r"separator = \[3, 2\] .* add row 1"):
+        ftpl(LABELINGS, kind="enumeration", separator=[3, 2])
+    assert ftpl(LABELINGS, kind="enumeration", separator=[1, 0, 3]).guarantee() < np.inf
+    assert ftpl([*LABELINGS, LABELINGS[0]], kind="enumeration", separator=[0, 1, 3]).guarantee() < np.inf
+    assert ftpl(LABELINGS, separator=[1]).guarantee() < np.inf  # kind "search" cannot tell
+    for rows in ([], [0, 0], [4], [-1], [True]):
+        with pytest.raises(InputError, match="separator"):
+            ftpl(LABELINGS, separator=rows)
+
+
+# --------------------------------------------------------------------------- guarantee and regret
+
+
+@pytest.mark.parametrize(("separator", "kappa", "d"), [(None, 1, 4), ([0, 1, 3], 3, 3)])
+def test_guarantee_is_the_bound_and_the_defaults_are_tuned(separator: Any, kappa: int, d: int) -> None:
+    """The three terms add up, and no other eps has a smaller sum."""
+    T, K, log_size = 5000, 2, np.log(4)
+    price = 2 * np.sqrt(d * log_size) + log_size
+    learner = ftpl(LABELINGS, T, separator=separator)
+    assert learner.cap == 100
+    expected = 2 * np.sqrt(2 * kappa * K * T * price) + K * T / (np.e * 100)
+    assert learner.guarantee() == pytest.approx(expected)
+    for factor in (0.5, 0.9, 1.1, 2.0):
+        epsilon = factor * learner.epsilon
+        other = ftpl(LABELINGS, T, separator=separator, epsilon=epsilon, cap=100)
+        assert other.guarantee() == pytest.approx(2 * epsilon * kappa * K * T + price / epsilon + K * T / (100 * np.e))
+        assert other.guarantee() > learner.guarantee()
+
+
+class FullInformation(ContextualFTPL):
+    """The same play on all true costs: no estimates, no resampling."""
+
+    def learn_all(self, row: int, costs: Floats) -> None:
+        """Add the costs as they are."""
+        self._past[row] += costs
+
+
+@pytest.mark.parametrize(("separator", "kappa", "d"), [(None, 1, 4), ([0, 1, 3], 3, 3)])
+def test_full_information_keeps_the_bound_without_its_bandit_terms(separator: Any, kappa: int, d: int) -> None:
+    """With c_t itself as the estimate, regret is at most eps kappa T + (2 sqrt(d log N) + log N) / eps on costs that flip."""
+    T, table, price = 3000, np.array(LABELINGS), 2 * np.sqrt(d * np.log(4)) + np.log(4)
+    epsilon = float(np.sqrt(price / (kappa * T)))
+    oracle = open_oracle(FiniteClass(table, 2), CONTEXTS, kind="search")
+    for game in ("flip", "fixed"):
+        rng = np.random.default_rng(5)
+        learner = FullInformation(oracle, T, 7, epsilon=epsilon, separator=separator)
+        suffered, totals = 0.0, np.zeros(4)
+        for t in range(T):
+            row, flipped = int(rng.integers(4)), game == "flip" and t % 2
+            costs = np.array([1.0, 0.0] if row % 2 ^ flipped else [0.0, 1.0])
+            suffered += float(learner.act(row) @ costs)
+            learner.learn_all(row, costs)
+            totals += costs[table[:, row]]
+        assert suffered - totals.min() <= epsilon * kappa * T + price / epsilon
+        assert epsilon * kappa * T + price / epsilon < T / 3
+
+
+def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], float]:
+    """Play costs 0.1 / 0.9 of the policy [0, 1, 0, 1], whose opposite is good before ``switch``; actions and regret."""
+    rng, table = np.random.default_rng(seed), np.array(LABELINGS)
+    actions, suffered, totals = [], 0.0, np.zeros(len(table))
+    for t in range(rounds):
+        row, luck = int(rng.integers(4)), rng.random()
+        right = (row + (t < switch)) % 2
+        costs = (luck < np.where(np.arange(2) == right, 0.1, 0.9)).astype(float)
+        action = int(learner.act(row).argmax())
+        learner.learn(row, action, float(costs[action]), 1.0)
+        actions.append(action)
+        suffered += costs[action]
+        totals += costs[table[:, row]]
+    return actions, suffered - float(totals.min())
+
+
+@pytest.mark.parametrize("switch", [0, 1000])
+@pytest.mark.parametrize("separator", [None, [0, 1, 3]])
+def test_regret_is_within_the_guarantee_also_when_costs_switch(switch: int, separator: Any) -> None:
+    """Mean regret over seeded games is within the bound, which says less than what uniform play loses on fixed costs."""
+    T = 8000
+    learners = [ftpl(LABELINGS, T, separator=separator, seed=seed) for seed in range(2)]
+    regrets = [play(learner, T, seed, switch)[1] for seed, learner in enumerate(learners)]
+    assert np.mean(regrets) <= learners[0].guarantee()
+    assert learners[0].guarantee() < 0.4 * T
+
+
+# --------------------------------------------------------------------------- routes, state, mistakes
+
+
+def test_profile_and_minimiser_give_the_same_run_on_every_oracle() -> None:
+    """The noise is continuous, so there is one minimiser, and every route to its action gives the same bytes."""
+    rng = np.random.default_rng(2)
+    contexts = rng.random((6, 2))
+    runs = []
+    for kind, queries in [("search", "profile"), ("search", "argmin"), ("enumeration", "profile"), ("milp", "argmin")]:
+        oracle = open_oracle(DecisionTrees(2, 1, thresholds=2), contexts, kind=kind)
+        learner = ContextualFTPL(oracle, 60, 3, queries=queries)  # type: ignore[arg-type]
+        runs.append((play(learner, 60, 0)[0], learner.state()))
+    assert all(run == runs[0] for run in runs)
+    assert len(set(runs[0][0])) == 2
+
+
+def test_it_goes_on_from_its_state_and_seeds_differ() -> None:
+    """A restored learner plays as the saved one; another seed plays otherwise."""
+    first, second = ftpl(LABELINGS, 400, seed=4), ftpl(LABELINGS, 400, seed=4)
+    play(first, 120, 0)
+    second.restore(json.loads(json.dumps(first.state())))
+    assert play(first, 150, 1) == play(second, 150, 1)
+    assert first.state() == second.state()
+    assert play(ftpl(LABELINGS, 400, seed=4), 120, 0) != play(ftpl(LABELINGS, 400, seed=5), 120, 0)
+
+
+def test_mistakes_are_told() -> None:
+    """Wrong settings and wrong rounds are refused, and leave no trace."""
+    for options in ({"epsilon": 0.0}, {"epsilon": np.inf}, {"epsilon": np.nan}, {"cap": 0}, {"horizon": 0}):
+        with pytest.raises(InputError, match=next(iter(options))):
+            ftpl(LABELINGS, **options)
+    with pytest.raises(UnknownNameError, match="queries"):
+        ftpl(LABELINGS, queries="profil")
+    learner = ftpl(LABELINGS)
+    before = learner.state()
+    for cost in (-0.1, 1.1, np.nan):
+        with pytest.raises(InputError, match="round 1"):
+            learner.learn(0, 0, cost, 1.0)
+    with pytest.raises(InputError, match=r"round 1 .* probability 0.5"):
+        learner.learn(0, 0, 1.0, 0.5)
+    assert learner.state() == before
+
+
+def test_a_class_of_one_policy_is_played() -> None:
+    """One policy needs no noise, but has a finite guarantee and is followed."""
+    learner = ftpl([[1, 0]])
+    assert [learner.act(row).tolist() for row in (0, 1)] == [[0.0, 1.0], [1.0, 0.0]]
+    assert 0 < learner.guarantee() < np.inf

@@ -1,0 +1,328 @@
+"""ILOVETOCONBANDITS against its theorems: (OP) by enumeration, the potential, the number of steps, the schedule."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle
+from milpcb.errors import InputError
+from milpcb.experiments.loop import draw_action
+from milpcb.learners import ILoveToConBandits
+from milpcb.learners.low_variance import LowVariance, completed, descend, smooth
+from milpcb.oracles.base import Oracle
+from milpcb.types import Answer, Floats, Ints
+from policies import DecisionTrees, FiniteClass
+
+
+def listed(labelings: Any, n_actions: int) -> Oracle:
+    """Return the enumerating oracle of a list of policies on m contexts."""
+    contexts = np.arange(float(np.shape(labelings)[1]))[:, None]
+    return open_oracle(FiniteClass(labelings, n_actions), contexts, kind="enumeration")
+
+
+class Recorder:
+    """An oracle that remembers the labels of its answers."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle, self.answers = oracle, list[Ints]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._oracle, name)
+
+    def minimise(self, costs: Floats) -> Answer:
+        """Answer and remember."""
+        answer = self._oracle.minimise(costs)
+        assert answer.policy is not None
+        self.answers.append(answer.policy.predict(self._oracle.contexts))
+        return answer
+
+
+@dataclass
+class Log:
+    """A history round by round, and every quantity of (OP) by its definition on it."""
+
+    labelings: Ints  # (N, m)
+    K: int
+    x: Ints
+    a: Ints
+    r: Floats
+    p: Floats
+
+    def mean_rewards(self) -> Floats:
+        """Return the estimated mean reward of every policy."""
+        return np.array([np.mean(self.r / self.p * (pi[self.x] == self.a)) for pi in self.labelings])
+
+    def regrets(self) -> Floats:
+        """Return the estimated regret of every policy."""
+        rewards = self.mean_rewards()
+        return np.asarray(rewards.max() - rewards)
+
+    def variances(self, q: Floats, power: int = 1) -> Floats:
+        """Return the mean of 1 / q(pi(x)|x)^power over the history, for every policy."""
+        return np.array([np.mean(q[self.x, pi[self.x]] ** -float(power)) for pi in self.labelings])
+
+    def mass(self, Q: Floats) -> Floats:
+        """Return (m, K), the weight of the policies that play each action."""
+        m = self.labelings.shape[1]
+        return np.array([np.bincount(self.labelings[:, j], Q, minlength=self.K) for j in range(m)])
+
+    def potential(self, Q: Floats, mu: float, b: Floats) -> float:
+        """Return the potential of the paper."""
+        q, u = smooth(self.mass(Q), mu)[self.x], 1 / self.K
+        entropy = (u * np.log(u / q) + q - u).sum(axis=1).mean()
+        return float(len(self.x) * mu * (entropy / (1 - self.K * mu) + Q @ b / (2 * self.K)))
+
+    def problem(self, mu: float, slope: float) -> LowVariance:
+        """Return the same history as counts and sums."""
+        m = self.labelings.shape[1]
+        rewards = np.zeros((m, self.K))
+        np.add.at(rewards, (self.x, self.a), self.r / self.p)
+        counts = np.bincount(self.x, minlength=m).astype(float)
+        return LowVariance(counts, rewards, float(self.mean_rewards().max()), mu, slope)
+
+
+def random_log(rng: np.random.Generator) -> Log:
+    """Return a random class and history."""
+    K, m, N, n = (int(v) for v in rng.integers([2, 2, 1, 3], [5, 8, 30, 60]))
+    labelings = np.unique(rng.integers(0, K, (N, m)), axis=0)
+    x, a = rng.integers(0, rng.integers(1, m + 1), n), rng.integers(0, K, n)
+    return Log(labelings, K, x, a, rng.random(n), rng.uniform(0.05, 1, n))
+
+
+# --------------------------------------------------------------------------- the optimisation problem
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_coordinate_descent_solves_op(seed: int) -> None:
+    """Replayed by definition: every step is the paper's, lowers the potential, and at the end both families of (OP) hold."""
+    rng = np.random.default_rng(seed)
+    log = random_log(rng)
+    K, n = log.K, len(log.x)
+    mu, psi = float(rng.uniform(0.05, 1) / (2 * K)), float(10 ** rng.uniform(-2, 2))
+    b = log.regrets() / (psi * mu)
+    oracle = Recorder(listed(log.labelings, K))
+    masses = list(descend(log.problem(mu, 1 / (psi * mu)), np.zeros((log.labelings.shape[1], K)), oracle))
+    assert len(oracle.answers) == len(masses)  # one call a step, and one that finds nothing to mend
+
+    Q, potentials = np.zeros(len(log.labelings)), []
+    for mass, answer in zip(masses, oracle.answers, strict=True):
+        Q *= min(1.0, 2 * K / max(float(Q @ (2 * K + b)), 1e-300))
+        assert mass == pytest.approx(log.mass(Q), abs=1e-9)
+        q = smooth(log.mass(Q), mu)
+        V, S = log.variances(q), log.variances(q, 2)
+        D = V - (2 * K + b)
+        chosen = int(np.flatnonzero((log.labelings == answer).all(axis=1))[0])
+        assert D[chosen] == pytest.approx(D.max(), abs=1e-9 * V.max())
+        potentials.append(log.potential(Q, mu, b))
+        if len(potentials) < len(masses):
+            Q[chosen] += (V[chosen] + D[chosen]) / (2 * (1 - K * mu) * S[chosen])
+
+    assert Q @ b <= 2 * K * (1 + 1e-9)
+    assert Q.sum() <= 1 + 1e-9
+    assert (V - b <= 2 * K * (1 + 1e-8)).all()
+    assert (np.diff(potentials) <= -n * mu**2 / (4 * (1 - K * mu)) + 1e-9).all()
+    assert len(masses) - 1 <= 4 * np.log(1 / (K * mu)) / mu
+
+
+def test_descent_has_steps_to_take() -> None:
+    """The instances above are not solved by Q = 0: with mu well below 1/(2K) steps are needed, and stay below the bound."""
+    log = random_log(np.random.default_rng(1))
+    mu = 0.01
+    steps = len(
+        list(descend(log.problem(mu, 1.0), np.zeros((log.labelings.shape[1], log.K)), listed(log.labelings, log.K)))
+    )
+    assert 5 < steps <= 4 * np.log(1 / (log.K * mu)) / mu
+
+
+@pytest.mark.parametrize("start", [0.5, 5.0])
+def test_warm_start_solves_op_too(start: float) -> None:
+    """From any Q, even one that is far too large, what comes out satisfies (OP)."""
+    log = random_log(np.random.default_rng(2))
+    mu, slope, N = 0.02, 3.0, len(log.labelings)
+    Q = np.full(N, start / N)
+    *_, mass = descend(log.problem(mu, slope), log.mass(Q), listed(log.labelings, log.K))
+    b, total = slope * log.regrets(), mass[0].sum()
+    earned = np.mean(mass[log.x, log.a] * log.r / log.p)  # sum_pi Q(pi) times the mean reward of pi
+    assert mass.sum(axis=1) == pytest.approx(total)
+    assert total <= 1 + 1e-9
+    assert slope * (total * log.mean_rewards().max() - earned) <= 2 * log.K * (1 + 1e-9)
+    assert (log.variances(smooth(mass, mu)) <= 2 * log.K + b + 1e-8).all()
+
+
+@pytest.mark.parametrize("mu", [0.25, 0.1, 0.01, 0.001])
+def test_two_opposite_policies_share_the_play(mu: float) -> None:
+    """K = 2, equal rewards: both policies get V <= 4."""
+    x = np.array([0, 1, 2, 2])
+    log = Log(np.array([[0, 1, 0], [1, 0, 1]]), 2, x, np.zeros(4, int), np.zeros(4), np.full(4, 0.5))
+    *_, mass = descend(log.problem(mu, 1.0), np.zeros((3, 2)), listed(log.labelings, 2))
+    assert (log.variances(smooth(mass, mu)) <= 4 * (1 + 1e-9)).all()
+
+
+def test_nothing_to_do_at_the_largest_mu() -> None:
+    """At mu = 1/(2K) no policy can have V above 2K: one call, no step."""
+    log = random_log(np.random.default_rng(3))
+    oracle = Recorder(listed(log.labelings, log.K))
+    masses = list(descend(log.problem(0.5 / log.K, 1.0), np.zeros((log.labelings.shape[1], log.K)), oracle))
+    assert len(masses) == len(oracle.answers) == 1
+    assert (masses[0] == 0).all()
+
+
+def test_completion_makes_a_distribution_with_a_floor() -> None:
+    """Q^mu sums to (1 - K mu) sum Q + K mu; once completed to 1, and the floor is mu."""
+    mass, labels, mu = np.array([[0.2, 0.1, 0.0], [0.0, 0.3, 0.0]]), np.array([2, 0]), 0.05
+    assert smooth(mass, mu).sum(axis=1) == pytest.approx([0.85 * 0.3 + 0.15] * 2)
+    full = completed(mass, labels)
+    assert full == pytest.approx(np.array([[0.2, 0.1, 0.7], [0.7, 0.3, 0.0]]))
+    assert smooth(full, mu).sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert smooth(full, mu).min() == pytest.approx(mu)
+
+
+# --------------------------------------------------------------------------- the learner
+
+LABELINGS = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [0, 1, 2, 0], [2, 1, 0, 1], [1, 0, 0, 2]])
+BEST = 3  # its action costs 0.2 on average, every other 0.8
+
+
+def learner_on(labelings: Any = LABELINGS, K: int = 3, horizon: int = 10**6, **options: Any) -> ILoveToConBandits:
+    """Return the learner on a listed class."""
+    return ILoveToConBandits(listed(labelings, K), horizon, **options)
+
+
+def rounds(learner: ILoveToConBandits, n: int, seed: int = 0) -> Any:
+    """Play against i.i.d. contexts and Bernoulli-like costs; yield (row, action, cost, q) after each round."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        row = int(rng.integers(4))
+        q = learner.act(row)
+        action = draw_action(q, rng)
+        cost = float(rng.random() * 0.4 + 0.6 * (action != LABELINGS[BEST][row]))
+        learner.learn(row, action, cost, float(q[action]))
+        yield row, action, cost, q
+
+
+@pytest.mark.parametrize("psi", [0.05, 1.0, 100.0])
+def test_every_epoch_ends_with_op_solved(psi: float) -> None:
+    """After rounds 2, 4, 8, ..., and only then, play changes: both families of (OP) hold on the log, the best gets the rest."""
+    learner, K, delta = learner_on(psi=psi), 3, 0.05
+    played, before, warm = [], learner._table.copy(), learner._mass.copy()
+    steps = 0
+    for t, (row, action, cost, q) in enumerate(rounds(learner, 4096), start=1):
+        assert (q == before[row]).all()
+        played.append((row, action, 1 - cost, q[action]))
+        if t < 2 or t & (t - 1):
+            continue
+        log = Log(LABELINGS, K, *(np.array(column) for column in zip(*played, strict=True)))
+        d = np.log(16 * t**2 * len(LABELINGS) / delta)
+        mu = min(1 / (2 * K), np.sqrt(d / (K * t)))
+        b, mass = log.regrets() / (psi * mu), learner._mass
+        total, rewards = mass[0].sum(), log.mean_rewards()
+        earned = np.mean(mass[log.x, log.a] * log.r / log.p)
+        assert (total * rewards.max() - earned) / (psi * mu) <= 2 * K * (1 + 1e-9)
+        assert total <= 1 + 1e-9
+        assert (log.variances(smooth(mass, mu)) <= 2 * K + b + 1e-7).all()
+        rest = (1 - total) * np.eye(K)[LABELINGS[rewards.argmax()]]
+        assert learner._table == pytest.approx((1 - K * mu) * (mass + rest) + mu, abs=1e-9)
+        steps += total > 0
+        *_, expected = descend(log.problem(mu, 1 / (psi * mu)), warm, listed(LABELINGS, K))
+        assert mass == pytest.approx(expected, abs=1e-9)  # from the Q of the epoch before
+        before, warm = learner._table.copy(), mass.copy()
+    assert steps > 0
+
+
+def test_calls_are_few() -> None:
+    """The oracle is asked at the ends of epochs only: once for the best policy, once a step, once to see that none is left."""
+    oracle = listed(LABELINGS, 3)
+    learner = ILoveToConBandits(oracle, 10**6)
+    calls = [oracle.calls] + [oracle.calls for _ in rounds(learner, 1024)]
+    asked = np.flatnonzero(np.diff(calls)) + 1
+    assert calls[0] == 1
+    assert asked.tolist() == [2**m for m in range(1, 11)]
+    assert 1 + 2 * 10 <= calls[-1] <= 100
+
+
+def test_one_policy_is_played_but_for_the_floor() -> None:
+    """N = 1: whatever Q is, the policy's action has 1 - (K - 1) mu, the others mu."""
+    learner = learner_on([LABELINGS[BEST]])
+    for _ in rounds(learner, 2048):
+        pass
+    mu = np.sqrt(np.log(16 * 2048**2 / 0.05) / (3 * 2048))
+    assert learner.act(1) == pytest.approx([mu, 1 - 2 * mu, mu])
+
+
+def test_regret_is_far_below_uniform_play() -> None:
+    """On a small planted game with trees, a practical psi has less than half the regret of uniform play."""
+    rng = np.random.default_rng(5)
+    contexts = rng.integers(0, 2, (20, 4)).astype(float)
+    best = np.where(contexts[:, 0] == 1, 2, np.where(contexts[:, 2] == 1, 1, 0))
+    learner = ILoveToConBandits(open_oracle(DecisionTrees(3, 2), contexts, kind="search"), 8192, psi=0.1)
+    regret = 0.0
+    for _ in range(8192):
+        row = int(rng.integers(20))
+        q = learner.act(row)
+        action = draw_action(q, rng)
+        learner.learn(row, action, float(rng.random() < 0.3 + 0.4 * (action != best[row])), float(q[action]))
+        regret += 0.4 * (1 - q[best[row]])
+    assert regret < 0.5 * 8192 * 0.4 * 2 / 3
+
+
+def test_state_in_the_middle_of_an_epoch() -> None:
+    """The state is plain data; a restored learner goes on with the same bits, and equal runs are equal."""
+    whole, first, second = learner_on(psi=1.0), learner_on(psi=1.0), learner_on(psi=1.0)
+    played = [(row, action, cost, q.tolist()) for row, action, cost, q in rounds(whole, 5000)]
+    for row, action, cost, q in played[:3000]:
+        first.learn(row, action, cost, q[action])
+    second.restore(json.loads(json.dumps(first.state())))
+    assert second.state() == first.state()
+    with pytest.raises(InputError, match="probability"):
+        second.learn(0, 0, 0.5, 0.9 * second.exploration(2048))
+    for row, action, cost, q in played[3000:]:
+        assert second.act(row).tolist() == q
+        second.learn(row, action, cost, q[action])
+    assert second.state() == whole.state()
+
+
+def test_guarantee_is_the_theorem_and_says_nothing() -> None:
+    """The number of the paper by hand, plus delta T; above T at 10^6 rounds; none for another psi."""
+    T, K, N, delta = 10**6, 3, len(LABELINGS), 0.05
+    learner = learner_on(horizon=T)
+
+    def d(t: float) -> float:
+        return float(np.log(16 * t**2 * N / delta))
+
+    m0 = next(m for m in range(1, 99) if d(2**m) / 2**m <= 1 / (4 * K))
+    constant = 4 * 100 + 4 * np.sqrt(2) * 95.1
+    bound = constant * (4 * K * d(2 ** (m0 - 1)) + np.sqrt(8 * K * d(2**20) * 2**20)) + np.sqrt(
+        8 * T * np.log(2 / delta)
+    )
+    assert learner.high_probability_bound() == pytest.approx(bound)
+    assert learner.guarantee() == pytest.approx(bound + delta * T)
+    assert bound > T
+    assert learner_on(psi=1.0).guarantee() == np.inf
+
+
+def test_wrong_arguments_are_one_clear_line() -> None:
+    """Psi, delta, costs, propensities and oracles that will not do are refused."""
+    for option, value in (("psi", 0.0), ("psi", np.inf), ("delta", 1.0)):
+        with pytest.raises(InputError, match=option):
+            learner_on(**{option: value})  # type: ignore[arg-type] # K is not among them
+    learner = learner_on()
+    with pytest.raises(InputError, match="cost"):
+        learner.learn(0, 0, np.nan, 0.5)
+    with pytest.raises(InputError, match="probability"):
+        learner.learn(0, 0, 0.5, 0.1)
+    oracle = listed(LABELINGS, 3)
+    oracle.can = frozenset({"value"})
+    with pytest.raises(InputError, match="minimise"):
+        ILoveToConBandits(oracle, 10)
+
+
+def test_callers_cannot_change_the_play() -> None:
+    """``act`` hands out a copy."""
+    learner = learner_on()
+    learner.act(0)[:] = 9
+    assert learner.act(0).sum() == pytest.approx(1)

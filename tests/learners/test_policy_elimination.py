@@ -1,0 +1,202 @@
+"""PolicyElimination against its definition: the constraint on P by enumeration, and who is eliminated when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from milpcb import FinitePool, Transductive, open_oracle
+from milpcb.errors import InputError
+from milpcb.experiments.loop import draw_action
+from milpcb.learners import PolicyElimination
+from milpcb.learners.policy_elimination import spread
+from milpcb.types import Floats, Ints
+from policies import FiniteClass
+
+CONTEXTS = np.arange(4.0)[:, None]
+LABELINGS = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 1, 1, 1]])
+WEIGHTS = np.array([0.4, 0.3, 0.2, 0.1])
+BEST, WORST, DELTA = 2, 3, 0.05
+
+
+def learner_on(labelings: Any = LABELINGS, K: int = 2, pool: Any = None, **options: Any) -> PolicyElimination:
+    """Return the learner on a listed class."""
+    contexts = np.arange(float(np.shape(labelings)[1]))[:, None]
+    oracle: Any = open_oracle(FiniteClass(labelings, K), contexts, kind="enumeration")
+    return PolicyElimination(
+        oracle, pool or FinitePool(CONTEXTS, WEIGHTS), **{"horizon": 10**5, "delta": DELTA, **options}
+    )
+
+
+def play(learner: PolicyElimination, n: int, seed: int = 0) -> Iterator[tuple[int, int, float, Floats]]:
+    """Play n rounds at cost 0 for the action of the best policy and 1 for any other; yield each round."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        row = int(rng.choice(4, p=WEIGHTS))
+        q = learner.act(row)
+        action = draw_action(q, rng)
+        cost = float(action != LABELINGS[BEST][row])
+        learner.learn(row, action, cost, float(q[action]))
+        yield row, action, cost, q
+
+
+def log_of(t: int, N: int) -> float:
+    """Return log(1 / delta_t) by its definition."""
+    return float(np.log(1 / (DELTA / (4 * N * t**2))))
+
+
+def variances(labelings: Ints, law: Floats, q: Floats) -> Floats:
+    """Return E_x[1 / q(pi(x)|x)] for every policy."""
+    return np.array([sum(law[j] / q[j, pi[j]] for j in np.flatnonzero(law)) for pi in labelings])
+
+
+# --------------------------------------------------------------------------- the distribution P
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_spread_meets_the_constraint(seed: int) -> None:
+    """On skewed classes, where most policies agree, some P over the list has V <= 2K for each; P is what was returned."""
+    rng = np.random.default_rng(seed)
+    K, m, N = int(rng.integers(2, 5)), 5, 40
+    labelings = np.where(rng.random((N, m)) < 0.05, rng.integers(0, K, (N, m)), rng.integers(0, K, m))
+    law, mu = rng.dirichlet(np.full(m, 0.7)), float(10 ** rng.uniform(-4, -0.1) / (2 * K))
+    mass = spread(labelings, law, mu, K)
+    assert variances(labelings, law, (1 - K * mu) * mass + mu).max() <= 2 * K * (1 + 1e-9)
+    hits = (labelings[:, :, None] == np.arange(K)).reshape(N, -1).T.astype(float)  # mass of each policy
+    found = linprog(np.zeros(N), A_eq=np.vstack([hits, np.ones(N)]), b_eq=np.append(mass.ravel(), 1.0))
+    assert found.status == 0
+
+
+def test_uniform_weights_would_not_do() -> None:
+    """One policy against thirty-nine that agree: uniform P breaks the constraint, ``spread`` does not."""
+    labelings = np.zeros((40, 3), dtype=np.int64)
+    labelings[17] = 1
+    law, mu = np.full(3, 1 / 3), 1e-3
+    uniform = np.tile([39 / 40, 1 / 40], (3, 1))
+    assert variances(labelings, law, (1 - 2 * mu) * uniform + mu).max() > 4
+    assert variances(labelings, law, (1 - 2 * mu) * spread(labelings, law, mu, 2) + mu).max() <= 4 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("mu", [0.25, 0.01])
+def test_two_opposite_policies_share_evenly(mu: float) -> None:
+    """P = (1/2, 1/2), and V = 2 for both."""
+    labelings, law = np.array([[0, 1, 0], [1, 0, 1]]), np.array([0.5, 0.3, 0.2])
+    mass = spread(labelings, law, mu, 2)
+    assert mass == pytest.approx(np.full((3, 2), 0.5))
+    assert variances(labelings, law, (1 - 2 * mu) * mass + mu) == pytest.approx([2.0, 2.0])
+
+
+# --------------------------------------------------------------------------- the learner
+
+
+@pytest.mark.parametrize("growth", [1.0, 1.3])
+def test_survivors_and_constraint_follow_the_definition(growth: float) -> None:
+    """Round by round from the log: mu, the constraint on P for every survivor, and the survivors themselves."""
+    N, K = len(LABELINGS), 2
+    learner = learner_on(growth=growth)
+    alive, sums, solved, mu = np.ones(N, dtype=bool), np.zeros(N), 0, np.inf
+    table, mu_played = learner._table, learner._mu
+    supported = alive.copy()  # the policies that P may be made of
+    for t, (row, action, cost, q) in enumerate(play(learner, 2000), start=1):
+        floor = min(1 / (2 * K), np.sqrt(log_of(t, N) / (2 * K * t)))
+        if t >= growth * solved and floor < mu:
+            solved, supported, mu = t, alive.copy(), floor
+        assert mu_played == pytest.approx(mu)
+        assert (q == table[row]).all()
+        assert table.min() >= mu * (1 - 1e-12)
+        assert table.sum(axis=1) == pytest.approx(np.ones(4))
+        unplayed = (LABELINGS[supported][:, :, None] != np.arange(K)).all(axis=0)
+        assert table[unplayed] == pytest.approx(mu)
+        assert (variances(LABELINGS[alive], WEIGHTS, table) <= 2 * K * (1 + 1e-9)).all()
+        assert mu <= np.sqrt(growth) * min(1 / (2 * K), np.sqrt(log_of(t, N) / (2 * K * t))) * (1 + 1e-12)
+
+        sums += (LABELINGS[:, row] == action) * (1 - cost) / q[action]
+        b = 2 * np.sqrt(2 * K * log_of(t, N) / t)
+        alive &= sums / t >= (sums / t)[alive].max() - 2 * b
+        assert learner.survivors.tolist() == np.flatnonzero(alive).tolist()
+        table, mu_played = learner._table, learner._mu
+    assert 1 < alive.sum() < N
+
+
+def test_the_best_policy_is_never_eliminated() -> None:
+    """Over 40 seeds the best stays, and the policy that is always wrong goes."""
+    for seed in range(40):
+        learner = learner_on(growth=1.5)
+        for _ in play(learner, 1500, seed):
+            pass
+        assert BEST in learner.survivors
+        assert WORST not in learner.survivors
+
+
+def test_one_policy_is_played_but_for_the_floor() -> None:
+    """N = 1: nothing to eliminate, its action has 1 - mu."""
+    learner = learner_on([LABELINGS[BEST]], growth=1.0)
+    for _ in play(learner, 200):
+        pass
+    assert learner.survivors.tolist() == [0]
+    assert learner.act(1)[1] == pytest.approx(1 - np.sqrt(log_of(201, 1) / (4 * 201)))
+
+
+def test_regret_is_clearly_below_uniform_play() -> None:
+    """With a gap of 1 it has less than half of uniform play's regret."""
+    regret = sum(1 - q[LABELINGS[BEST][row]] for row, _, _, q in play(learner_on(), 16000))
+    assert regret < 0.5 * 16000 / 2
+
+
+def test_contexts_seen_stand_for_an_unknown_law() -> None:
+    """Without weights the constraint is on the contexts seen so far, and there is no guarantee."""
+    labelings = np.hstack([np.zeros((64, 2), dtype=np.int64), np.indices((2,) * 6).reshape(6, -1).T])
+    labelings[17, 0] = 1  # stands alone, on a context that is an eighth of the pool and half of what is seen
+    pool = Transductive(np.arange(8.0)[:, None], np.zeros(10**5, dtype=np.int64))
+    learner = learner_on(labelings, pool=pool, growth=1.0)
+    assert learner.guarantee() == np.inf
+    counts = np.zeros(8)
+    for t in range(500):
+        counts[t % 2] += 1
+        learner.learn(t % 2, 0, 0.5, 1.0)
+        assert (variances(labelings, counts / counts.sum(), learner._table) <= 4 * (1 + 1e-9)).all()
+    assert len(learner.survivors) == 64
+
+
+def test_guarantee_is_the_theorem() -> None:
+    """16 sqrt(2 T K log(4 T^2 N / delta)) + delta T at growth 1; growth adds its square root."""
+    bound = 16 * np.sqrt(2 * 10**5 * 2 * np.log(4 * 10**10 * 6 / DELTA))
+    assert learner_on(growth=1.0).guarantee() == pytest.approx(bound + DELTA * 10**5)
+    assert learner_on(growth=4.0).guarantee() == pytest.approx(2 * bound + DELTA * 10**5)
+
+
+def test_state_between_two_solves() -> None:
+    """A learner restored from JSON goes on with the same bits, eliminations included."""
+    whole, first, second = learner_on(), learner_on(), learner_on()
+    played = [(row, action, cost, q.tolist()) for row, action, cost, q in play(whole, 2500)]
+    for row, action, cost, q in played[:2000]:
+        first.learn(row, action, cost, q[action])
+    assert 1 < len(first.survivors) < len(LABELINGS)
+    second.restore(json.loads(json.dumps(first.state())))
+    assert second.state() == first.state()
+    for row, action, cost, q in played[2000:]:
+        assert second.act(row).tolist() == q
+        second.learn(row, action, cost, q[action])
+    assert second.state() == whole.state()
+
+
+def test_wrong_arguments_are_one_clear_line() -> None:
+    """Too many policies, no list of them, and settings out of range are refused."""
+    many = np.indices((15,) * 4).reshape(4, -1).T  # 50 625 policies are fine
+    assert len(learner_on(many, 15).survivors) == 15**4
+    with pytest.raises(InputError, match="at most 60000"):
+        learner_on(np.indices((16,) * 4).reshape(4, -1).T, 16)
+    oracle: Any = open_oracle(FiniteClass(LABELINGS, 2), CONTEXTS, kind="milp")
+    with pytest.raises(InputError, match="enumeration"):
+        PolicyElimination(oracle, FinitePool(CONTEXTS), 10)
+    with pytest.raises(InputError, match="growth"):
+        learner_on(growth=0.9)
+    with pytest.raises(InputError, match="delta"):
+        learner_on(delta=2.0)
+    with pytest.raises(InputError, match="cost"):
+        learner_on().learn(0, 0, 1.5, 0.5)

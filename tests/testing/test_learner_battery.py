@@ -1,0 +1,201 @@
+"""The battery of learners has teeth: a sound learner passes, and each way to break it fails the check that is there for it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import testing
+from milpcb.checks import check_cost
+from milpcb.errors import InputError
+from milpcb.learners.needs import require
+from milpcb.protocols import Learner
+from milpcb.rng import child, freeze, thaw
+from milpcb.types import Floats
+
+
+class Sound(Learner):
+    """Exponential weights over the listed labelings, blurred by its own draws: keeps the contract."""
+
+    common = np.random.default_rng(0)
+
+    def __init__(self, oracle: Any, horizon: int, seed: int) -> None:
+        require("sound", oracle, "enumerate")
+        if horizon < 1:
+            raise InputError("a horizon has rounds")
+        self.n_actions, self.labelings, self.q = oracle.n_actions, oracle.labelings, np.ones(3)
+        self.rng, self.totals, self.log = child(seed, "sound"), np.zeros(len(oracle.labelings)), [0]
+
+    def act(self, row: int) -> Floats:
+        """Return the blurred weights of the actions, at least 0.1 each."""
+        weights = np.exp(-self.totals) * self.rng.uniform(0.5, 1.0, len(self.totals))
+        self.q = 0.1 + 0.7 * np.bincount(self.labelings[:, row], weights, minlength=3) / weights.sum()
+        return self.q.copy()
+
+    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Add the estimate to the totals."""
+        check_cost(0, action, cost)
+        self.totals += (self.labelings[:, row] == action) * cost / probability
+        self.log[0] += 1
+
+    def state(self) -> dict[str, Any]:
+        """Return the generator, the totals and the log."""
+        return {"rng": freeze(self.rng), "totals": self.totals.tolist(), "log": list(self.log)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from them."""
+        thaw(self.rng, state["rng"])
+        self.totals, self.log = np.array(state["totals"]), list(state["log"])
+
+
+# ------------------------------------------------------------------- ways to break it
+
+
+def unseeded(self: Sound, row: int) -> Floats:
+    """Draw what no seed gives."""
+    self.rng = np.random.default_rng()
+    return Sound.act(self, row)
+
+
+def sharing(self: Sound, row: int) -> Floats:
+    """Draw from one generator for all learners of the kind."""
+    self.rng = self.common
+    return Sound.act(self, row)
+
+
+def exposing(self: Sound, row: int) -> Floats:
+    """Hand out the very array that learn reads."""
+    Sound.act(self, row)
+    return self.q
+
+
+def trusting(self: Sound, row: int, action: int, cost: float, _probability: float) -> None:
+    """Read the probability from what was handed out."""
+    Sound.learn(self, row, action, cost, np.nan_to_num(self.q, nan=0.5)[action])
+
+
+def redrawing(self: Sound, state: dict[str, Any]) -> None:
+    """Draw again what was drawn before the state was taken."""
+    self.totals, self.log = np.array(state["totals"]), list(state["log"])
+
+
+def forgetting(self: Sound, state: dict[str, Any]) -> None:
+    """Leave the totals out."""
+    thaw(self.rng, state["rng"])
+    self.log = list(state["log"])
+
+
+def keeping(self: Sound, state: dict[str, Any]) -> None:
+    """Keep the own log, which play does not depend on."""
+    thaw(self.rng, state["rng"])
+    self.totals = np.array(state["totals"])
+
+
+def peeping(self: Sound, row: int, action: int, cost: float, probability: float) -> None:
+    """Look at the other costs, over the caller's shoulder."""
+    Sound.learn(self, row, action, cost, probability)
+    costs = inspect.currentframe().f_back.f_locals["costs"]  # type: ignore[union-attr]  # there is a caller
+    self.totals += np.nan_to_num(costs)[self.labelings[:, row]]
+
+
+def credulous(self: Sound, _row: int, _action: int, cost: float, _probability: float) -> None:
+    """Take in any cost."""
+    self.totals += cost
+
+
+def unasking(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+    """Do not ask whether the oracle can."""
+    oracle.can, oracle.labelings = {"enumerate"}, getattr(oracle, "labelings", np.zeros((1, 4), int))
+    Sound.__init__(self, oracle, horizon, seed)
+
+
+def vague(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+    """Say no, but not what to do."""
+    if "enumerate" not in oracle.can:
+        raise InputError("this oracle will not do")
+    Sound.__init__(self, oracle, horizon, seed)
+
+
+def endless(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+    """Take a horizon without rounds."""
+    Sound.__init__(self, oracle, max(horizon, 1), seed)
+
+
+def any_seed(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+    """Take a seed that is none."""
+    Sound.__init__(self, oracle, horizon, abs(seed))
+
+
+MISTAKES: list[tuple[str, dict[str, Callable[..., Any]]]] = [
+    ("distribution", {"act": lambda self, row: Sound.act(self, row) * 1.1}),
+    ("distribution", {"act": lambda self, row: Sound.act(self, row) + np.array([0.8, -0.8, 0.0])}),
+    ("distribution", {"act": lambda self, row: Sound.act(self, row).astype(np.float32)}),
+    ("distribution", {"act": lambda self, row: Sound.act(self, row)[:2]}),
+    ("distribution", {"act": lambda self, row: Sound.act(self, row).tolist()}),
+    ("same seed", {"act": unseeded}),
+    ("same seed", {"act": sharing}),
+    ("restore", {"restore": redrawing}),
+    ("restore", {"restore": forgetting}),
+    ("restore", {"restore": keeping}),
+    ("restore", {"restore": redrawing, "state": lambda self: {"totals": self.totals.tolist(), "log": list(self.log)}}),
+    ("restore", {"state": lambda self: Sound.state(self) | {"totals": self.totals}}),
+    ("restore", {"state": lambda self: Sound.state(self) | {"log": self.log}}),
+    ("guarded", {"act": exposing, "learn": trusting}),
+    ("unplayed costs", {"learn": peeping}),
+    ("bad cost", {"learn": credulous}),
+    ("bounds", {"guarantee": lambda _self: float("nan")}),
+    ("bounds", {"guarantee": lambda _self: -1.0}),
+    ("bounds", {"guarantee": lambda _self: 1}),
+    ("bounds", {"certificate": lambda _self: np.inf}),
+    ("declared", {"learn_all": lambda _self, _row, _costs: None}),
+    ("capability", {"__init__": unasking}),
+    ("capability", {"__init__": vague}),
+    ("settings", {"__init__": endless}),
+    ("settings", {"__init__": any_seed}),
+]
+
+
+def failed(entry: type[Learner]) -> set[str]:
+    """Return the names of the checks that fail, on whatever world."""
+    names = set()
+    for check in testing.battery("learner", entry):
+        try:
+            check.run()
+        except (AssertionError, AttributeError, IndexError, InputError, TypeError):
+            names.add(check.id.rpartition(": ")[2])
+    return names
+
+
+def test_a_sound_learner_passes() -> None:
+    """What the broken ones are made from keeps the contract, and nothing is skipped."""
+    assert testing.run_all("learner", Sound) == []
+
+
+@pytest.mark.parametrize(("check", "methods"), MISTAKES)
+def test_a_broken_learner_is_caught(check: str, methods: dict[str, Callable[..., Any]]) -> None:
+    """The check that is there for the mistake fails."""
+    assert check in failed(type("Broken", (Sound,), methods))
+
+
+def test_the_failing_check_is_named() -> None:
+    """``run_all`` stops at the first failure and says which law was broken."""
+    broken = type("Broken", (Sound,), {"guarantee": lambda _self: -1.0})
+    with pytest.raises(AssertionError) as caught:
+        testing.run_all("learner", broken)
+    assert caught.value.__notes__ == ["learner, check 'six policies: bounds'"]
+
+
+def test_required_options_are_given_by_a_partial() -> None:
+    """A class with an option that has no default cannot be made by itself; the error says how to give it."""
+
+    class Optional(Sound):
+        def __init__(self, oracle: Any, horizon: int, seed: int, temper: float) -> None:
+            super().__init__(oracle, horizon, seed)
+            self.temper = temper
+
+    with pytest.raises(InputError, match=r"functools\.partial"):
+        testing.battery("learner", Optional)
