@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -55,6 +56,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; a mistake is one line on stderr and exit code 2."""
     signal.signal(signal.SIGTERM, _as_interrupt)
+    sys.path.append(str(Path.cwd()))  # a config may name a class of its own folder: name = "my_rules:MyRules"
     try:
         cli.main(standalone_mode=False, prog_name="milpcb")
     except click.UsageError as error:

@@ -3,6 +3,7 @@
 from policies.boxes import BoxRules
 from policies.finite import FiniteClass
 from policies.linear import LinearRules
+from policies.listed import ListedRules
 from policies.monotone import MonotoneRules
 from policies.rule_lists import RuleLists
 from policies.thresholds import ThresholdRules
@@ -13,6 +14,7 @@ __all__ = [
     "DecisionTrees",
     "FiniteClass",
     "LinearRules",
+    "ListedRules",
     "MonotoneRules",
     "RuleLists",
     "ThresholdRules",
