@@ -1,7 +1,21 @@
 """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle."""
 
+from typing import TYPE_CHECKING, Any
+
 from milpcb.constraints import LabelConstraint
-from milpcb.contexts import FinitePool, Sampler, Transductive
+from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
 from milpcb.oracles import open_oracle
 
-__all__ = ["FinitePool", "LabelConstraint", "Sampler", "Transductive", "open_oracle"]
+if TYPE_CHECKING:
+    from milpcb.experiments.curves import load
+
+__all__ = ["Empirical", "FinitePool", "LabelConstraint", "Sampler", "Transductive", "load", "open_oracle"]
+
+
+def __getattr__(name: str) -> Any:
+    """Find ``load``, which needs a package for tables, when it is asked for."""
+    if name == "load":
+        from milpcb.experiments.curves import load
+
+        return load
+    raise AttributeError(f"module 'milpcb' has no attribute '{name}'")

@@ -1,6 +1,7 @@
 """One dict of names. Importing it imports no implementation and no vendor.
 
-Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``.
+Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may also
+name a class of its own folder as ``module:Class``, without any registration.
 """
 
 from __future__ import annotations
@@ -42,8 +43,19 @@ BUILTIN: dict[str, dict[str, str]] = {
         "coordinate": "milpcb.relaxations.coordinate:Coordinate",
     },
     "learner": {
+        "best_in_hindsight": "milpcb.learners.best_in_hindsight:BestInHindsight",
         "bistro_plus": "milpcb.learners.bistro_plus:BistroPlus",
+        "doubling": "milpcb.learners.doubling:Doubling",
+        "epoch_greedy": "milpcb.learners.epoch_greedy:EpochGreedy",
+        "epsilon_greedy": "milpcb.learners.epsilon_greedy:EpsilonGreedy",
+        "exp4": "milpcb.learners.exp4:Exp4",
+        "exp4p": "milpcb.learners.exp4p:Exp4P",
+        "explore_then_commit": "milpcb.learners.explore_then_commit:ExploreThenCommit",
+        "ftpl": "milpcb.learners.ftpl:ContextualFTPL",
         "hedge": "milpcb.learners.hedge:Hedge",
+        "ilovetoconbandits": "milpcb.learners.ilovetoconbandits:ILoveToConBandits",
+        "policy_elimination": "milpcb.learners.policy_elimination:PolicyElimination",
+        "randomized_ucb": "milpcb.learners.randomized_ucb:RandomizedUCB",
         "uniform": "milpcb.learners.uniform:Uniform",
     },
     "environment": {
@@ -58,6 +70,18 @@ BUILTIN: dict[str, dict[str, str]] = {
         "supervised": "milpcb.environments.supervised:Supervised",
         "replay": "milpcb.environments.replay:Replay",
     },
+    "constraint": {
+        "share_at_most": "milpcb.experiments.side_constraints:share_at_most",
+        "never_play": "milpcb.experiments.side_constraints:never_play",
+        "must_play": "milpcb.experiments.side_constraints:must_play",
+        "parity": "milpcb.experiments.side_constraints:parity",
+        "mean_at_most": "milpcb.experiments.side_constraints:mean_at_most",
+    },
+    "backend": {
+        "serial": "milpcb.experiments.backends.serial:Serial",
+        "processes": "milpcb.experiments.backends.processes:Processes",
+        "dask": "milpcb.experiments.backends.dask:Dask",
+    },
 }
 
 
@@ -67,7 +91,9 @@ def names(kind: str) -> list[str]:
 
 
 def target(kind: str, name: str) -> str:
-    """Return ``module:Class`` behind a name; raises UnknownNameError with the nearest name."""
+    """Return ``module:Class`` behind a name, which may be that itself; raises UnknownNameError with the nearest name."""
+    if ":" in name:
+        return name
     table = _table(kind)
     if name not in table:
         raise UnknownNameError("policy class" if kind == "policies" else kind, name, table)
@@ -81,7 +107,7 @@ def load(kind: str, name: str) -> Any:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise InputError(
-            f"{kind} '{name}' cannot be loaded: {error}; install again the package that brings it"
+            f"{kind} '{name}' cannot be loaded: {error}; install the package that brings it, or run where the module is"
         ) from error
 
 

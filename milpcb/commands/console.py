@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from milpcb.experiments.curves import Row
+    from milpcb.experiments.figures.results import Results
 
 out = Console(highlight=False, soft_wrap=True, markup=False)  # names and paths may hold brackets
+err = Console(highlight=False, soft_wrap=True, markup=False, stderr=True)
 
 
-def draw(rows: list[Row], directory: Path, title: str, *, loglog: bool) -> list[Path]:
-    """Write the regret curves as pictures and return their paths."""
-    from milpcb.experiments.plots import regret_figure, render
+def draw(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
+    """Write figures by their names as pictures and return their paths."""
+    from milpcb.experiments import figures
+    from milpcb.experiments.figures.drawing import render
     from milpcb.experiments.store import write_file
 
-    name = "regret_loglog" if loglog else "regret"
-    pictures = render(regret_figure(rows, title, loglog=loglog))
-    return [write_file(directory / f"{name}.{suffix}", content) for suffix, content in pictures.items()]
+    return [
+        write_file(directory / f"{drawing.name}.{suffix}", content)
+        for drawing in figures.draw(results, names)
+        for suffix, content in render(drawing.figure).items()
+    ]

@@ -1,33 +1,52 @@
-"""``milpcb plot``: regret curves of run directories."""
+"""``milpcb plot``: the figures of run directories."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from milpcb.commands.console import draw, out
 
+if TYPE_CHECKING:
+    from milpcb.experiments.figures.results import Results
+
 
 @click.command()
 @click.argument("directories", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--loglog", is_flag=True, help="Both axes logarithmic: the slope is the exponent of T.")
+@click.option(
+    "--loglog", is_flag=True, help="Both axes of the regret curves logarithmic: short for --figure regret_loglog."
+)
+@click.option("--figure", "figures", multiple=True, help="Its name, or all for those that apply [default: regret].")
 @click.option("--out", "target", type=click.Path(path_type=Path), help="Folder for the pictures [default: the first].")
-def plot(directories: tuple[Path, ...], loglog: bool, target: Path | None) -> None:
-    """Draw the regret curves of one or more run DIRECTORIES on the same axes."""
-    from dataclasses import replace
+def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None) -> None:
+    """Draw one or more run DIRECTORIES on the same axes: regret curves, or other figures by name.
 
-    from milpcb.experiments.curves import read_curves
-
-    names = _short_names(directories)
-    rows = [
-        replace(row, learner=f"{name}: {row.learner}" if len(names) > 1 else row.learner)
-        for name, path in zip(names, directories, strict=True)
-        for row in read_curves(path)
-    ]
-    for picture in draw(rows, target or directories[0], ", ".join(names), loglog=loglog):
+    Figures: regret, regret_loglog, finals (regret at T), times (per round), horizons (regret against T, with slopes), against
+    (regret against the numbers that the config varies).
+    """
+    names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
+    for picture in draw(_read(directories), names, target or directories[0]):
         out.print(f"picture: {picture}")
+
+
+def _read(directories: Sequence[Path]) -> Results:
+    """Read one directory, or several into one frame in which the learners' names begin with those of their directories."""
+    import polars as pl
+
+    from milpcb.experiments.figures.results import Results, read_results
+
+    every = [read_results(path) for path in directories]
+    if len(every) == 1:
+        return every[0]
+    names = _short_names(directories)
+    frames = [
+        results.frame.with_columns(learner=pl.lit(f"{name}: ") + pl.col("learner"))
+        for name, results in zip(names, every, strict=True)
+    ]
+    return Results(pl.concat(frames), ", ".join(names))
 
 
 def _short_names(directories: Sequence[Path]) -> list[str]:

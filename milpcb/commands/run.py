@@ -6,49 +6,129 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.measure import Measurement
+from rich.table import Table
 
-from milpcb.commands.console import draw, out
+from milpcb.commands.console import draw, err, out
 from milpcb.errors import MilpcbError
 
 if TYPE_CHECKING:
-    from milpcb.experiments.curves import Row
+    from milpcb.experiments.runner import Failed
+    from milpcb.experiments.sections import Config
+
+MODES = ("live", "plain", "quiet", "json")
+MOST_TOLD = 10  # failed cells
 
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--out", "directory", type=click.Path(path_type=Path), help="Run directory [default: runs/NAME].")
-def run(config: Path, directory: Path | None) -> None:
-    """Run the experiment of a TOML CONFIG: curves, pictures, summary.
+@click.option("--dry-run", is_flag=True, help="Show the cells and an estimate of the time, and play nothing.")
+@click.option(
+    "--backend", help="serial, processes or dask [default: processes where there are several cells and cores]."
+)
+@click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
+@click.option("--progress", type=click.Choice(MODES), default="live", help="How to tell how far the run is.")
+def run(
+    config: Path, directory: Path | None, dry_run: bool, backend: str | None, workers: int | None, progress: str
+) -> None:
+    """Run the experiment of a TOML CONFIG: every cell of its grid, curves, pictures, summary.
 
-    Running again into the same directory plays only what is not finished there.
+    Running again into the same directory plays only what is not finished there, or has other settings now.
     """
     from milpcb.experiments.config import read_config
-    from milpcb.experiments.progress import Bars
-    from milpcb.experiments.runner import run as play_all
-    from milpcb.experiments.store import RunDirectory
 
     settings = read_config(config)
-    target = RunDirectory(directory or Path(settings.run.out or f"runs/{settings.experiment.name}"), settings)
+    target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
+    if dry_run:
+        from milpcb.experiments.rehearsal import rehearse
+
+        for part in rehearse(with_workers(settings, workers), target, backend):
+            out.print(part)
+        return
+    execute(with_workers(settings, workers), target, backend, progress)
+
+
+def with_workers(config: Config, workers: int | None) -> Config:
+    """Return the config with the number of workers that the command line gives."""
+    from dataclasses import replace
+
+    return replace(config, run=config.run.model_copy(update={"workers": workers})) if workers else config
+
+
+def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
+    """Run a config into a directory, draw and report; raises MilpcbError with what is kept when it is interrupted."""
+    from milpcb.experiments.progress import open_progress
+    from milpcb.experiments.runner import run as run_all
+    from milpcb.experiments.store import RunDirectory
+
+    directory = RunDirectory(path)
     try:
-        with Bars(out) as bars:
-            play_all(settings, target, bars)
+        with open_progress(mode, out, path / "live") as progress:
+            failed = run_all(config, directory, progress, backend)
     except KeyboardInterrupt as error:
-        total = len(settings.learners) * len(settings.experiment.seeds)
-        raise MilpcbError(
-            f"interrupted: {len(target.finished())} of {total} curves are kept in {target.path}; "
-            "the same command goes on from there"
-        ) from error
-    pictures = draw(target.rows, target.path, settings.experiment.name, loglog=settings.run.loglog)
-    _report(target.rows, target.path, pictures)
+        raise MilpcbError(_interrupted(config, directory.path)) from error
+    _report(config, path, failed, quiet=mode in {"quiet", "json"})
+    _tell_failures(failed, path)
 
 
-def _report(rows: list[Row], directory: Path, pictures: list[Path]) -> None:
+def _interrupted(config: Config, path: Path) -> str:
+    from milpcb.experiments.store import RunDirectory
+    from milpcb.experiments.study import build_study
+
+    cells = build_study(config).cells
+    kept = len(RunDirectory(path).finished(cells))
+    return f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
+
+
+def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
+    from milpcb.errors import RunError
+    from milpcb.experiments.curves import CSV, load
+    from milpcb.experiments.figures.results import read_results
     from milpcb.experiments.tables import summary
 
-    out.print(summary(rows))
-    first = min(row.seed for row in rows)
-    policy = directory / f"best_policy_seed{first}.txt"
-    out.print(f"best policy in hindsight (seed {first}):")
-    out.print(policy.read_text(encoding="utf-8"))
-    out.print(f"curves: {directory / 'curves.csv'}")
+    try:
+        frame = load(path)
+    except RunError:
+        if failed:
+            return
+        raise
+    pictures = draw(read_results(path), ["regret_loglog" if config.run.loglog else "regret"], path)
+    if quiet:
+        return
+    _print_whole(summary(frame))
+    _print_policy(path)
+    out.print(f"curves: {path / CSV}")
     out.print(f"picture: {pictures[0]}")
+
+
+def _print_whole(table: Table) -> None:
+    """Print a table as wide as it is: numbers are not cut off where the terminal is narrow."""
+    narrow = out.width
+    out.width = max(narrow, Measurement.get(out, out.options.update(max_width=1000), table).maximum)
+    out.print(table)
+    out.width = narrow
+
+
+def _print_policy(path: Path) -> None:
+    """Print the best policy of the first seed."""
+    from milpcb.experiments.store import read_index
+
+    first = min(read_index(path)["yardsticks"], key=lambda yardstick: yardstick["seed"])
+    policy = path / f"{first['file']}.txt"
+    if policy.exists():
+        out.print(f"{first['title'].replace(', seed', ' (seed')}):")
+        out.print(policy.read_text(encoding="utf-8"))
+
+
+def _tell_failures(failed: Failed, path: Path) -> None:
+    """Print one line for each failed cell, and raise the error that ends the command."""
+    if not failed:
+        return
+    for task, message in failed[:MOST_TOLD]:
+        err.print(f"failed: {task.title}: {message}")
+    more = f", of which {MOST_TOLD} are shown" if len(failed) > MOST_TOLD else ""
+    raise MilpcbError(
+        f"{len(failed)} of the cells failed{more}; the others are kept in {path}, the reasons in {path / 'logs'}: "
+        "mend them and run again"
+    )

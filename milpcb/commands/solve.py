@@ -37,13 +37,17 @@ def solve(
     time_limit: float | None,
     targets: tuple[Path, ...],
 ) -> None:
-    """Find the policy of least total cost for CONTEXTS.csv (m, d) and COSTS.csv (m, K).
+    """Find the policy of least total cost for CONTEXTS (m, d) and COSTS (m, K), two .csv or .parquet files.
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
-    from milpcb.experiments.tables import read_table
+    from milpcb.experiments.documents import check_ending
     from milpcb.oracles import open_oracle
+    from milpcb.tables import read_table
 
+    registry.target("solver", solver.partition(":")[0])  # also where the kind does not use it
+    for target in targets:
+        check_ending(target)
     features, rows = read_table(contexts)
     actions, matrix = read_table(costs)
     if matrix.shape[1] < 2:

@@ -1,75 +1,115 @@
-"""Curves on disk: one row per learner, seed and checkpoint; everything drawn or tabulated is read from here."""
+"""The curves of a run as one frame, put together from its records; everything drawn or tabulated is made from it."""
 
 from __future__ import annotations
 
-import csv
 import io
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from milpcb.errors import RunError
+from milpcb.experiments.store import INDEX, RunDirectory, read_index, read_record
 
-CURVES = "curves.csv"
+CSV, PARQUET = "curves.csv", "curves.parquet"
+
+# Costs and regret in the environment's cost units. Only seconds and oracle_seconds differ between two runs of one config.
+SCHEMA = {
+    "learner": pl.String,
+    "environment": pl.String,
+    "policies": pl.String,
+    "oracle": pl.String,
+    "seed": pl.Int64,
+    "horizon": pl.Int64,
+    "round": pl.Int64,
+    "cumulative_cost": pl.Float64,
+    "best_cost": pl.Float64,
+    "regret": pl.Float64,
+    "guarantee": pl.Float64,
+    "certificate": pl.Float64,
+    "oracle_calls": pl.Int64,
+    "seconds": pl.Float64,
+    "oracle_seconds": pl.Float64,
+    "key": pl.String,
+}
+ORDER = ["learner", "environment", "policies", "oracle", "seed", "horizon", "round"]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One checkpoint of one learner and seed; costs and regret in the environment's cost units.
+def load(directory: str | Path) -> pl.DataFrame:
+    """Return the finished curves of a run directory, one row for each checkpoint of each cell; raises RunError.
 
-    Only ``seconds`` and ``oracle_seconds`` differ between two runs of the same config.
+    Columns: learner, environment, policies, oracle (labels; "-" for a learner that asks none), seed, horizon, round,
+    cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds), regret,
+    guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what inexact oracle answers
+    may have added so far), oracle_calls, seconds (of the learner, its oracle included), oracle_seconds, key.
     """
-
-    learner: str
-    seed: int
-    horizon: int
-    round: int
-    cumulative_cost: float
-    best_cost: float
-    regret: float
-    guarantee: float
-    oracle_calls: int
-    seconds: float
-    oracle_seconds: float
+    path = Path(directory)
+    frame = _cached(path)
+    if frame is None:
+        frame = assemble(path)
+    if frame.is_empty():
+        raise RunError(f"{path} holds no finished curve yet; milpcb resume goes on with it")
+    return frame
 
 
-_KINDS = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Row)}
-_MEND = "remove the file and run the experiment again"
+def assemble(path: Path) -> pl.DataFrame:
+    """Return the sorted curves of every cell whose record and whose yardstick's are there."""
+    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA}
+    for cell in _curves(path):
+        rows = len(cell["round"])
+        for name, values in cell.items():
+            columns[name] += values if isinstance(values, list) else [values] * rows
+    frame = pl.DataFrame(columns, schema=SCHEMA)
+    return frame.with_columns(regret=pl.col("cumulative_cost") - pl.col("best_cost")).sort(ORDER)
 
 
-def read_curves(path: Path) -> list[Row]:
-    """Return the rows of a run directory's curves, all of them whole; raises RunError when there are none."""
-    file = path / CURVES
+def write_curves(directory: RunDirectory) -> pl.DataFrame:
+    """Put the curves together and write them as CSV and Parquet; the frame may be empty, the files are then left out."""
+    frame = assemble(directory.path)
+    if not frame.is_empty():
+        directory.write(CSV, csv_text(frame).encode())
+        parquet = io.BytesIO()
+        frame.write_parquet(parquet)
+        directory.write(PARQUET, parquet.getvalue())
+    return frame
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """Return the frame as CSV, numbers in full precision."""
+    return frame.write_csv()
+
+
+def _curves(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each finished cell."""
+    index = read_index(path)
+    best: dict[str, dict[str, Any] | None] = {}
+    for cell in index["cells"]:
+        yardstick = cell.pop("yardstick")
+        if yardstick not in best:
+            best = {
+                yardstick: read_record(path, yardstick, cell["horizon"])
+            }  # cells of one yardstick follow each other
+        measured, record = best[yardstick], read_record(path, cell["key"], cell["horizon"])
+        if measured is None or record is None or measured["rounds"] != record["rounds"]:
+            continue
+        guarantee = record["guarantee"]
+        yield {
+            **cell,
+            "round": record["rounds"],
+            "best_cost": measured["best_cost"],
+            "regret": [0.0] * len(record["rounds"]),
+            "guarantee": float("inf") if guarantee is None else guarantee,
+            **{name: record[name] for name in SCHEMA if name in record and name not in {"key", "guarantee"}},
+        }
+
+
+def _cached(path: Path) -> pl.DataFrame | None:
+    """Return curves.parquet unless a record, or the study, is newer than it."""
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise RunError(
-            f"{path} holds no {CURVES} ({error.strerror}); is it a run directory with a finished curve?"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise RunError(f"{file} is damaged: it is not UTF-8 text; {_MEND}") from error
-    reader = csv.reader(io.StringIO(text))
-    try:
-        if next(reader, []) != list(_KINDS):
-            raise RunError(f"{file} is damaged or from another version of milpcb: its columns differ; {_MEND}")
-        rows = [_row(line) for line in reader]
-    except (csv.Error, ValueError) as error:
-        raise RunError(f"{file}, line {reader.line_num} is damaged: {error}; {_MEND}") from error
-    last = {(row.learner, row.seed, row.horizon): row.round for row in rows}
-    if not (rows and text.endswith("\n")) or any(horizon != stop for (_, _, horizon), stop in last.items()):
-        raise RunError(f"{file} is damaged: it ends before its last curve does; {_MEND}")
-    return rows
-
-
-def _row(line: list[str]) -> Row:
-    if len(line) != len(_KINDS):
-        raise ValueError(f"{len(line)} cells instead of {len(_KINDS)}")
-    return Row(**{key: kind(cell) for (key, kind), cell in zip(_KINDS.items(), line, strict=True)})
-
-
-def write_curves(rows: list[Row]) -> str:
-    """Return the file's text: sorted rows, numbers in full precision."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, [field.name for field in fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in sorted(rows, key=lambda row: (row.learner, row.seed, row.round)))
-    return out.getvalue()
+        written = (path / PARQUET).stat().st_mtime_ns
+        newest = max((path / name).stat().st_mtime_ns for name in (INDEX, "cells"))
+        frame = pl.read_parquet(path / PARQUET) if written >= newest else None
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    return frame if frame is not None and frame.schema == pl.Schema(SCHEMA) else None

@@ -10,21 +10,28 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.experiments.plots import FORMATS, draw_policy
+from milpcb.experiments.figures.drawing import FORMATS
+from milpcb.experiments.figures.policy import draw_policy
 from milpcb.experiments.store import write_file
 from milpcb.types import Answer
 
 
 def save_answer(answer: Answer, path: Path) -> Path:
     """Write an oracle's answer as .json, or its policy as a .png or .svg drawing, by the ending of the path."""
-    kind = path.suffix.lstrip(".").lower()
+    kind = check_ending(path)
     if kind == "json":
         return write_file(path, answer_json(answer).encode())
-    if kind not in FORMATS:
-        raise InputError(f"cannot write '{path.name}': the ending says the format, use .json, .png or .svg")
     if answer.policy is None:
         raise InputError(f"no policy was found in time, so there is nothing to draw in {path}")
     return write_file(path, draw_policy(answer.policy)[kind])
+
+
+def check_ending(path: Path) -> str:
+    """Return the format that the ending of a path says; raises InputError when it is none of the three."""
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in {"json", *FORMATS}:
+        raise InputError(f"cannot write '{path.name}': the ending says the format, use .json, .png or .svg")
+    return kind
 
 
 def answer_json(answer: Answer) -> str:

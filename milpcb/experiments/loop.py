@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -12,13 +11,13 @@ from milpcb.protocols import Learner, Stream
 from milpcb.types import Floats, Ints
 
 
-@dataclass(frozen=True)
-class Point:
-    """A learner after ``round`` rounds: its expected cost sum_t <q_t, c_t> so far, and the seconds it thought."""
+@dataclass
+class Tally:
+    """Where a play stands: rounds played, their expected cost sum_t <q_t, c_t>, and the seconds the learner thought."""
 
-    round: int
-    cumulative_cost: float
-    seconds: float
+    round: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
 
 
 def checkpoints(horizon: int, count: int) -> Ints:
@@ -28,17 +27,10 @@ def checkpoints(horizon: int, count: int) -> Ints:
     return np.unique(np.rint(np.concatenate([logged, even, [horizon]])).astype(np.int64))
 
 
-def play(
-    learner: Learner,
-    stream: Stream,
-    horizon: int,
-    rng: np.random.Generator,
-    at: Collection[int],
-    tick: Callable[[int], None] = lambda _: None,
-) -> Iterator[Point]:
-    """Play ``horizon`` rounds; yield a point after each round listed in ``at``; ``tick`` hears of every round."""
-    total, seconds = 0.0, 0.0
-    for t in range(horizon):
+def play(learner: Learner, stream: Stream, tally: Tally, until: int, rng: np.random.Generator) -> None:
+    """Play on from where ``tally`` stands until ``until`` rounds are played; any cuts give the same numbers."""
+    cost, seconds = tally.cost, tally.seconds
+    for t in range(tally.round, until):
         row, costs = stream.reveal(t), stream.costs(t)
         start = perf_counter()
         q = learner.act(row)
@@ -47,10 +39,8 @@ def play(
         if learner.full_information:
             learner.learn_all(row, costs)
         seconds += perf_counter() - start
-        total += float(q @ costs)
-        tick(t + 1)
-        if t + 1 in at:
-            yield Point(t + 1, total, seconds)
+        cost += float(q @ costs)
+    tally.round, tally.cost, tally.seconds = until, cost, seconds
 
 
 def draw_action(q: Floats, rng: np.random.Generator) -> int:

@@ -44,8 +44,11 @@ def validate(model: type[BaseModel], table: Mapping[str, Any], where: str) -> Ba
     try:
         return model.model_validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise KeyProblemError(*_explain(first, list(model.model_fields), where)) from error
+        problems = error.errors()
+        unknown = [
+            problem for problem in problems if problem["type"] == "extra_forbidden"
+        ]  # the cause of a missing one
+        raise KeyProblemError(*_explain((unknown or problems)[0], list(model.model_fields), where)) from error
 
 
 _CONFIG = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)

@@ -1,145 +1,115 @@
-"""From a config to a run directory: build the parts, play every learner and seed, keep what is finished."""
+"""From a config to a finished run directory: what is missing is computed, what is finished is kept."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from time import perf_counter
+from typing import cast
 
-import numpy as np
-
-from milpcb import registry, rng
-from milpcb.contexts import FinitePool, Transductive
-from milpcb.errors import InputError
-from milpcb.experiments.config import Component, Config, LearnerSection
-from milpcb.experiments.curves import Row
-from milpcb.experiments.hindsight import Hindsight, hindsight
-from milpcb.experiments.loop import Point, checkpoints, play
-from milpcb.experiments.options import option_names
+from milpcb import registry
+from milpcb.errors import RunError
+from milpcb.experiments.backends import Backend
+from milpcb.experiments.backends.processes import cores
+from milpcb.experiments.curves import write_curves
+from milpcb.experiments.play import Failure, Outcome, compute
+from milpcb.experiments.progress import Progress
+from milpcb.experiments.sections import Config
 from milpcb.experiments.store import RunDirectory
-from milpcb.oracles import open_oracle
-from milpcb.oracles.base import Oracle
-from milpcb.protocols import Environment, Learner, PolicyClass, Stream
+from milpcb.experiments.study import Cell, Task, build_study
+from milpcb.experiments.worlds import build_learner, no_best, open_world
+
+TRIAL_SECONDS = 3.0
+
+Failed = list[tuple[Task, str]]
 
 
-class Progress(Protocol):
-    """Hears how far a run is."""
+def run(config: Config, directory: RunDirectory, progress: Progress, backend: str | None = None) -> Failed:
+    """Compute every task that the directory does not hold yet, and write curves and policies; return what failed.
 
-    def start(self, description: str, total: int) -> Callable[[int], None]:
-        """Begin a task of ``total`` rounds; return what to call with the number of rounds done."""
-        ...
+    Mistakes in learners are told before anything is computed. An interrupt leaves the curves that are finished.
+    """
+    study = build_study(config)
+    finished = directory.finished(study.tasks)
+    pending = [task for task in study.tasks if task.key not in finished]
+    by = open_backend(config, backend, len(pending))
+    try_out(pending)
+    with directory.locked():
+        directory.begin(config, study)
+        with _curves_even_if_interrupted(directory):
+            failed = _compute_all(config, directory, pending, progress, by)
+        directory.write_policies()
+        directory.end()
+    return failed
 
 
-@dataclass
-class World:
-    """What all learners of one seed share."""
-
-    stream: Stream
-    policies: PolicyClass
-    pool: FinitePool | Transductive
+def open_backend(config: Config, name: str | None, n_tasks: int) -> Backend:
+    """Make the backend of a run."""
+    backend = registry.load("backend", backend_name(config, name, n_tasks))
+    return cast("Backend", backend(workers=config.run.workers, scheduler=config.run.scheduler))
 
 
-def run(config: Config, directory: RunDirectory, progress: Progress) -> None:
-    """Play every (learner, seed) that the directory does not hold yet, and write down the best policy of each seed."""
-    for seed in config.experiment.seeds:
-        missing = [section for section in config.learners if (section.label, seed) not in directory.finished()]
-        if not missing:
+def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
+    """Return the backend that is named here or in [run]; by default processes, where there is more than one task and core."""
+    several = n_tasks > 1 and (config.run.workers or cores()) > 1
+    return name or config.run.backend or ("processes" if several else "serial")
+
+
+def try_out(tasks: list[Task], seconds: float = TRIAL_SECONDS) -> None:
+    """Make each learner once where it is cheapest, so that a mistake in the last one is told before the first plays.
+
+    What does not fit into ``seconds`` tells its mistakes when it is played.
+    """
+    start = perf_counter()
+    tried: set[str] = set()
+    for task in sorted(tasks, key=lambda task: task.horizon):
+        player = (task.learner, task.oracle) if isinstance(task, Cell) else None
+        what = repr((task.environment, task.policies, player))
+        if what in tried:
             continue
-        world = open_world(config, seed)
-        players = [(section, *build_learner(section, world, config.experiment.horizon, seed)) for section in missing]
-        best = _hindsight(config, world, seed, progress)
-        directory.add_policy(seed, best.policy)
-        for section, learner, oracle in players:
-            tick = progress.start(f"{section.label}, seed {seed}", config.experiment.horizon)
-            points = play(
-                learner, world.stream, config.experiment.horizon, rng.child(seed, "actions"), _at(config), tick
-            )
-            directory.add(_rows(points, section.label, seed, learner, oracle, best))
+        if perf_counter() - start > seconds:
+            return
+        tried.add(what)
+        world = open_world(task)
+        if isinstance(task, Cell):
+            build_learner(task, world, no_best(task, world))
+        else:
+            world.yardstick_oracle(task.constraints)
 
 
-def open_world(config: Config, seed: int) -> World:
-    """Build environment, policy class and context model for one seed."""
-    environment = build_environment(config.environment)
-    policies = build_policies(config.policies, environment)
-    stream = environment.open(policies, config.experiment.horizon, seed)
-    order = stream.order
-    pool = FinitePool(stream.contexts) if order is None else Transductive(stream.contexts, order)
-    return World(stream, policies, pool)
+def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], progress: Progress, by: Backend) -> Failed:
+    work = partial(compute, directory=directory.path.resolve(), checkpoint_seconds=config.run.checkpoint_seconds)
+    failed: Failed = []
+    progress.start(tasks)
+    with closing(cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))) as results:  # type: ignore[type-var]  # iterators of backends are generators
+        for task, result in results:
+            failure = _settle(directory, task, result)
+            progress.done(task, failure)
+            if failure is not None:
+                failed.append((task, failure))
+    return failed
 
 
-def build_environment(section: Component) -> Environment:
-    """Make the environment's settings object."""
-    return cast("Environment", registry.load("environment", section.name)(**section.options))
+def _settle(directory: RunDirectory, task: Task, result: Outcome | Failure | Exception) -> str | None:
+    """Keep a result; return the one line of a failure. A disk that refuses ends the run."""
+    if isinstance(result, Outcome):
+        directory.keep(task, result.record, result.pictures)
+        return None
+    if isinstance(result, RunError):
+        raise result
+    failure = result if isinstance(result, Failure) else Failure(str(result))
+    directory.note(task, "\n".join([failure.message, failure.trace]).rstrip())
+    return " ".join(failure.message.split())
 
 
-def build_policies(section: Component, environment: Environment) -> PolicyClass:
-    """Make the policy class; K and names come from the environment unless the config sets them."""
-    cls, options = registry.load("policies", section.name), dict(section.options)
-    defaults = {
-        "n_actions": environment.n_actions,
-        "feature_names": environment.feature_names or None,
-        "action_names": environment.action_names or None,
-    }
-    for key in option_names(cls):
-        if key in defaults and options.get(key) is None:
-            options[key] = defaults[key]
-    policies = cast("PolicyClass", cls(**options))
-    if policies.n_actions != environment.n_actions:
-        raise InputError(
-            f"[policies] has n_actions = {policies.n_actions}, but the environment has {environment.n_actions} actions; "
-            "leave n_actions out"
-        )
-    return policies
-
-
-def build_learner(section: LearnerSection, world: World, horizon: int, seed: int) -> tuple[Learner, Oracle | None]:
-    """Make a learner, opening an oracle only if its constructor asks for one."""
-    cls = registry.load("learner", section.component.name)
-    asked = inspect.signature(cls).parameters
-    oracle = open_oracle(world.policies, world.stream.contexts, **section.oracle) if "oracle" in asked else None
-    supplied: dict[str, Any] = {
-        "oracle": oracle,
-        "pool": world.pool,
-        "horizon": horizon,
-        "seed": seed,
-        "n_actions": world.policies.n_actions,
-    }
-    given = {key: value for key, value in supplied.items() if key in asked}
+@contextmanager
+def _curves_even_if_interrupted(directory: RunDirectory) -> Iterator[None]:
+    """Put the curves together after the block; after an interrupt too, unless the disk refuses."""
     try:
-        return cls(**given, **section.component.options), oracle
-    except InputError as error:
-        raise InputError(f"learner '{section.label}': {error}") from error
-
-
-def _hindsight(config: Config, world: World, seed: int, progress: Progress) -> Hindsight:
-    oracle = open_oracle(world.policies, world.stream.contexts, **config.oracle)
-    horizon = config.experiment.horizon
-    tick = progress.start(f"best policy in hindsight, seed {seed}", horizon)
-    return hindsight(world.stream, oracle, horizon, _at(config), tick)
-
-
-def _rows(
-    points: Iterator[Point], label: str, seed: int, learner: Learner, oracle: Oracle | None, best: Hindsight
-) -> list[Row]:
-    horizon, guarantee = max(best.best_cost), learner.guarantee()
-    return [
-        Row(
-            learner=label,
-            seed=seed,
-            horizon=horizon,
-            round=point.round,
-            cumulative_cost=point.cumulative_cost,
-            best_cost=best.best_cost[point.round],
-            regret=point.cumulative_cost - best.best_cost[point.round],
-            guarantee=guarantee,
-            oracle_calls=oracle.calls if oracle else 0,
-            seconds=round(point.seconds, 6),
-            oracle_seconds=round(oracle.seconds, 6) if oracle else 0.0,
-        )
-        for point in points
-    ]
-
-
-def _at(config: Config) -> frozenset[int]:
-    return frozenset(np.asarray(checkpoints(config.experiment.horizon, config.experiment.checkpoints)).tolist())
+        yield
+    except KeyboardInterrupt:
+        with suppress(RunError):
+            write_curves(directory)
+        raise
+    write_curves(directory)

@@ -23,7 +23,7 @@ from rich.table import Table  # noqa: E402
 
 from milpcb import FinitePool, open_oracle  # noqa: E402
 from milpcb.environments.planted import Planted  # noqa: E402
-from milpcb.experiments.loop import play  # noqa: E402
+from milpcb.experiments.loop import Tally, play  # noqa: E402
 from milpcb.learners import BistroPlus  # noqa: E402
 from policies import DecisionTrees  # noqa: E402
 
@@ -59,10 +59,11 @@ def measure(oracle: dict[str, str], queries: Any, rounds: int) -> dict[str, floa
     opened.seconds = 0.0
     learner = BistroPlus(opened, FinitePool(stream.contexts), HORIZON, seed=0, queries=queries)
     noise = Timed(learner, "_draw_totals")
-    (last,) = play(learner, stream, rounds, np.random.default_rng(0), {rounds})
+    tally = Tally()
+    play(learner, stream, tally, rounds, np.random.default_rng(0))
     micro = 1e6 / rounds
     parts = {"oracle": opened.seconds * micro, "noise": noise.seconds * micro}
-    return {"round": last.seconds * micro, **parts, "rest": last.seconds * micro - sum(parts.values())}
+    return {"round": tally.seconds * micro, **parts, "rest": tally.seconds * micro - sum(parts.values())}
 
 
 def main() -> None:

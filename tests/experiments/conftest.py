@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from milpcb.experiments.config import parse_config
-from milpcb.experiments.curves import Row
-from milpcb.experiments.runner import run
+from milpcb.experiments.curves import SCHEMA
+from milpcb.experiments.runner import Failed, run
 from milpcb.experiments.store import RunDirectory
 
 TINY = """\
@@ -39,15 +41,32 @@ scale = 8
 
 
 class Heard:
-    """Progress that writes down which tasks were started."""
+    """Progress that writes down which tasks were started, and which ended."""
 
     def __init__(self) -> None:
-        self.tasks: list[str] = []
+        self.started: list[str] = []
+        self.ended: list[tuple[str, str | None]] = []
 
-    def start(self, description: str, total: int) -> Callable[[int], None]:
+    def __enter__(self) -> Heard:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def start(self, tasks: Any) -> None:
+        """Note the tasks."""
+        self.started += [f"{task.title}: {task.horizon}" for task in tasks]
+
+    def done(self, task: Any, failure: str | None) -> None:
         """Note the task."""
-        self.tasks.append(f"{description}: {total}")
-        return lambda _: None
+        self.ended.append((task.title, failure))
+
+
+class Played:
+    """What a run left behind."""
+
+    def __init__(self, path: Path, tasks: list[str], failed: Failed) -> None:
+        self.path, self.tasks, self.failed = path, tasks, failed
 
 
 @pytest.fixture
@@ -57,35 +76,55 @@ def tiny() -> str:
 
 
 @pytest.fixture
-def play_into() -> Callable[[str, Path], tuple[RunDirectory, list[str]]]:
-    """Return ``play_into(text, directory)``: run a config, return the directory and the tasks that were started."""
+def play_into() -> Callable[..., Played]:
+    """Return ``play_into(text, directory)``: run a config in this process; its result says which tasks were begun."""
 
-    def play(text: str, path: Path) -> tuple[RunDirectory, list[str]]:
+    def play(text: str, path: Path, backend: str = "serial") -> Played:
         config, heard = parse_config(tomllib.loads(text), text), Heard()
-        directory = RunDirectory(path, config)
-        run(config, directory, heard)
-        return directory, heard.tasks
+        failed = run(config, RunDirectory(path), heard, backend)
+        return Played(path, heard.started, failed)
 
     return play
 
 
 @pytest.fixture
 def untimed() -> Callable[..., list[str]]:
-    """Return ``untimed(directory, learner)``: the lines of curves.csv without seconds, perhaps of one learner only."""
+    """Return ``untimed(directory, start)``: the lines of curves.csv without seconds, perhaps of those that begin so."""
 
-    def lines(path: Path, learner: str = "") -> list[str]:
+    def lines(path: Path, start: str = "") -> list[str]:
         whole = (path / "curves.csv").read_text(encoding="utf-8").splitlines()
-        return [line.rsplit(",", 2)[0] for line in whole if line.startswith(learner)]
+        return [",".join((*line.split(",")[:-3], line.split(",")[-1])) for line in whole if line.startswith(start)]
 
     return lines
 
 
 @pytest.fixture
-def make_rows() -> Callable[..., list[Row]]:
-    """Return ``make_rows(learner, seed, regrets)``: a curve with one checkpoint a round."""
+def make_frame() -> Callable[..., pl.DataFrame]:
+    """Return ``make_frame(learner, seed, regrets, ...)``: a curve with one checkpoint a round."""
 
-    def rows(learner: str, seed: int, regrets: list[float], guarantee: float = 9.0) -> Iterator[Row]:
-        for t, regret in enumerate(regrets, start=1):
-            yield Row(learner, seed, len(regrets), t, regret + 1.0, 1.0, regret, guarantee, 3 * t, 0.5 * t, 0.25 * t)
+    def frame(learner: str, seed: int, regrets: list[float], guarantee: float = 9.0, **labels: Any) -> pl.DataFrame:
+        rows = [
+            {
+                "learner": learner,
+                "environment": "e",
+                "policies": "p",
+                "oracle": "o",
+                "seed": seed,
+                **labels,
+                "horizon": len(regrets),
+                "round": t,
+                "cumulative_cost": regret + 1.0,
+                "best_cost": 1.0,
+                "regret": regret,
+                "guarantee": guarantee,
+                "certificate": 0.0,
+                "oracle_calls": 3 * t,
+                "seconds": 0.5 * t,
+                "oracle_seconds": 0.25 * t,
+                "key": "k",
+            }
+            for t, regret in enumerate(regrets, start=1)
+        ]
+        return pl.DataFrame(rows, schema=SCHEMA)
 
-    return lambda *arguments, **options: list(rows(*arguments, **options))
+    return frame

@@ -7,6 +7,7 @@ import tomllib
 import pytest
 import tomli_w
 
+from milpcb import registry
 from milpcb.errors import InputError, SolverMissingError
 from milpcb.experiments.config import parse_config
 from milpcb.experiments.options import KeyProblemError, check_options
@@ -29,12 +30,12 @@ def test_defaults_are_filled_in(tiny):
     """Every option that the config leaves out is there afterwards with its default."""
     config = parse(tiny)
     assert config.experiment.seeds == (0,)
-    assert config.environment.options["cost_right"] == 0.3
-    assert config.policies.options["thresholds"] == 3
-    assert config.oracle.items() >= {"kind": "enumeration", "solver": "highs", "time_limit": None}.items()
+    assert config.environments[0].options["cost_right"] == 0.3
+    assert config.policies[0].options["thresholds"] == 3
+    assert config.oracles[0].options.items() >= {"kind": "enumeration", "solver": "highs", "time_limit": None}.items()
     (learner,) = config.learners
     assert learner.label == "bistro_plus"
-    assert learner.component.options.items() >= {"queries": "profile", "leftover": "uniform", "scale": 8.0}.items()
+    assert learner.component.options.items() >= {"queries": "profile", "draws": 1, "scale": 8.0}.items()
 
 
 def test_the_table_of_a_config_is_a_config_of_its_own(tiny):
@@ -48,14 +49,15 @@ def test_a_learner_may_have_its_own_label_and_oracle(tiny):
     """Keys of a learner's oracle replace those of [oracle] for this learner alone."""
     config = parse(tiny + '[[learners]]\nname = "bistro_plus"\nlabel = "by MILP"\noracle = { kind = "milp" }\n')
     assert [learner.label for learner in config.learners] == ["bistro_plus", "by MILP"]
-    assert [learner.oracle["kind"] for learner in config.learners] == ["enumeration", "milp"]
-    assert config.oracle["kind"] == "enumeration"
+    assert [learner.oracles[0].options["kind"] for learner in config.learners] == ["enumeration", "milp"]
+    assert [learner.oracles[0].label for learner in config.learners] == ["enumeration", "milp:highs"]
+    assert config.oracles[0].options["kind"] == "enumeration"
 
 
 def test_n_actions_of_the_class_is_written_only_if_given(tiny):
     """The class takes K from the environment; a K of its own stays in the config."""
-    assert "n_actions" not in parse(tiny).policies.options
-    assert parse(tiny.replace("depth = 1", "depth = 1\nn_actions = 3")).policies.options["n_actions"] == 3
+    assert "n_actions" not in parse(tiny).policies[0].options
+    assert parse(tiny.replace("depth = 1", "depth = 1\nn_actions = 3")).policies[0].options["n_actions"] == 3
 
 
 def test_a_config_without_text_is_refused_without_line(tiny):
@@ -124,7 +126,7 @@ def test_learners_must_be_a_list_of_tables(tiny):
 def test_a_near_name_is_suggested_and_otherwise_all_are_listed(tiny):
     """A slip of the keyboard gets the nearest name; anything else the list."""
     assert refusal(tiny.replace("n_features", "n_featurs")).endswith("did you mean 'n_features'?")
-    assert refusal(tiny.replace('"planted"', '"zzz"')).endswith("known: planted, supervised, switching")
+    assert refusal(tiny.replace('"planted"', '"zzz"')).endswith(f"known: {', '.join(registry.names('environment'))}")
 
 
 def test_a_missing_solver_is_placed_and_keeps_its_kind(tiny):
@@ -136,7 +138,7 @@ def test_a_missing_solver_is_placed_and_keeps_its_kind(tiny):
 def test_a_solver_that_is_not_used_need_not_be_there(tiny):
     """Enumeration asks no solver."""
     config = parse(tiny.replace('kind = "enumeration"', 'kind = "enumeration"\nsolver = "pulp:GUROBI_CMD"'))
-    assert config.oracle["solver"] == "pulp:GUROBI_CMD"
+    assert config.oracles[0].options["solver"] == "pulp:GUROBI_CMD"
 
 
 class Component:

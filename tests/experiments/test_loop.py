@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from milpcb.experiments.loop import checkpoints, draw_action, play
+from milpcb.experiments.loop import Tally, checkpoints, draw_action, play
 from milpcb.protocols import Learner
 
 T = 12
@@ -67,25 +67,31 @@ class FakeStream:
         return (t + np.array([0.0, 0.25, 0.5])) / T
 
 
-def run(learner, stream, at=range(T + 1), tick=lambda _: None):
-    """Return all points of a play of T rounds."""
-    return list(play(learner, stream, T, np.random.default_rng(0), at, tick))
+def run(learner, stream, stops=range(1, T + 1)):
+    """Play T rounds, cut at ``stops``; return (round, cost, seconds) at each."""
+    tally, generator, points = Tally(), np.random.default_rng(0), []
+    for stop in stops:
+        play(learner, stream, tally, stop, generator)
+        points.append((tally.round, tally.cost, tally.seconds))
+    return points
 
 
 def test_costs_are_added_up_in_expectation():
-    """A point holds sum_t <q_t, c_t>, whatever actions were drawn."""
+    """The cost is sum_t <q_t, c_t>, whatever actions were drawn."""
     stream = FakeStream()
     expected = np.cumsum([Q[t % 2] @ stream.costs(t) for t in range(T)])
     points = run(FakeLearner(), stream)
-    assert [point.round for point in points] == list(range(1, T + 1))
-    assert np.allclose([point.cumulative_cost for point in points], expected, rtol=1e-15)
+    assert [played for played, _, _ in points] == list(range(1, T + 1))
+    assert np.allclose([cost for _, cost, _ in points], expected, rtol=1e-15)
 
 
-def test_points_come_at_the_rounds_asked_for():
-    """Only the listed rounds yield a point, with the same numbers as when all do."""
-    some, every = run(FakeLearner(), FakeStream(), at={3, T}), run(FakeLearner(), FakeStream())
-    assert [point.round for point in some] == [3, T]
-    assert [point.cumulative_cost for point in some] == [every[i].cumulative_cost for i in (2, T - 1)]
+@pytest.mark.parametrize("stops", [[T], [3, T], [1, 2, 7, 8, T], [0, 5, 5, T]])
+def test_cuts_change_nothing(stops):
+    """However a play is cut into pieces, the learner hears the same and the numbers are the same to the last bit."""
+    cut, whole = FakeLearner(), FakeLearner()
+    points, every = run(cut, FakeStream(), stops), run(whole, FakeStream())
+    assert cut.told == whole.told
+    assert [(played, cost) for played, cost, _ in points if played] == [every[n - 1][:2] for n in stops if n]
 
 
 def test_the_learner_is_told_the_played_action_only():
@@ -123,13 +129,11 @@ def test_full_information_is_shown_to_those_who_declare_it():
     assert len(learner.told) == T
 
 
-def test_every_round_is_heard_and_time_goes_on():
-    """The tick hears 1..T; the seconds of later points are not less."""
-    heard = []
-    points = run(FakeLearner(), FakeStream(), tick=heard.append)
-    assert heard == list(range(1, T + 1))
-    assert points[0].seconds > 0.0
-    assert all(earlier.seconds <= later.seconds for earlier, later in pairwise(points))
+def test_time_goes_on():
+    """The seconds of later rounds are not less."""
+    points = run(FakeLearner(), FakeStream())
+    assert points[0][2] > 0.0
+    assert all(earlier[2] <= later[2] for earlier, later in pairwise(points))
 
 
 def test_actions_are_drawn_with_the_probabilities_given():

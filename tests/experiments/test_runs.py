@@ -5,15 +5,18 @@ from __future__ import annotations
 import tomllib
 
 import numpy as np
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
+import milpcb
 from milpcb.errors import InputError
 from milpcb.experiments import runner
 from milpcb.experiments.config import read_config
-from milpcb.experiments.curves import read_curves
 
 UNIFORM = '[[learners]]\nname = "uniform"\n'
 HEDGE = '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n'
+BISTRO = "bistro_plus,planted,decision_trees,enumeration,0,"
 TWO_SEEDS = ("horizon = 40", "horizon = 40\nseeds = [0, 7]")
 
 
@@ -23,22 +26,44 @@ def three(tiny):
     return tiny.replace(*TWO_SEEDS) + UNIFORM + HEDGE
 
 
+def outcome(path):
+    """Return the names and bytes of a run's files, and its curves without times."""
+    timed = ("curves.", ".lock", "cells")
+    files = {file.name: file.read_bytes() for file in path.iterdir() if not file.name.startswith(timed)}
+    names = {str(file.relative_to(path)) for file in path.rglob("*")}
+    return files, names, milpcb.load(path).drop("seconds", "oracle_seconds")
+
+
+def assert_same(one, two):
+    """Require two run directories with the same files, byte for byte but for the times."""
+    (files, names, curves), (other_files, other_names, other_curves) = outcome(one), outcome(two)
+    assert names == other_names
+    assert files == other_files
+    assert_frame_equal(curves, other_curves, check_exact=True)
+
+
 def test_the_same_seed_writes_the_same_bytes(three, tmp_path, play_into, untimed):
     """Two runs of one config differ in nothing but the columns seconds and oracle_seconds."""
     for name in ("one", "two"):
         play_into(three, tmp_path / name)
     assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
-    same = {file.name for file in (tmp_path / "one").iterdir()} - {"curves.csv"}
-    assert len(same) == 7
-    for name in same:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+    assert_same(tmp_path / "one", tmp_path / "two")
+
+
+def test_processes_write_what_one_process_writes(three, tmp_path, play_into, untimed):
+    """Serial and processes leave the same files, byte for byte but for the times."""
+    for backend in ("serial", "processes"):
+        assert play_into(three, tmp_path / backend, backend).failed == []
+    assert untimed(tmp_path / "serial") == untimed(tmp_path / "processes")
+    assert_same(tmp_path / "serial", tmp_path / "processes")
 
 
 def test_another_seed_is_another_run(three, tmp_path, play_into):
     """Seeds change environment, actions and noise."""
-    rows = play_into(three, tmp_path / "run")[0].rows
+    curves = milpcb.load(play_into(three, tmp_path / "run").path)
     for learner in ("bistro_plus", "uniform", "hedge"):
-        zero, seven = ([row.regret for row in rows if (row.learner, row.seed) == (learner, seed)] for seed in (0, 7))
+        zero, seven = (curves.filter(learner=learner, seed=seed)["regret"].to_list() for seed in (0, 7))
+        assert zero
         assert zero != seven
 
 
@@ -49,10 +74,10 @@ def test_a_learner_more_changes_no_other_learner(tiny, three, tmp_path, play_int
     for name, text in texts.items():
         play_into(text, tmp_path / name)
     play_into(three, tmp_path / "seeds")
-    alone = untimed(tmp_path / "alone", "bistro_plus,0,")
+    alone = untimed(tmp_path / "alone", BISTRO)
     assert len(alone) > 5
     for name in ("first", "last", "seeds"):
-        assert untimed(tmp_path / name, "bistro_plus,0,") == alone, name
+        assert untimed(tmp_path / name, BISTRO) == alone, name
 
 
 def test_a_resolved_config_is_the_same_experiment(three, tmp_path, play_into, untimed):
@@ -67,31 +92,122 @@ def test_a_resolved_config_is_the_same_experiment(three, tmp_path, play_into, un
 
 def test_rows_are_what_was_measured(tiny, tmp_path, play_into):
     """Regret is cost minus best cost, calls and seconds grow, and every checkpoint up to T has its row."""
-    rows = play_into(tiny, tmp_path / "run")[0].rows
-    assert [row.round for row in rows] == sorted({row.round for row in rows})
-    assert rows[-1].round == rows[-1].horizon == 40
-    for row in rows:
-        assert row.regret == row.cumulative_cost - row.best_cost
-        assert row.oracle_calls == row.round  # one profile a round
-        assert 0 < row.oracle_seconds <= row.seconds
-        assert 0 <= row.best_cost <= row.round
-    assert np.isfinite(rows[0].guarantee)
-    assert read_curves(tmp_path / "run") == rows
+    curves = milpcb.load(play_into(tiny, tmp_path / "run").path)
+    assert curves["round"].is_sorted()
+    assert curves["round"].n_unique() == len(curves)
+    assert curves["round"][-1] == 40
+    assert (curves["horizon"] == 40).all()
+    assert (curves["regret"] == curves["cumulative_cost"] - curves["best_cost"]).all()
+    assert (curves["oracle_calls"] == curves["round"]).all()  # one profile a round
+    assert (curves["oracle_seconds"] > 0).all()
+    assert (curves["oracle_seconds"] <= curves["seconds"]).all()
+    assert (curves["best_cost"] <= curves["round"]).all()
+    assert curves["guarantee"].is_finite().all()
 
 
-def test_finished_curves_are_not_played_again(three, tmp_path, play_into):
-    """A run goes on with what is missing: one seed of one learner here, and nothing the second time."""
-    directory, tasks = play_into(three, tmp_path / "run")
-    assert len(tasks) == 8  # for two seeds: hindsight and three learners
-    before = directory.rows
-    kept = [row for row in before if (row.learner, row.seed) != ("uniform", 7)]
-    directory.rows = []
-    directory.add(kept)
-    again, tasks = play_into(three, tmp_path / "run")
-    assert tasks == ["best policy in hindsight, seed 7: 40", "uniform, seed 7: 40"]
-    assert again.finished() == {(learner, seed) for learner in ("bistro_plus", "uniform", "hedge") for seed in (0, 7)}
-    assert {row for row in again.rows if row in kept} == set(kept)
-    assert play_into(three, tmp_path / "run")[1] == []
+def test_finished_cells_are_not_played_again(three, tmp_path, play_into):
+    """A run goes on with what is missing: one cell whose record is gone here, and nothing the second time."""
+    first = play_into(three, tmp_path / "run")
+    assert len(first.tasks) == 8  # for two seeds: hindsight and three learners
+    before = milpcb.load(first.path)
+    lost = before.filter(learner="uniform", seed=7)["key"][0]
+    (first.path / f"cells/{lost}.json").unlink()
+    assert play_into(three, tmp_path / "run").tasks == ["uniform, seed 7: 40"]
+    after = milpcb.load(first.path)
+    kept = pl.col("key") != lost
+    assert_frame_equal(before.filter(kept), after.filter(kept), check_exact=True)
+    assert_frame_equal(before.drop("seconds"), after.drop("seconds"), check_exact=True)
+    assert play_into(three, tmp_path / "run").tasks == []
+
+
+CHANGES = {
+    "one more seed": (
+        "seeds = [0, 7]",
+        "seeds = [0, 7, 8]",
+        ["bistro_plus, seed 8", "uniform, seed 8", "hedge, seed 8"],
+    ),
+    "an option of one learner": ("scale = 8", "scale = 9", ["bistro_plus, seed 0", "bistro_plus, seed 7"]),
+    "a label": ('name = "uniform"', 'name = "uniform"\nlabel = "coin"', []),
+    "the place of the pictures": ("[experiment]", "[run]\nloglog = true\n[experiment]", []),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_config_plays_what_changed(change, three, tmp_path, play_into, untimed):
+    """Cells with the settings they had are kept, under new labels if there are any; the result is that of a new run."""
+    old, new, played = CHANGES[change]
+    play_into(three, tmp_path / "run")
+    changed = three.replace(old, new)
+    again = play_into(changed, tmp_path / "run")
+    assert [task.split(":")[0] for task in again.tasks if "hindsight" not in task] == played
+    fresh = play_into(changed, tmp_path / "fresh")
+    assert untimed(again.path) == untimed(fresh.path)
+    assert (again.path / "config.toml").read_bytes() == (fresh.path / "config.toml").read_bytes()
+
+
+def test_a_grid_is_the_product_of_its_lists(tiny, tmp_path, play_into, monkeypatch):
+    """Environments, classes, horizons, seeds, learners and oracles multiply; each axis is told by its label."""
+    monkeypatch.setattr("milpcb.experiments.study.MOST_DRAWN", 1)
+    grid = (
+        tiny.replace("horizon = 40", "horizon = [20, 40]\nseeds = [0, 1]")
+        .replace("[environment]", "[[environment]]")
+        .replace("[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n\n[[policies]]')
+        .replace("[oracle]", '[[policies]]\nname = "threshold_rules"\nlabel = "cuts"\n\n[[oracle]]')
+        .replace("[[learners]]", '[[oracle]]\nsolver = ["highs", "scipy"]\n\n[[learners]]')
+    ) + '[[learners]]\nname = "uniform"\nmax_horizon = 20\n'
+    played = play_into(grid, tmp_path / "run")
+    curves = milpcb.load(played.path)
+    axes = ["environment", "policies", "oracle", "horizon", "seed"]
+    cells = {learner: set(curves.filter(learner=learner).select(axes).rows()) for learner in ("bistro_plus", "uniform")}
+    worlds = [
+        (e, p, t, s)
+        for e in ("planted", "switching")
+        for p in ("decision_trees", "cuts")
+        for t in (20, 40)
+        for s in (0, 1)
+    ]
+    oracles = ("enumeration", "milp:highs", "milp:scipy")
+    assert cells["bistro_plus"] == {(e, p, o, t, s) for e, p, t, s in worlds for o in oracles}
+    assert cells["uniform"] == {(e, p, "-", t, s) for e, p, t, s in worlds if t == 20}
+    assert len(played.tasks) == 16 * 4 + 8
+    by_oracle = curves.filter(learner="bistro_plus").drop("key", "seconds", "oracle_seconds")
+    for solver in oracles[1:]:  # exact oracles give the same play
+        one, two = (by_oracle.filter(oracle=oracle).drop("oracle") for oracle in (oracles[0], solver))
+        assert_frame_equal(one, two, check_exact=True)
+    names = {file.name for file in played.path.glob("best_policy_*.txt")}
+    assert len(names) == 16
+    assert len(list(played.path.glob("best_policy_*.svg"))) == 1
+    assert "best_policy_switching_cuts_T20_seed1.txt" in names
+
+
+def test_side_constraints_of_a_config_change_the_yardstick(tiny, tmp_path, play_into):
+    """The best policy in hindsight keeps the constraint, costs at least as much, and learners are measured with it."""
+    rule = '[[constraints]]\nname = "never_play"\naction = 2\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n'
+    free = milpcb.load(play_into(tiny.replace("= 40", "= 400"), tmp_path / "free").path)
+    bound = milpcb.load(play_into(tiny.replace("= 40", "= 400") + rule, tmp_path / "bound").path)
+    assert "action 2" in (tmp_path / "free/best_policy_seed0.txt").read_text()
+    assert "action 2" not in (tmp_path / "bound/best_policy_seed0.txt").read_text()
+    assert (bound["best_cost"] >= free["best_cost"]).all()
+    assert bound["best_cost"][-1] > free["best_cost"][-1]
+    assert bound["cumulative_cost"][-1] != free["cumulative_cost"][-1]
+
+
+def test_a_learner_may_be_told_the_best_policy(tiny, tmp_path, play_into):
+    """A learner that asks for the best policy in hindsight gets its labels, and so has no regret at the horizon."""
+    curves = milpcb.load(play_into(tiny + '[[learners]]\nname = "best_in_hindsight"\n', tmp_path / "run").path)
+    assert curves.filter(learner="best_in_hindsight")["regret"][-1] == 0.0
+    assert curves.filter(learner="bistro_plus")["regret"][-1] > 0.0
+
+
+@pytest.mark.parametrize("contexts", ["order", "empirical"])
+def test_what_a_learner_knows_of_contexts_is_a_key(contexts, tiny, tmp_path, play_into):
+    """The true order, or nothing but what was seen, is another play than that of the known pool."""
+    other = tiny.replace('name = "bistro_plus"', f'name = "bistro_plus"\ncontexts = "{contexts}"')
+    costs = [
+        milpcb.load(play_into(text, tmp_path / name).path)["cumulative_cost"]
+        for name, text in (("pool", tiny), ("other", other))
+    ]
+    assert not costs[0].equals(costs[1])
 
 
 WRONG = {
@@ -113,12 +229,11 @@ def test_a_wrong_setting_is_told_before_the_first_round(case, tiny, tmp_path, pl
     old, new, message = WRONG[case]
     assert tiny.count(old) == 1
     head, learner = tiny.replace(old, new).split("[[learners]]")
-    monkeypatch.setattr(runner, "hindsight", None)
-    monkeypatch.setattr(runner, "play", None)
+    monkeypatch.setattr(runner, "compute", None)
     with pytest.raises(InputError) as refused:
         play_into(f"{head}{UNIFORM}[[learners]]{learner}", tmp_path / "run")
     assert message in str(refused.value)
-    assert list((tmp_path / "run").iterdir()) == []
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_into):

@@ -10,23 +10,22 @@ from pathlib import Path
 
 import pytest
 
+import milpcb
 from milpcb.errors import RunError
 from milpcb.experiments.config import parse_config
-from milpcb.experiments.curves import read_curves
 from milpcb.experiments.store import RunDirectory, write_file
-
-
-def opened(path, text):
-    """Return the run directory of a config."""
-    return RunDirectory(path, parse_config(tomllib.loads(text)))
+from milpcb.experiments.study import build_study
 
 
 @pytest.fixture
-def held(tmp_path, tiny, make_rows):
-    """Return a run directory with one finished curve."""
-    directory = opened(tmp_path / "held", tiny)
-    directory.add(make_rows("first", 0, [0.5, 0.25]))
-    return directory
+def held(tmp_path, tiny, play_into):
+    """Return a finished run directory."""
+    return RunDirectory(play_into(tiny, tmp_path / "held").path)
+
+
+def study_of(text):
+    """Return the study of a config."""
+    return build_study(parse_config(tomllib.loads(text)))
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -88,81 +87,111 @@ def refuse_call(**_):
     refuse()
 
 
-def test_a_curve_that_cannot_be_written_is_not_finished(held, make_rows, monkeypatch):
-    """After a failed write the directory holds, on disk and in memory, what it held before."""
-    before = (held.path / "curves.csv").read_bytes()
-    monkeypatch.setattr("os.fsync", refuse)
+def test_a_record_that_cannot_be_written_is_not_finished(held, tiny, monkeypatch):
+    """After a failed write the directory holds the record it held before, and nothing half written."""
+    (cell,) = study_of(tiny).cells
+    before = {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()}
+    monkeypatch.setattr("pathlib.Path.replace", refuse)
     with pytest.raises(RunError):
-        held.add(make_rows("second", 0, [1.0]))
-    assert held.finished() == {("first", 0)}
-    assert (held.path / "curves.csv").read_bytes() == before
+        held.keep(cell, {"key": cell.key, "rounds": [40]}, {})
+    assert before == {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()}
 
 
-def test_the_config_is_written_with_the_first_result(tmp_path, tiny, make_rows):
-    """Before there is a result the directory is empty, so that a corrected config may use it; then config and versions."""
-    directory = opened(tmp_path / "new", tiny)
-    assert list(directory.path.iterdir()) == []
-    directory = opened(tmp_path / "new", tiny.replace("depth = 1", "depth = 2"))
-    directory.add(make_rows("first", 0, [0.5]))
-    written = tomllib.loads((directory.path / "config.toml").read_text(encoding="utf-8"))
-    assert written["policies"]["depth"] == 2
-    assert set(written.pop("versions")) >= {"milpcb", "numpy", "highspy"}
-    assert parse_config(written).table() == written
+TORN = {
+    "empty": lambda content: content[:0],
+    "cut in the middle": lambda content: content[: len(content) // 2],
+    "without its last byte": lambda content: content[:-1],
+    "zeros at its end": lambda content: content[:-40] + bytes(40),
+    "of another task": lambda content: content.replace(b'"key": "', b'"key": "0'),
+    "with a shorter column": lambda content: content.replace(b'"rounds": [1, ', b'"rounds": ['),
+    "that ends too early": lambda content: content.replace(b", 40]", b", 39]"),
+    "no table": lambda _: b"[]",
+}
 
 
-def test_a_directory_is_continued_by_the_same_experiment(held, tiny):
-    """Opening again finds the finished curves; comments and the order of keys in the config do not matter."""
-    again = opened(
-        held.path, "# the same\n" + tiny.replace("horizon = 40\ncheckpoints = 4", "checkpoints = 4\nhorizon = 40")
-    )
-    assert again.finished() == {("first", 0)}
-    assert again.rows == held.rows
+@pytest.mark.parametrize("damage", TORN)
+def test_a_damaged_record_counts_as_unfinished(damage, held, tiny, play_into, untimed):
+    """What a power cut left of a record is never read as a curve; the cell is played again, to the same numbers."""
+    (cell,) = study_of(tiny).cells
+    file = held.path / f"cells/{cell.key}.json"
+    whole, curves = file.read_bytes(), untimed(held.path)
+    file.write_bytes(TORN[damage](whole))
+    assert file.read_bytes() != whole
+    assert held.finished([cell]) == set()
+    (held.path / "curves.parquet").unlink()
+    with pytest.raises(RunError, match="no finished curve"):
+        milpcb.load(held.path)
+    assert play_into(tiny, held.path).tasks == ["bistro_plus, seed 0: 40"]
+    assert untimed(held.path) == curves
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "section"),
-    [
-        ("horizon = 40", "horizon = 41", "experiment"),
-        ("depth = 1", "depth = 2", "policies"),
-        ("contexts = 8", "contexts = 9", "environment"),
-    ],
-)
-def test_another_experiment_is_refused(old, new, section, held, tiny):
-    """The message says in which section it differs; nothing is touched."""
-    before = {file: file.read_bytes() for file in held.path.iterdir()}
-    with pytest.raises(RunError, match=rf"holds another experiment \(it differs in {section}\); .*--out"):
-        opened(held.path, tiny.replace(old, new))
-    assert before == {file: file.read_bytes() for file in held.path.iterdir()}
+@pytest.mark.parametrize("lost", ["json", "png"])
+def test_a_yardstick_without_record_or_picture_is_measured_again(lost, held, tiny, play_into):
+    """The best policy in hindsight is finished when its rules and its pictures are there."""
+    (yardstick,) = study_of(tiny).yardsticks
+    before = (held.path / "best_policy_seed0.png").read_bytes()
+    (held.path / f"cells/{yardstick.key}.{lost}").unlink()
+    assert play_into(tiny, held.path).tasks == ["best policy in hindsight, seed 0: 40"]
+    assert (held.path / "best_policy_seed0.png").read_bytes() == before
 
 
-def test_a_directory_of_something_else_is_refused(tmp_path, tiny):
-    """Neither a file nor a folder with other files in it becomes a run directory."""
+def test_the_config_is_written_with_versions(held, tiny):
+    """The resolved config says with which packages, and in which format, the results were written."""
+    written = tomllib.loads((held.path / "config.toml").read_text(encoding="utf-8"))
+    versions = written.pop("versions")
+    assert set(versions) >= {"milpcb", "numpy", "highspy"}
+    assert versions["format"] == 2
+    assert parse_config(written).table() == written == parse_config(tomllib.loads(tiny)).table()
+
+
+def test_comments_and_the_order_of_keys_change_no_cell(tiny):
+    """Cells are the same whatever the config looks like and whatever stands in [run]."""
+    other = "# the same\n" + tiny.replace("horizon = 40\ncheckpoints = 4", "checkpoints = 4\nhorizon = [40]")
+    other += '[run]\nbackend = "serial"\nworkers = 3\ncheckpoint_seconds = 1.5\n'
+    assert [task.key for task in study_of(tiny).tasks] == [task.key for task in study_of(other).tasks]
+
+
+def test_a_directory_of_something_else_is_refused(tmp_path):
+    """Neither a file, nor a folder with other files in it, nor somebody else's config.toml becomes a run directory."""
     (tmp_path / "file").write_text("mine")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full/thesis.tex").write_text("mine")
-    for name in ("file", "full"):
-        with pytest.raises(RunError, match=r"is no run directory; choose another with --out"):
-            opened(tmp_path / name, tiny)
+    for name, file in (("full", "thesis.tex"), ("other", "config.toml")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text("title = 3")
+    for name in ("file", "full", "other"):
+        with pytest.raises(RunError, match=r"is no run directory.*; choose another with --out"):
+            RunDirectory(tmp_path / name)
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny):
-    """A run that was killed before its first file was whole can be started again."""
+def test_an_older_format_is_refused(tmp_path):
+    """A run directory of an earlier version says so, and nothing in it is touched."""
+    (tmp_path / "config.toml").write_text('[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n')
+    with pytest.raises(RunError, match=r"of format 1, this version writes format 2; choose another with --out"):
+        RunDirectory(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["config.toml"]
+
+
+def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny, play_into):
+    """A run that was killed before its first file was whole can be started again, and clears away what was left."""
     (tmp_path / ".config.toml.x1y2").write_text("[exper")
-    assert opened(tmp_path, tiny).finished() == set()
+    assert play_into(tiny, tmp_path).failed == []
+    assert not (tmp_path / ".config.toml.x1y2").exists()
 
 
 @pytest.mark.parametrize("content", [b"[experiment", b"\xff\xfe"])
-def test_a_damaged_config_is_refused(content, held, tiny):
+def test_a_damaged_config_is_refused(content, held):
     """A config.toml that cannot be read is named, and nothing is overwritten."""
     (held.path / "config.toml").write_bytes(content)
     with pytest.raises(RunError, match=r"cannot read .*config\.toml: .*--out"):
-        opened(held.path, tiny)
+        RunDirectory(held.path)
 
 
-def test_curves_are_added_to_those_that_are_there(held, make_rows, tiny):
-    """A second curve, added after opening again, stands beside the first."""
-    again = opened(held.path, tiny)
-    again.add(make_rows("second", 3, [1.0]))
-    assert again.finished() == {("first", 0), ("second", 3)}
-    assert read_curves(held.path) == [*held.rows, *make_rows("second", 3, [1.0])]
+def test_one_run_at_a_time(held, tiny, play_into):
+    """While one run is at work in a directory another is refused, in one line that says who; afterwards it is let in."""
+    with (
+        held.locked(),
+        pytest.raises(RunError, match=rf"another run is at work in {held.path} \(pid \d+ on .+\); wait for it"),
+        RunDirectory(held.path).locked(),
+    ):
+        pass
+    assert play_into(tiny, held.path).tasks == []

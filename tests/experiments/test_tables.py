@@ -1,74 +1,14 @@
-"""CSV files of numbers, and the summary of a run."""
+"""The summary of a run."""
 
 from __future__ import annotations
 
 import io
 
 import numpy as np
-import pytest
+import polars as pl
 from rich.console import Console
 
-from milpcb.errors import InputError
-from milpcb.experiments.tables import read_table, summary
-
-READABLE = {
-    "with a header": ("age,insured\n20,0\n30.5,1\n", ("age", "insured")),
-    "without a header": ("20,0\n30.5,1\n", ()),
-    "with quotes and spaces": ('"age, years", insured\n20 , 0\n"30.5",1\n', ("age, years", " insured")),
-    "with blank lines": ("\nage,insured\n\n20,0\n30.5,1\n\n", ("age", "insured")),
-    "with a byte order mark": ("\ufeff20,0\n30.5,1\n", ()),
-    "with a mark before the header": ("\ufeffage,insured\n20,0\n30.5,1\n", ("age", "insured")),
-    "with carriage returns": ("age,insured\r\n20,0\r\n30.5,1\r\n", ("age", "insured")),
-    "in scientific notation": ("2e1,0\n3.05E+1,1e0\n", ()),
-    "without an end of line": ("20,0\n30.5,1", ()),
-}
-
-
-@pytest.mark.parametrize("case", READABLE)
-def test_tables_are_read_however_they_are_written(case, tmp_path):
-    """The same numbers come out, and the names if there are any."""
-    text, expected = READABLE[case]
-    (tmp_path / "t.csv").write_text(text, encoding="utf-8", newline="")
-    names, numbers = read_table(tmp_path / "t.csv")
-    assert names == expected
-    assert numbers.dtype == np.float64
-    assert np.array_equal(numbers, [[20.0, 0.0], [30.5, 1.0]])
-
-
-def test_one_column_stays_a_table(tmp_path):
-    """A single column gives shape (rows, 1)."""
-    (tmp_path / "t.csv").write_text("1\n2\n3\n")
-    assert read_table(tmp_path / "t.csv")[1].shape == (3, 1)
-
-
-def test_what_is_not_finite_is_left_to_the_oracle(tmp_path):
-    """NaN and infinity are numbers to the reader; contexts and costs are checked where they are used."""
-    (tmp_path / "t.csv").write_text("nan,-inf\n")
-    assert str(read_table(tmp_path / "t.csv")[1]) == "[[ nan -inf]]"
-
-
-UNREADABLE = {
-    "empty": ("", "is empty; write one line per context"),
-    "blank": ("\n\n", "is empty; write one line per context"),
-    "a header and no rows": ("a,b\n", "has a header but no rows"),
-    "ragged": ("a,b\n1,2\n\n1\n", "line 4 has 1 cells, the first line has 2; make them equal"),
-    "a text cell": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
-    "an empty cell": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
-    "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),
-    "semicolons": ("a;b\n1;2\n", "line 2, column 1: '1;2' is not a number; write numbers with commas"),
-}
-
-
-@pytest.mark.parametrize("case", UNREADABLE)
-def test_a_wrong_table_is_refused_with_line_and_cell(case, tmp_path):
-    """One line names the file, the line as an editor counts it, the cell and the mend."""
-    text, message = UNREADABLE[case]
-    (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(InputError) as refused:
-        read_table(tmp_path / "t.csv")
-    assert str(refused.value).startswith(str(tmp_path / "t.csv"))
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+from milpcb.experiments.tables import summary
 
 
 def printed(table):
@@ -79,16 +19,38 @@ def printed(table):
     return [[cell.strip() for cell in line if cell.strip()] for line in lines]
 
 
-def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_rows):
+def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_frame):
     """Regret, calls and time are means over seeds at T; the guarantee is shown, or none."""
-    rows = [
-        *make_rows("bistro_plus", 0, [5.0, 1000.0], guarantee=1234.5),
-        *make_rows("bistro_plus", 1, [7.0, 2000.5], guarantee=1234.5),
-        *make_rows("uniform", 0, [0.5, -3.25, 4.0], guarantee=np.inf),
-    ]
-    headings, *lines = printed(summary(rows))
+    frame = pl.concat(
+        [
+            make_frame("bistro_plus", 0, [5.0, 1000.0], guarantee=1234.5),
+            make_frame("bistro_plus", 1, [7.0, 2000.5], guarantee=1234.5),
+            make_frame("uniform", 0, [0.5, -3.25, 4.0], guarantee=np.inf),
+        ]
+    )
+    headings, *lines = printed(summary(frame))
     assert headings == ["learner", "seeds", "rounds", "regret", "guarantee", "oracle calls", "ms/round"]
     assert lines == [
         ["bistro_plus", "2", "2", "1,500.2", "1,234.5", "6", "500.000"],
         ["uniform", "1", "3", "4.0", "none", "9", "500.000"],
+    ]
+
+
+def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
+    """Environments, oracles and horizons are not averaged over; a single one needs no column."""
+    frame = pl.concat(
+        [
+            make_frame("a", 0, [1.0, 2.0], environment="one", oracle="x"),
+            make_frame("a", 0, [1.0, 3.0], environment="two", oracle="x"),
+            make_frame("a", 0, [1.0, 4.0], environment="two", oracle="y"),
+            make_frame("a", 0, [5.0], environment="two", oracle="y"),
+        ]
+    )
+    headings, *lines = printed(summary(frame))
+    assert headings[:3] == ["learner", "environment", "oracle"]
+    assert [line[1:3] + line[4:6] for line in lines] == [
+        ["one", "x", "2", "2.0"],
+        ["two", "x", "2", "3.0"],
+        ["two", "y", "2", "4.0"],
+        ["two", "y", "1", "5.0"],
     ]

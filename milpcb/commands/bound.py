@@ -1,0 +1,119 @@
+"""``milpcb bound``: what the theorems guarantee for a class on its contexts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from milpcb import registry
+from milpcb.commands.console import out
+from milpcb.errors import InputError
+
+if TYPE_CHECKING:
+    from milpcb.experiments.bounds import Bound, Setting
+    from milpcb.experiments.sections import Config
+
+ENDINGS = ("csv", "png", "svg")
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--noise", "noises", multiple=True, help="Relaxation, see milpcb list; may be repeated [default: all].")
+@click.option(
+    "--draws",
+    default=50,
+    show_default=True,
+    help="Most draws of the future for a grid of L, and as many for the best L.",
+)
+@click.option("--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .csv, .png or .svg.")
+def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path, ...]) -> None:
+    """Show the guarantees for the policy classes of a TOML CONFIG on its contexts, at each of its horizons.
+
+    The closed form at its best L, and Rel(empty), which it bounds, estimated over a grid of L.
+    """
+    from milpcb.checks import whole
+    from milpcb.experiments.config import read_config
+
+    for target in targets:
+        _check_ending(target)
+    for noise in noises:
+        registry.target("relaxation", noise)
+    study = read_config(config)
+    found = _compute(study, noises or tuple(registry.names("relaxation")), whole("draws", draws, 2))
+    _print(found)
+    for target in targets:
+        out.print(f"written: {_save(found, target, study.experiment.name)}")
+
+
+def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
+    from milpcb.experiments.bounds import bound as compute
+    from milpcb.experiments.bounds import settings
+
+    found = []
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bars:
+        bar = bars.add_task("opening", total=2 * draws)
+        for setting in settings(study):
+            for noise in noises:
+                bars.reset(bar, description=f"{setting.name}, T = {setting.horizon:,}, {noise}")
+                found.append(compute(setting, noise, draws, lambda done: bars.update(bar, completed=done)))
+    return found
+
+
+def _print(found: list[Bound]) -> None:
+    for name in dict.fromkeys(each.setting.name for each in found):
+        shown = [each for each in found if each.setting.name == name]
+        out.print(_facts(shown[0].setting))
+        out.print(_table(shown))
+    out.print(
+        "closed form: a bound of Rel(empty), at its best L. Rel(empty): bounds the expected regret at its own best L."
+    )
+    if any(max(each.closed_form, each.value.best.mean) > each.setting.horizon for each in found):
+        out.print("* is more than T, and says nothing")
+
+
+def _facts(setting: Setting) -> str:
+    oracle, law = setting.oracle, type(setting.pool).__name__
+    size = f"{oracle.n_contexts} contexts ({law}), K = {oracle.n_actions}, log N = {oracle.log_size:.3f}"
+    return f"{setting.name}, seed {setting.seed}: {size}"
+
+
+def _table(shown: list[Bound]) -> Table:
+    table = Table()
+    table.add_column("noise", no_wrap=True)
+    for heading in ("T", "L", "closed form", "L", "Rel(empty)", "95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in shown:
+        best, T = each.value.best, each.setting.horizon
+        closed = (f"{each.closed_scale:.1f}", _bounded(each.closed_form, T))
+        estimate = (f"{best.scale:.1f}", _bounded(best.mean, T), f"\u00b1 {best.half_width:,.0f}")
+        table.add_row(each.noise, f"{T:,}", *closed, *estimate)
+    return table
+
+
+def _bounded(bound: float, horizon: int) -> str:
+    return f"{bound:,.0f}{'*' if bound > horizon else ' '}"
+
+
+def _check_ending(path: Path) -> str:
+    """Return the format that the ending of a path says."""
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in ENDINGS:
+        raise InputError(f"cannot write '{path.name}': the ending says the format, use .csv, .png or .svg")
+    return kind
+
+
+def _save(found: list[Bound], target: Path, title: str) -> Path:
+    from milpcb.experiments.bounds import bounds_frame
+    from milpcb.experiments.figures.bounds import bounds_figure
+    from milpcb.experiments.figures.drawing import render
+    from milpcb.experiments.store import write_file
+
+    kind = _check_ending(target)
+    if kind == "csv":
+        return write_file(target, bounds_frame(found).write_csv().encode())
+    return write_file(target, render(bounds_figure(found, title), [kind])[kind])

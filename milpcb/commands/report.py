@@ -1,0 +1,21 @@
+"""``milpcb report``: a whole study on one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from milpcb.commands.console import out
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--out", "target", type=click.Path(path_type=Path), help="The page [default: DIRECTORY/report.html].")
+def report(directory: Path, target: Path | None) -> None:
+    """Write what was run in DIRECTORY and what came out as one HTML page, which needs no network."""
+    from milpcb.experiments.report import report as page
+    from milpcb.experiments.store import write_file
+
+    written = write_file(target or directory / "report.html", page(directory).encode())
+    out.print(f"report: {written}")

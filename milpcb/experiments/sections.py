@@ -1,0 +1,153 @@
+"""A resolved config as values: what is measured, the lists that a study multiplies, how it is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, PositiveInt
+
+WITH_SOLVER = ("milp", "audited")  # kinds of oracle
+UNREAD = {  # options that a kind of oracle does not read
+    "search": ("solver", "time_limit", "gap", "audit"),
+    "enumeration": ("solver", "time_limit", "gap", "audit"),
+    "audited": ("gap",),
+    "milp": ("audit",),
+}
+
+Contexts = Literal["pool", "order", "empirical"]
+Rounds = Annotated[int, Field(gt=0, le=2**53)]  # rounds are counted in float64 too
+Seed = Annotated[int, Field(le=2**63 - 1)]  # a column of integers in every table format
+
+
+def _several(value: Any) -> Any:
+    """Read a single value as a list of one."""
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+class ExperimentSection(BaseModel):
+    """``[experiment]``: what is measured. ``checkpoints`` log-spaced and as many evenly spaced rounds are logged."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = Field(pattern=r"^[\w.-]+$")
+    horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1)]
+    seeds: tuple[Seed, ...] = Field(default=(0,), min_length=1)
+    checkpoints: PositiveInt = 40
+
+
+class RunSection(BaseModel):
+    """``[run]``: where the results go, how they are drawn, and who computes them; none of it changes a number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    out: str | None = None
+    loglog: bool = False
+    backend: str | None = None
+    workers: PositiveInt | None = None
+    scheduler: str | None = None
+    checkpoint_seconds: PositiveFloat = 5.0
+
+
+@dataclass(frozen=True)
+class Component:
+    """A registered name and its options, all defaults filled in; ``label`` is what curves call it."""
+
+    name: str
+    options: dict[str, Any]
+    label: str = ""
+
+    def table(self) -> dict[str, Any]:
+        """Return the section as it would be written."""
+        return {"name": self.name, **_unless_default(self.label, self.name), **self.options}
+
+
+@dataclass(frozen=True)
+class OracleSection:
+    """The options of ``open_oracle``, and what curves call them."""
+
+    label: str
+    options: dict[str, Any]
+
+    def table(self) -> dict[str, Any]:
+        """Return the section as it would be written."""
+        return {**_unless_default(self.label, oracle_label(self.options)), **self.options}
+
+
+@dataclass(frozen=True)
+class LearnerSection:
+    """One ``[[learners]]`` section: ``label`` is its name in curves.
+
+    ``oracle`` holds the keys that replace those of every common oracle, ``oracles`` what comes out, one for each. ``contexts``
+    is what the learner knows of contexts to come; it is left out at horizons beyond ``max_horizon``.
+    """
+
+    label: str
+    component: Component
+    oracle: dict[str, Any]
+    oracles: tuple[OracleSection, ...]
+    contexts: Contexts = "pool"
+    max_horizon: int | None = None
+
+    def table(self) -> dict[str, Any]:
+        """Return the section as it would be written."""
+        own = {"contexts": self.contexts, "max_horizon": self.max_horizon}
+        return {
+            "label": self.label,
+            **self.component.table(),
+            **own,
+            **({"oracle": self.oracle} if self.oracle else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole resolved config: every combination of its lists is a cell of the study."""
+
+    experiment: ExperimentSection
+    environments: tuple[Component, ...]
+    policies: tuple[Component, ...]
+    oracles: tuple[OracleSection, ...]
+    constraints: tuple[Component, ...]
+    learners: tuple[LearnerSection, ...]
+    run: RunSection
+
+    def table(self) -> dict[str, Any]:
+        """Return everything but the run directory's own name, as plain data without Nones."""
+        experiment = self.experiment.model_dump()
+        tables = {
+            "experiment": {**experiment, "horizon": _one_or_all(experiment["horizon"])},
+            "environment": _one_or_all([section.table() for section in self.environments]),
+            "policies": _one_or_all([section.table() for section in self.policies]),
+            "oracle": _one_or_all([section.table() for section in self.oracles]),
+            "learners": [learner.table() for learner in self.learners],
+            "constraints": [section.table() for section in self.constraints],
+            "run": self.run.model_dump(exclude={"out"}),
+        }
+        return {key: _plain(value) for key, value in tables.items() if value != []}
+
+
+def oracle_label(options: dict[str, Any]) -> str:
+    """Return what an oracle is called that has no label: its kind, with its solver where it uses one."""
+    kind = str(options["kind"])
+    return f"{kind}:{options['solver']}" if kind in WITH_SOLVER else kind
+
+
+def used_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of an oracle that its kind reads; the others change nothing."""
+    return {key: value for key, value in options.items() if key not in UNREAD.get(str(options["kind"]), ())}
+
+
+def _plain(value: Any) -> Any:
+    """Return nested plain data: no tuples, no Nones (TOML has none)."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _unless_default(label: str, default: str) -> dict[str, str]:
+    return {} if label in {"", default} else {"label": label}
+
+
+def _one_or_all(values: Any) -> Any:
+    return values[0] if len(values) == 1 else values

@@ -1,0 +1,92 @@
+"""What a study costs beside its learners: speed-up of two processes, milliseconds per tiny cell, memory of a long cell.
+
+    python scripts/checks/overhead.py [--quick]
+
+Figures depend on the machine and on what else runs there; the speed-up is of two runs one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+STUDY = """\
+[experiment]
+name = "overhead"
+horizon = {horizon}
+seeds = [{seeds}]
+checkpoints = 5
+[environment]
+name = "planted"
+n_contexts = {contexts}
+n_features = 12
+[policies]
+name = "decision_trees"
+depth = {depth}
+[oracle]
+kind = "search"
+"""
+BISTRO = '[[learners]]\nname = "bistro_plus"\nqueries = "profile"\n'
+UNIFORM = '[[learners]]\nname = "uniform"\n'
+
+
+def study(horizon: int, n_seeds: int, learners: str, contexts: int = 200, depth: int = 2) -> str:
+    seeds = ", ".join(map(str, range(n_seeds)))
+    return STUDY.format(horizon=horizon, seeds=seeds, contexts=contexts, depth=depth) + learners
+
+
+def run(folder: Path, name: str, text: str, *options: str) -> float:
+    """Run a study to its end; return the seconds it took."""
+    (folder / f"{name}.toml").write_text(text)
+    start = time.perf_counter()
+    arguments = ["run", f"{name}.toml", "--out", name, "--progress", "quiet", *options]
+    subprocess.run([sys.executable, "-m", "milpcb.cli", *arguments], cwd=folder, check=True)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of everything")
+    part = 10 if parser.parse_args().quick else 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run(folder, "warm", study(100, 1, BISTRO))  # compiles what is compiled once
+
+        horizon = 1_000_000 // part
+        seconds = run(folder, "long", study(horizon, 1, BISTRO), "--backend", "serial")
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        print(f"a cell of T = {horizon:,}, its yardstick and its pictures: {seconds:.0f} s, peak memory {peak:.0f} MB")
+
+        cells = 200 // part
+        text = study(2000, cells, BISTRO)
+        serial = run(folder, "serial", text, "--backend", "serial")
+        two = run(folder, "processes", text, "--backend", "processes", "--workers", "2")
+        print(
+            f"{cells} cells of 2000 rounds: serial {serial:.1f} s, two processes {two:.1f} s: {serial / two:.2f} times as fast"
+        )
+
+        cells = 10_000 // part
+        tiny = study(2, cells // 10, LEARNERS, contexts=8, depth=1)  # ten learners share a world and its yardstick
+        start = run(folder, "one", study(2, 1, LEARNERS, contexts=8, depth=1), "--backend", "serial")
+        seconds = run(folder, "tiny", tiny, "--backend", "serial")
+        again = run(folder, "tiny", tiny, "--backend", "serial")
+        each = 1e3 * (seconds - start) / (cells - 10)
+        print(
+            f"{cells} cells of 2 rounds, ten a seed: {seconds:.1f} s, of which 10 cells take {start:.1f} s: {each:.2f} ms a cell"
+        )
+        print(f"the same again, all finished: {again:.1f} s")
+
+
+LEARNERS = UNIFORM + "".join(
+    f'[[learners]]\nname = "bistro_plus"\nlabel = "scale {scale}"\nqueries = "profile"\nscale = {scale}\n'
+    for scale in range(10, 19)
+)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What the tests of the command line share: how it is called, and what a mistake looks like."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Ended = subprocess.CompletedProcess[str]
+CONFIG = """\
+[experiment]
+name = "tiny"
+horizon = 30
+[environment]
+name = "planted"
+n_contexts = 6
+n_features = 3
+[policies]
+name = "decision_trees"
+depth = 1
+[oracle]
+kind = "milp"
+solver = "highs"
+[[learners]]
+name = "bistro_plus"
+queries = "profile"
+[[learners]]
+name = "uniform"
+"""
+
+
+@pytest.fixture(scope="session")
+def config() -> str:
+    """Return the text of a config of two learners that ends in no time."""
+    return CONFIG
+
+
+@pytest.fixture(scope="session")
+def start() -> Callable[..., Any]:
+    """Return ``start(folder, *arguments, how=..., **options)``: the command line as the shell would start it."""
+
+    def started(folder: Path, *arguments: str, how: Callable[..., Any] = subprocess.Popen, **options: Any) -> Any:
+        wide = {**os.environ, "COLUMNS": "200", "PYTHONWARNINGS": "default"}  # a terminal for every table
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        return how([sys.executable, "-m", "milpcb.cli", *arguments], cwd=folder, env=wide, **pipes)
+
+    return started
+
+
+@pytest.fixture(scope="session")
+def milpcb_(start: Callable[..., Any]) -> Callable[..., Ended]:
+    """Return ``milpcb_(folder, *arguments, **options)``: run the command line in a folder to its end."""
+
+    def run(folder: Path, *arguments: str, **options: Any) -> Ended:
+        ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=120, **options)
+        return ended
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def write() -> Callable[[Path, dict[str, str | bytes]], None]:
+    """Return ``write(folder, files)``: write files, as text or bytes, given by name."""
+
+    def written(folder: Path, files: dict[str, str | bytes]) -> None:
+        for name, content in files.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def assert_one_line() -> Callable[..., None]:
+    """Return a check: exit code 2, nothing of a traceback, and one line on stderr with all the fragments."""
+
+    def check(done: Ended, *fragments: str) -> None:
+        assert done.returncode == 2, done
+        assert "Traceback" not in done.stdout + done.stderr, done.stderr
+        assert done.stderr.endswith("\n"), done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith("milpcb: "), done.stderr
+        for fragment in fragments:
+            assert fragment in done.stderr, (fragment, done.stderr)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def untimed() -> Callable[[Path], list[tuple[str, ...]]]:
+    """Return ``untimed(directory)``: the cells of curves.csv without the columns seconds and oracle_seconds."""
+
+    def rows(directory: Path) -> list[tuple[str, ...]]:
+        lines = [line.split(",") for line in (directory / "curves.csv").read_text().splitlines()]
+        return [(*line[:-3], line[-1]) for line in lines]
+
+    return rows

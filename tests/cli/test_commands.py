@@ -1,0 +1,160 @@
+"""The happy paths of the command line."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.image import imread
+
+from milpcb import registry
+from milpcb.commands import COMMANDS
+
+CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
+COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
+
+
+@pytest.fixture
+def tables(tmp_path, write):
+    """Return a folder with contexts and costs under names that a header gives."""
+    write(tmp_path, {"x.csv": CONTEXTS, "c.csv": COSTS})
+    return tmp_path
+
+
+@pytest.fixture
+def solved(milpcb_):
+    """Return ``solved(folder, *options)``: the lines that solve prints."""
+
+    def lines(folder, *options):
+        done = milpcb_(folder, "solve", "x.csv", "c.csv", *options)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout.splitlines()
+
+    return lines
+
+
+def test_solve_prints_rules_in_the_names_of_the_headers(tables, solved):
+    """Features and actions are called what the header lines call them, and the cost is proved."""
+    lines = solved(tables, "--depth", "1", "--thresholds=1")
+    assert lines[:4] == ["if age <= 50:", "    play wait", "else:", "    play treat"]
+    assert lines[4] == "cost: 0   proved lower bound: 0   (optimal)"
+    assert "highs" in lines[5]
+
+
+def test_solve_passes_options_to_the_class(tables, solved):
+    """Cut points given by hand are the ones used: at 25 a depth-1 tree errs once."""
+    lines = solved(tables, "--depth", "1", "--thresholds", "[[25.0], []]")
+    assert lines[0] == "if age <= 25:"
+    assert cost(lines) == "cost: 1"
+
+
+def cost(lines):
+    """Return what solve says of the cost of its policy."""
+    return next(line.split("   ")[0] for line in lines if line.startswith("cost"))
+
+
+@pytest.mark.parametrize("options", [("--kind", "enumeration"), ("--solver", "pulp:PULP_CBC_CMD")])
+def test_solve_costs_the_same_by_any_route(options, tables, write, solved):
+    """Enumeration and CBC find the cost that HiGHS proves."""
+    write(tables, {"c.csv": "0.5,1,3\n0,1,-2\n1,0.25,7\n1,0,0\n"})
+    plain, other = (solved(tables, "--depth", "1", *more) for more in ((), options))
+    assert cost(plain) == cost(other) == "cost: -0.75"
+
+
+def test_solve_needs_no_header(tables, write, solved):
+    """Without header lines features are x0, x1, ... and actions numbers; a byte order mark is no header."""
+    write(tables, {"x.csv": "\ufeff" + CONTEXTS.split("\n", 1)[1], "c.csv": COSTS.split("\n", 1)[1]})
+    assert solved(tables, "--depth", "1", "--thresholds", "1")[:2] == ["if x0 <= 50:", "    play action 0"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, milpcb_, write, config):
+    """Return a folder with two finished runs of the same name and what the first one printed."""
+    folder = tmp_path_factory.mktemp("finished")
+    write(folder, {"tiny.toml": config})
+    first = milpcb_(folder, "run", "tiny.toml", "--out", "one/tiny")
+    second = milpcb_(folder, "run", "one/tiny/config.toml", "--out", "two/tiny")
+    assert (first.returncode, first.stderr) == (second.returncode, second.stderr) == (0, "")
+    return folder, first.stdout
+
+
+def test_run_prints_summary_policy_and_files(finished):
+    """A run ends with the table, the best policy as rules, and the paths of curves and picture."""
+    folder, printed = finished
+    assert "regret" in printed
+    assert "guarantee" in printed
+    assert (folder / "one/tiny/best_policy_seed0.txt").read_text() in printed
+    for name in ("one/tiny/curves.csv", "one/tiny/regret.png"):
+        assert name in printed
+        assert (folder / name).is_file()
+
+
+def test_a_resolved_config_runs_to_the_same_curves(finished, untimed):
+    """The config.toml that a run writes is itself a config of the same experiment."""
+    folder, _ = finished
+    assert untimed(folder / "one/tiny") == untimed(folder / "two/tiny")
+
+
+def test_running_again_plays_nothing(finished, milpcb_):
+    """A finished run only draws and reports."""
+    folder, _ = finished
+    before = (folder / "one/tiny/curves.csv").read_bytes()
+    again = milpcb_(folder, "run", "tiny.toml", "--out", "one/tiny")
+    assert again.returncode == 0
+    assert "seed 0: " not in again.stdout
+    assert (folder / "one/tiny/curves.csv").read_bytes() == before
+
+
+def test_plot_draws_several_directories_on_one_picture(finished, milpcb_):
+    """Two directories of one name are told apart by their paths; PNG and SVG can be read."""
+    folder, _ = finished
+    done = milpcb_(folder, "plot", "one/tiny", "two/tiny", "--loglog", "--out", "both")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert imread(folder / "both/regret_loglog.png").shape[2] == 4
+    picture = (folder / "both/regret_loglog.svg").read_text()
+    assert picture.rstrip().endswith("</svg>")
+    for label in ("one/tiny: uniform", "two/tiny: uniform", "one/tiny: bistro_plus", "two/tiny: bistro_plus"):
+        assert label in picture
+
+
+def test_plot_of_one_directory_draws_into_it(finished, milpcb_):
+    """One directory keeps the learners' own names and gets its picture."""
+    folder, _ = finished
+    (folder / "one/tiny/regret.svg").unlink()
+    assert milpcb_(folder, "plot", "one/tiny").returncode == 0
+    assert "uniform" in (folder / "one/tiny/regret.svg").read_text()
+
+
+def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):
+    """Every solver is shown with what it can do, and with yes or the reason why it cannot run here."""
+    done = milpcb_(tmp_path, "solvers")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = {
+        cells[1].strip(): cells for cells in (line.split("│") for line in done.stdout.splitlines()) if len(cells) > 4
+    }
+    assert rows["highs"][4].strip() == "yes"
+    assert rows["pulp:PULP_CBC_CMD"][4].strip() == "yes"
+    assert all(cell.strip() for cells in rows.values() for cell in cells[1:5])
+
+
+def test_every_registered_name_is_listed(tmp_path, milpcb_):
+    """List shows all names of all kinds, and the options of those that have any."""
+    done = milpcb_(tmp_path, "list")
+    assert (done.returncode, done.stderr) == (0, "")
+    for kind, names in registry.BUILTIN.items():
+        for name in names:
+            assert any(kind in line and name in line for line in done.stdout.splitlines()), (kind, name)
+    assert "queries" in done.stdout
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_names_every_command(option, tmp_path, milpcb_):
+    """Help goes to stdout and the exit code is 0."""
+    done = milpcb_(tmp_path, option)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+
+
+def test_version_is_printed(tmp_path, milpcb_):
+    """--version names the program and its version."""
+    done = milpcb_(tmp_path, "--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("milpcb, version ")

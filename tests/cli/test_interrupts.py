@@ -1,0 +1,137 @@
+"""Full disks, signals and kills: what was finished is kept, and the same command goes on."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import milpcb
+
+RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
+
+
+def long(config):
+    """Return a config whose second curve takes long enough to be interrupted."""
+    first, second = config[config.index("[[learners]]") :].strip().split("[[learners]]")[1:]
+    text = config[: config.index("[[learners]]")].replace("horizon = 30", "horizon = 6000\ncheckpoints = 5")
+    second_curve = first.replace('queries = "profile"', "")
+    return f"{text}[[learners]]{second}\n[[learners]]{second_curve}[run]\ncheckpoint_seconds = 0.2\n"
+
+
+def limit_files(size):
+    """Return what makes every write beyond ``size`` bytes of a file fail in the child."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("backend", ["serial", "processes"])
+def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, assert_one_line, config):
+    """When the table of all curves does not fit, every finished curve is on disk, and the same command goes on later."""
+    many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")  # two curves are 300 kB
+    write(tmp_path, {"big.toml": many})
+    arguments = ("run", "big.toml", "--out", "out", "--backend", backend)
+    failed = milpcb_(tmp_path, *arguments, preexec_fn=limit_files(170_000))
+    assert_one_line(failed, "cannot write out/curves.csv", "too large", "finished before is kept", "run again")
+    assert set(milpcb.load(tmp_path / "out")["learner"]) == {"bistro_plus", "uniform"}
+    left = [file for file in (tmp_path / "out").rglob(".*") if file.name != ".lock"]
+    assert not left, "the part that was written is left behind"
+    again = milpcb_(tmp_path, *arguments)
+    assert again.returncode == 0, again.stderr
+    assert "seed 0: " not in again.stdout
+    assert (tmp_path / "out/curves.csv").read_text().count("\n") == 1 + 2 * 1000
+
+
+@pytest.mark.parametrize("backend", ["serial", "processes"])
+def test_a_disk_that_is_full_at_once_ends_the_run(backend, tmp_path, milpcb_, write, assert_one_line, config):
+    """When not even the first record fits, the run ends with one line, and goes on later."""
+    write(tmp_path, {"tiny.toml": config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")})
+    arguments = ("run", "tiny.toml", "--out", "out", "--backend", backend)
+    failed = milpcb_(tmp_path, *arguments, preexec_fn=limit_files(8_000))
+    assert_one_line(failed, "cannot write out/cells/", "too large", "run again")
+    assert milpcb_(tmp_path, *arguments).returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_one_line(tmp_path, milpcb_):
+    """A full disk behind standard output is no traceback either."""
+    with Path("/dev/full").open("w") as full:
+        done = milpcb_(tmp_path, "solvers", stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "standard output" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory, milpcb_, write, untimed, config):
+    """Return the untimed curves of LONG, run without a break."""
+    folder = tmp_path_factory.mktemp("whole")
+    write(folder, {"long.toml": long(config)})
+    assert milpcb_(folder, *RUN_LONG).returncode == 0
+    return untimed(folder / "out")
+
+
+@pytest.fixture
+def stop_in_second_curve(tmp_path, write, start, config):
+    """Return a function: start a long run, send a signal as soon as a checkpoint is on disk, return how it ended."""
+
+    def stop(number):
+        write(tmp_path, {"long.toml": long(config)})
+        with start(tmp_path, *RUN_LONG) as process:
+            deadline = time.monotonic() + 30
+            while not list(tmp_path.glob("out/cells/*.part")) and time.monotonic() < deadline:
+                time.sleep(0.005)
+            process.send_signal(number)
+            stdout, stderr = process.communicate(timeout=30)
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+    return stop
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_its_finished_curves(
+    number, tmp_path, whole_run, milpcb_, assert_one_line, untimed, stop_in_second_curve
+):
+    """One line says what is kept; the same command plays the rest only, and ends with the curves of a whole run."""
+    assert_one_line(stop_in_second_curve(number), "interrupted", "1 of 2 curves", "out", "the same command goes on")
+    first = (tmp_path / "out/curves.csv").read_text()
+    assert set(milpcb.load(tmp_path / "out")["learner"]) == {"uniform"}
+    again = milpcb_(tmp_path, *RUN_LONG)
+    assert again.returncode == 0, again.stderr
+    assert "uniform, seed 0" not in again.stdout
+    assert "bistro_plus, seed 0" in again.stdout
+    played_again = set(first.splitlines()) - set((tmp_path / "out/curves.csv").read_text().splitlines())
+    assert not played_again, "the finished curve was played again: its times differ"
+    assert untimed(tmp_path / "out") == whole_run
+
+
+def test_a_killed_run_goes_on_in_the_middle_of_a_cell(tmp_path, whole_run, milpcb_, untimed, stop_in_second_curve):
+    """After SIGKILL resume goes on from the checkpoint, not from the start, and ends with the curves of a whole run."""
+    assert stop_in_second_curve(signal.SIGKILL).returncode == -signal.SIGKILL
+    (part,) = (tmp_path / "out/cells").glob("*.part")
+    saved = json.loads(part.read_text())
+    assert 0 < saved["round"] < 6000
+    # The checkpoint alone decides how the play goes on: with another cost in it the final one differs by as much.
+    part.write_text(json.dumps({**saved, "cost": saved["cost"] + 1000.0}))
+    done = milpcb_(tmp_path, "resume", "out", "--backend", "serial")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert not list(tmp_path.glob("out/cells/*.part"))
+    costs = [float(row[7]) for row in untimed(tmp_path / "out")[1:] if row[0] == "bistro_plus" and row[5] == row[6]]
+    expected = [float(row[7]) for row in whole_run[1:] if row[0] == "bistro_plus" and row[5] == row[6]]
+    assert costs == pytest.approx([cost + 1000.0 for cost in expected])
+
+
+@pytest.mark.parametrize("arguments", [RUN_LONG, ("resume", "out", "--backend", "processes")])
+def test_a_killed_run_leaves_whole_files(arguments, tmp_path, whole_run, milpcb_, untimed, stop_in_second_curve):
+    """After SIGKILL every file can be read, and both commands end with the curves of a whole run."""
+    assert stop_in_second_curve(signal.SIGKILL).returncode == -signal.SIGKILL
+    assert "versions" in tomllib.loads((tmp_path / "out/config.toml").read_text())
+    assert set(milpcb.load(tmp_path / "out")["learner"]) == {"uniform"}
+    assert milpcb_(tmp_path, *arguments).returncode == 0
+    assert untimed(tmp_path / "out") == whole_run
+    assert (tmp_path / "out/best_policy_seed0.txt").read_text().strip()

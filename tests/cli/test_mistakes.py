@@ -1,0 +1,355 @@
+"""Every mistake of a user is one line that says how to mend it, with exit code 2."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+import milpcb.oracles.enumeration
+from milpcb import LabelConstraint, cli, open_oracle, registry
+from milpcb.errors import InfeasibleError, did_you_mean
+from policies import DecisionTrees
+
+CONFIG = """\
+[experiment]
+name = "tiny"
+horizon = 30
+[environment]
+name = "planted"
+n_contexts = 6
+n_features = 3
+[policies]
+name = "decision_trees"
+depth = 1
+[oracle]
+kind = "milp"
+solver = "highs"
+[[learners]]
+name = "bistro_plus"
+queries = "profile"
+[[learners]]
+name = "uniform"
+"""
+CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
+COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
+
+
+def wrong_config(case, old, new, *fragments):
+    """A run of CONFIG with one thing wrong in it; whatever it is, it is found before anything is written."""
+    assert CONFIG.count(old) == 1, old
+    files = {"bad.toml": CONFIG.replace(old, new)}
+    return pytest.param(files, ("run", "bad.toml", "--out", "out"), ("bad.toml", *fragments), id=case)
+
+
+def wrong_learner(case, lines, *fragments):
+    """As wrong_config, with other lines in the first learner's section, which starts at line 14."""
+    return wrong_config(case, 'name = "bistro_plus"\nqueries = "profile"', lines, *fragments)
+
+
+def wrong_learner_on_data(case, lines, *fragments):
+    """A learner that only its oracle shows to be wrong, so that no line of the config can be named."""
+    files = {"bad.toml": CONFIG.replace('name = "bistro_plus"\nqueries = "profile"', lines)}
+    return pytest.param(files, ("run", "bad.toml", "--out", "out"), fragments, id=case)
+
+
+def wrong_table(case, contexts, costs, *fragments):
+    """A call of solve on tables of which one is wrong."""
+    files = {"x.csv": contexts, "c.csv": costs}
+    return pytest.param(files, ("solve", "x.csv", "c.csv"), fragments, id=case)
+
+
+def wrong_solve(case, options, *fragments):
+    """A call of solve on good tables with wrong options."""
+    return pytest.param({"x.csv": CONTEXTS, "c.csv": COSTS}, ("solve", "x.csv", "c.csv", *options), fragments, id=case)
+
+
+def wrong_call(case, arguments, *fragments, files=None):
+    """Any other call, with good configs ok.toml in reach."""
+    return pytest.param({"ok.toml": CONFIG, **(files or {})}, arguments, fragments, id=case)
+
+
+NEVER = '[[constraints]]\nname = "never_play"\naction = {action}\nrows = [0]\n'
+NO_LEARNER = CONFIG[: CONFIG.index("[[learners]]")]
+OLD = '[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n'
+
+MISTAKES = [
+    # Sections, keys and names in configs.
+    wrong_config("unknown section", "[policies]", "[polices]", "line 8", "'polices'", "did you mean 'policies'?"),
+    wrong_config("key above all sections", "[experiment]", "horizn = 3\n[experiment]", "line 1", "'horizn'"),
+    wrong_config("section that is a number", NO_LEARNER, "experiment = 3\n", "line 1", "[experiment]"),
+    wrong_config("unknown key", "n_contexts", "n_context", "line 6", "'n_context'", "did you mean 'n_contexts'?"),
+    wrong_config("missing key", 'name = "tiny"\n', "", "line 1", "[experiment] needs the key 'name'"),
+    wrong_config("unknown policy class", '"decision_trees"', '"decision_tree"', "line 9", "mean 'decision_trees'?"),
+    wrong_config("unknown environment", '"planted"', '"plantd"', "line 5", "environment 'plantd'", "mean 'planted'?"),
+    wrong_config("unknown learner", '"uniform"', '"unifrom"', "line 18", "learner 'unifrom'", "mean 'uniform'?"),
+    wrong_config("unknown oracle kind", '"milp"', '"mip"', "line 12", "oracle 'mip'", "did you mean 'milp'?"),
+    wrong_config("unknown solver", '"highs"', '"higs"', "line 13", "solver 'higs'", "did you mean 'highs'?"),
+    wrong_config("unknown PuLP solver", '"highs"', '"pulp:pulp_cbc"', "line 13", "mean 'PULP_CBC_CMD'?"),
+    wrong_config(
+        "solver not installed", '"highs"', '"pulp:GUROBI_CMD"', "line 13", "GUROBI_CMD", "install", "use highs"
+    ),
+    wrong_config("argument to highs", '"highs"', '"highs:fast"', "line 13", "no argument", 'write solver = "highs"'),
+    wrong_config(
+        "unknown data set",
+        'name = "planted"\nn_contexts = 6\nn_features = 3',
+        'name = "supervised"\ndata = "iriss"',
+        *("line 6", "data set 'iriss'", "did you mean 'iris'?"),
+    ),
+    # Values in configs.
+    wrong_config("horizon is text", "horizon = 30", 'horizon = "many"', "line 3", "horizon", "integer", "'many'"),
+    wrong_config("horizon 0", "horizon = 30", "horizon = 0", "line 3", "horizon", "greater than 0"),
+    wrong_config("horizon beyond numbers", "horizon = 30", f"horizon = {10**30}", "line 3", "less than or equal to"),
+    wrong_config("depth is text", "depth = 1", 'depth = "two"', "line 10", "depth", "integer", "'two'"),
+    wrong_config("depth 0", "depth = 1", "depth = 0", "line 10", "depth", "at least 1"),
+    wrong_config("one action", "n_contexts = 6", "n_actions = 1", "line 6", "n_actions", "at least 2"),
+    wrong_config("a class of one action", "depth = 1", "n_actions = 1", "line 10", "n_actions", "at least 2"),
+    wrong_config("NaN probability", "n_contexts = 6", "cost_right = nan", "line 6", "cost_right", "from 0 to 1"),
+    wrong_config("negative seed", "horizon = 30", "horizon = 30\nseeds = [0, -1]", "line 4", "seeds", "non-negative"),
+    wrong_config("no seed", "horizon = 30", "horizon = 30\nseeds = []", "line 4", "seeds", "at least 1 item"),
+    wrong_config("no horizon", "horizon = 30", "horizon = []", "line 3", "horizon", "at least 1 item"),
+    wrong_config("horizon 0 in a list", "horizon = 30", "horizon = [5, 0]", "line 3", "horizon", "greater than 0"),
+    wrong_config("repeated horizons", "horizon = 30", "horizon = [30, 30]", "line 3", "a horizon is listed twice"),
+    wrong_config("seed beyond tables", "horizon = 30", f"horizon = 30\nseeds = [{2**63}]", "line 4", "seeds", "less"),
+    wrong_config("no solver in a list", '"highs"', "[]", "line 13", "solvers is empty"),
+    wrong_config("unknown solver in a list", '"highs"', '["highs", "scpi"]', "line 13", "did you mean 'scip'?"),
+    wrong_config("the same solver twice", '"highs"', '["highs", "highs"]', "line 11", "'milp:highs'", "its own label"),
+    wrong_config(
+        "the same environment twice",
+        '[environment]\nname = "planted"',
+        '[[environment]]\nname = "planted"\n[[environment]]\nname = "planted"',
+        *("line 6", "two [[environment]] sections are called 'planted'", "its own label"),
+    ),
+    wrong_config(
+        "unknown key in the second of a list",
+        '[policies]\nname = "decision_trees"\ndepth = 1',
+        '[[policies]]\nname = "decision_trees"\n[[policies]]\nname = "decision_trees"\nlabel = "b"\ndeph = 1',
+        *("line 13", "'deph' in [[policies]]", "did you mean 'depth'?"),
+    ),
+    pytest.param(
+        {"bad.toml": CONFIG + '[[learners]]\nname = "uniform"\nlabel = "coin"\n'},
+        ("run", "bad.toml", "--out", "out"),
+        ("'uniform, seed 0' and 'coin, seed 0' have the same settings", "leave one"),
+        id="two learners that are the same",
+    ),
+    wrong_config(
+        "unknown backend of a run", "[oracle]", '[run]\nbackend = "dusk"\n[oracle]', "line 12", "mean 'dask'?"
+    ),
+    wrong_config("run section is a list", "[oracle]", '[[run]]\nout = "a"\n[oracle]', "line 11", "a section [run]"),
+    wrong_config(
+        "unknown constraint", "[oracle]", '[[constraints]]\nname = "share_atmost"\n[oracle]', "line 12", "share_at_most"
+    ),
+    wrong_config(
+        "unknown key of a constraint",
+        "[oracle]",
+        '[[constraints]]\nname = "share_at_most"\nactoin = 1\nshare = 0.5\n[oracle]',
+        *("line 13", "'actoin'", "did you mean 'action'?"),
+    ),
+    wrong_config("a single constraint", "[oracle]", '[constraints]\nname = "parity"\n[oracle]', "line 11", "[[constr"),
+    wrong_config("repeated seeds", "horizon = 30", "horizon = 30\nseeds = [0, 0]", "line 4", "a seed is listed twice"),
+    wrong_config("TOML syntax", "horizon = 30", "horizon = = 30", "not valid TOML", "line 3"),
+    pytest.param(
+        {"bad.toml": CONFIG.replace("depth = 1", "depth = 1\nn_actions = 2")},
+        ("run", "bad.toml", "--out", "out"),
+        ("n_actions = 2", "3 actions", "leave n_actions out"),
+        id="class and environment disagree on K",
+    ),
+    pytest.param(
+        {"bad.toml": CONFIG + '[[constraints]]\nname = "share_at_most"\naction = 7\nshare = 0.1\n'},
+        ("run", "bad.toml", "--out", "out"),
+        ("action 7", "3 actions"),
+        id="constraint on an action that is not there",
+    ),
+    pytest.param(
+        {"bad.toml": CONFIG + '[[constraints]]\nname = "parity"\naction = 0\nfeature = "age"\ndelta = 0.1\n'},
+        ("run", "bad.toml", "--out", "out"),
+        ("feature 'age'", "0 to 2"),
+        id="parity of a feature that is not there",
+    ),
+    pytest.param(
+        {"bad.toml": CONFIG + "".join(NEVER.format(action=action) for action in range(3))},
+        ("run", "bad.toml", "--out", "out"),
+        ("no policy", "side constraints", "loosen"),
+        id="constraints that no policy keeps",
+    ),
+    pytest.param(
+        {
+            "bad.toml": CONFIG.replace('name = "uniform"', 'name = "uniform"\nmax_horizon = 29').replace(
+                'queries = "profile"', "max_horizon = 29"
+            )
+        },
+        ("run", "bad.toml", "--out", "out"),
+        ("no cell is left", "max_horizon"),
+        id="every learner left out",
+    ),
+    pytest.param(
+        {"bad.toml": CONFIG.replace("n_contexts = 6", f"n_contexts = {10**15}")},
+        ("run", "bad.toml", "--out", "out"),
+        ("out of memory", "smaller"),
+        id="more contexts than memory",
+    ),
+    # Learners in configs.
+    pytest.param(
+        {"bad.toml": NO_LEARNER},
+        ("run", "bad.toml", "--out", "out"),
+        ("bad.toml", "no learner", "[[learners]]"),
+        id="no learner",
+    ),
+    wrong_learner("learner without name", 'label = "x"', "line 14", "needs a name"),
+    wrong_learner("duplicate labels", 'name = "bistro_plus"\nlabel = "uniform"', "line 17", "'uniform'", "own label"),
+    wrong_learner("label of two lines", 'name = "uniform"\nlabel = "a\\nb"', "line 16", "one line"),
+    wrong_learner("unknown learner key", 'name = "bistro_plus"\nquerys = "all"', "line 16", "mean 'queries'?"),
+    wrong_learner(
+        "unknown queries", 'name = "bistro_plus"\nqueries = "al"', "line 16", "'all', 'profile' or 'argmin'", "'al'"
+    ),
+    wrong_learner("scale is text", 'name = "bistro_plus"\nscale = "big"', "line 16", "scale", "number", "'big'"),
+    wrong_learner(
+        "unknown oracle of a learner",
+        'name = "hedge"\noracle = { kind = "enumeratio" }',
+        *("line 16", "did you mean 'enumeration'?"),
+    ),
+    wrong_learner("unknown contexts", 'name = "uniform"\nlabel = "a"\ncontexts = "pol"', "line 17", "mean 'pool'?"),
+    wrong_learner("max_horizon 0", 'name = "bistro_plus"\nmax_horizon = 0', "line 16", "max_horizon", "at least 1"),
+    wrong_learner_on_data("scale below K", 'name = "bistro_plus"\nscale = 2', "scale", "at least 3", "2.0"),
+    wrong_learner_on_data("scale NaN", 'name = "bistro_plus"\nscale = nan', "scale", "finite", "nan"),
+    wrong_learner_on_data("scale infinite", 'name = "bistro_plus"\nscale = inf', "scale", "finite", "inf"),
+    wrong_learner_on_data("unknown noise", 'name = "bistro_plus"\nnoise = "papr"', "'papr'", "did you mean 'paper'?"),
+    wrong_learner_on_data(
+        "leader without profile",
+        'name = "bistro_plus"\nqueries = "all"\nleftover = "leader"',
+        *('leftover = "leader"', 'set queries = "profile"'),
+    ),
+    wrong_learner_on_data("hedge without a list", 'name = "hedge"', "hedge", 'oracle = { kind = "enumeration" }'),
+    # Config files and run directories.
+    wrong_call("config missing", ("run", "nothere.toml"), "nothere.toml", "No such file"),
+    wrong_call("config is a directory", ("run", "."), "cannot read config .", "directory"),
+    wrong_call("config not UTF-8", ("run", "bad.toml"), "bad.toml", "UTF-8", files={"bad.toml": b"# caf\xe9"}),
+    wrong_call("out is a file", ("run", "ok.toml", "--out", "file"), "file", "--out", files={"file": "mine"}),
+    wrong_call("out below a file", ("run", "ok.toml", "--out", "file/sub"), "file/sub", "--out", files={"file": ""}),
+    wrong_call("out holds something else", ("run", "ok.toml", "--out", "full"), "--out", files={"full/a": "mine"}),
+    wrong_call("out has too long a name", ("run", "ok.toml", "--out", 300 * "a"), "name too long"),
+    wrong_call(
+        "config of the directory damaged",
+        ("run", "ok.toml", "--out", "held"),
+        *("held/config.toml", "--out"),
+        files={"held/config.toml": b"\xff"},
+    ),
+    wrong_call(
+        "plot without curves", ("plot", "empty"), "empty", "no curves", "run directory", files={"empty/a.txt": ""}
+    ),
+    wrong_call("plot of a damaged directory", ("plot", "d"), "study.json", files={"d/study.json": "{"}),
+    wrong_call("resume of nothing", ("resume", "empty"), "empty", "no config.toml", files={"empty/a.txt": ""}),
+    wrong_call("resume of an old run", ("resume", "old"), "format 1", files={"old/config.toml": OLD}),
+    wrong_call("run into an old run", ("run", "ok.toml", "--out", "old"), "format 1", files={"old/config.toml": OLD}),
+    wrong_call("unknown backend", ("run", "ok.toml", "--backend", "proceses"), "did you mean 'processes'?"),
+    wrong_call("no workers", ("run", "ok.toml", "--workers", "0"), "--workers", "milpcb run --help"),
+    wrong_call("unknown progress", ("run", "ok.toml", "--progress", "loud"), "--progress", "'loud'"),
+    # Tables.
+    wrong_table("NaN context", CONTEXTS.replace("30", "nan"), COSTS, "contexts[1, 0]", "nan", "replace or drop"),
+    wrong_table("NaN cost", CONTEXTS, COSTS.replace("0,1\n1", "nan,1\n1"), "costs[1, 0]", "nan", "finite"),
+    wrong_table("infinite cost", CONTEXTS, COSTS.replace("0,1\n1", "inf,1\n1"), "costs[1, 0]", "inf", "finite"),
+    wrong_table("more costs than contexts", "1,0\n2,1\n", COSTS, "(4, 2)", "(2, 2)", "one row per context"),
+    wrong_table("ragged", CONTEXTS.replace("30,1", "30"), COSTS, "x.csv, line 3", "1 cells", "make them equal"),
+    wrong_table("empty", "", COSTS, "x.csv is empty", "one line per context"),
+    wrong_table("header only", "age,insured\n", COSTS, "x.csv", "a header but no rows"),
+    wrong_table("text cell", CONTEXTS, COSTS.replace("0,1\n1", "0,cheap\n1"), "c.csv, line 3", "column 2", "'cheap'"),
+    wrong_table("text in the first row", "20,old\n30,1\n70,0\n80,1\n", COSTS, "x.csv, line 1", "column 2", "'old'"),
+    wrong_table("no commas", CONTEXTS.replace(",", ";"), COSTS, "x.csv, line 2", "'20;0'", "commas"),
+    wrong_table("not text", b"\xff\xfe", COSTS, "x.csv", "not a CSV text file"),
+    wrong_table("one cost column", CONTEXTS, "cost\n0\n0\n1\n1\n", "c.csv", "one column", "at least 2"),
+    wrong_call("table missing", ("solve", "x.csv", "c.csv"), "cannot read x.csv", "No such file"),
+    # Options of solve.
+    wrong_solve("depth of solve is text", ("--depth", "two"), "depth", "integer", "'two'"),
+    wrong_solve("depth of solve without value", ("--depth",), "'--depth'", "pairs like --depth 2"),
+    wrong_solve("unknown option of a class", ("--dpth", "1"), "'--dpth'", "did you mean '--depth'?"),
+    wrong_solve("unknown option of solve", ("--solvr", "highs"), "'--solvr'", "did you mean '--solver'?"),
+    wrong_solve("unknown solver of solve", ("--solver", "higs"), "'higs'", "did you mean 'highs'?"),
+    wrong_solve("unknown class of solve", ("--policies", "decision_tree"), "did you mean 'decision_trees'?"),
+    wrong_solve("time limit is text", ("--time-limit", "soon"), "--time-limit", "'soon'", "milpcb solve --help"),
+    # Commands and options.
+    wrong_call("no command", (), "Missing command", "milpcb --help"),
+    wrong_call("unknown command", ("rn", "ok.toml"), "command 'rn'", "did you mean 'run'?"),
+    wrong_call("unknown option", ("run", "ok.toml", "--outt", "x"), "--outt", "--out", "milpcb run --help"),
+    wrong_call("missing argument", ("run",), "CONFIG", "milpcb run --help"),
+]
+
+
+@pytest.mark.parametrize(("files", "arguments", "fragments"), MISTAKES)
+def test_a_mistake_is_one_line_that_says_how_to_mend_it(
+    files, arguments, fragments, tmp_path, milpcb_, write, assert_one_line
+):
+    """Whatever is wrong, stderr is one line with name, place and mend, the exit code is 2, and nothing is begun."""
+    write(tmp_path, files)
+    assert_one_line(milpcb_(tmp_path, *arguments), *fragments)
+    assert not list((tmp_path / "out").glob("*"))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_there_are_many_mistakes():
+    """The table above does not shrink unseen."""
+    assert len(MISTAKES) >= 60
+
+
+def call(arguments, monkeypatch, capsys):
+    """Call main in this process; return exit code and stderr."""
+    monkeypatch.setattr(sys, "argv", ["milpcb", *map(str, arguments)])
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return stop.value.code, capsys.readouterr().err
+
+
+def test_a_class_too_large_to_list_is_refused(tmp_path, monkeypatch, capsys, write):
+    """Enumeration stops at its limit and names the way out."""
+    write(tmp_path, {"x.csv": CONTEXTS, "c.csv": COSTS})
+    monkeypatch.setattr(milpcb.oracles.enumeration, "LARGEST", 10)
+    arguments = ("solve", tmp_path / "x.csv", tmp_path / "c.csv", "--kind", "enumeration")
+    code, message = call(arguments, monkeypatch, capsys)
+    assert code == 2
+    assert message.count("\n") == 1
+    assert "more than 10 policies" in message
+    assert "use oracle kind" in message
+
+
+def test_an_interrupt_outside_a_run_is_one_line(monkeypatch, capsys):
+    """Control-C during any command ends in one line."""
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("milpcb.solvers.describe_all", interrupted)
+    assert call(["solvers"], monkeypatch, capsys) == (2, "milpcb: interrupted\n")
+
+
+def test_a_plug_in_that_is_gone_is_one_line(monkeypatch, capsys):
+    """A registered name whose module cannot be imported is an error with the name and the module."""
+    monkeypatch.setitem(registry.BUILTIN["learner"], "gone", "no_such_package:Learner")
+    registry._table.cache_clear()
+    try:
+        code, message = call(["list"], monkeypatch, capsys)
+    finally:
+        registry._table.cache_clear()
+    assert code == 2
+    assert message.count("\n") == 1
+    assert "learner 'gone' cannot be loaded" in message
+    assert "no_such_package" in message
+
+
+def test_side_constraints_that_nobody_satisfies_are_one_line():
+    """Constraints exist in the library only; their error names the constraint on one line."""
+    nobody = LabelConstraint(np.ones((4, 2)), 3.0, "at most three of four")
+    with pytest.raises(InfeasibleError) as refusal:
+        open_oracle(DecisionTrees(2, depth=1), np.eye(4), constraints=[nobody])
+    assert "\n" not in str(refusal.value)
+    assert "'at most three of four'" in str(refusal.value)
+
+
+def test_the_nearest_name_is_found_in_any_case():
+    """Names are compared without regard to case, and all are listed when none is near."""
+    assert did_you_mean("pulp_cbc", ["GLPK_CMD", "PULP_CBC_CMD"]) == "; did you mean 'PULP_CBC_CMD'?"
+    assert did_you_mean("xyz", ["b", "a"]) == "; known: a, b"

@@ -1,0 +1,188 @@
+"""Studies on several processes, and what a run tells: killed workers, failed cells, progress, dry runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import milpcb
+
+GRID = """\
+[experiment]
+name = "grid"
+horizon = [30, 4000]
+seeds = [0, 1]
+checkpoints = 5
+[environment]
+name = "planted"
+n_contexts = 6
+n_features = 3
+[policies]
+name = "decision_trees"
+depth = 1
+[oracle]
+kind = "search"
+[[learners]]
+name = "bistro_plus"
+queries = "profile"
+[[learners]]
+name = "uniform"
+[run]
+backend = "processes"
+workers = 2
+checkpoint_seconds = 0.05
+"""
+RUN = ("run", "grid.toml", "--out", "out", "--progress", "quiet")
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+
+
+@pytest.fixture
+def grid(tmp_path, write):
+    """Return a folder with the config of a study."""
+    write(tmp_path, {"grid.toml": GRID})
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, milpcb_, write, untimed):
+    """Return the untimed curves of the study, run in one process without a break."""
+    folder = tmp_path_factory.mktemp("whole")
+    write(folder, {"grid.toml": GRID})
+    done = milpcb_(folder, *RUN, "--backend", "serial")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return untimed(folder / "out")
+
+
+def processes(folder):
+    """Return the numbers of the processes that run in a folder, each with its parent's."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").resolve(strict=True) == folder.resolve():
+                found[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    return found
+
+
+def workers(folder, first):
+    """Return the numbers of the worker processes: grandchildren of the process ``first``."""
+    parents = processes(folder)
+    return [number for number, parent in parents.items() if parents.get(parent) == first]
+
+
+def wait_for(happened, seconds=30):
+    """Wait until something holds, and return it."""
+    deadline = time.monotonic() + seconds
+    while not (found := happened()) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return found
+
+
+@needs_proc
+def test_a_killed_worker_changes_nothing(grid, whole, start, untimed):
+    """When one of two workers is killed in the middle of a cell, the run ends as if nothing had happened."""
+    with start(grid, *RUN) as process:
+        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
+        for number in workers(grid, process.pid)[:1]:
+            os.kill(number, signal.SIGKILL)
+        assert process.wait(timeout=60) == 0, process.stderr.read()
+    assert untimed(grid / "out") == whole
+
+
+@needs_proc
+def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, whole, start, milpcb_, untimed):
+    """Kill -9 of the whole run: no worker lives on, and resume ends with the curves of a whole run."""
+    with start(grid, *RUN) as process:
+        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
+        assert len(workers(grid, process.pid)) == 2
+        process.kill()
+    assert wait_for(lambda: not processes(grid)), processes(grid)
+    done = milpcb_(grid, "resume", "out", "--progress", "quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert untimed(grid / "out") == whole
+    assert not list(grid.glob("out/cells/*.part"))
+    assert not list(grid.glob("out/live/*"))
+
+
+@needs_proc
+def test_an_interrupt_stops_the_workers(grid, start, assert_one_line):
+    """SIGTERM ends the run and its workers in one line that says what is kept."""
+    with start(grid, *RUN) as process:
+        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
+        process.terminate()
+        process.stdout_text, stderr = process.communicate(timeout=30)
+    done = type("Ended", (), {"returncode": process.returncode, "stdout": "", "stderr": stderr})
+    assert_one_line(done, "interrupted: ", "of 8 curves are kept in out", "goes on from there")
+    assert wait_for(lambda: not processes(grid)), processes(grid)
+
+
+@needs_proc
+def test_a_second_run_on_the_same_directory_is_refused(grid, start, milpcb_, assert_one_line):
+    """While a run is at work another is told who it is; the first one does not notice."""
+    with start(grid, *RUN) as process:
+        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
+        assert_one_line(milpcb_(grid, *RUN), "another run is at work in out", f"pid {process.pid} on ", "--out")
+        assert process.wait(timeout=60) == 0
+
+
+def test_failed_cells_are_told_at_the_end(tmp_path, write, milpcb_, monkeypatch):
+    """One line for each failed cell, ten at most, and one at the end; the others are there, and the exit code is 2."""
+    plugin = "from milpcb.learners.uniform import Uniform\nclass Fails(Uniform):\n def act(self, row): 1 / 0\n"
+    points = "[milpcb.learner]\nfails = faulty_plugin:Fails\n"
+    info = {"METADATA": "Metadata-Version: 2.1\nName: faulty\nVersion: 1\n", "entry_points.txt": points}
+    write(tmp_path, {"site/faulty_plugin.py": plugin, **{f"site/faulty-1.dist-info/{n}": t for n, t in info.items()}})
+    many = GRID.replace("seeds = [0, 1]", f"seeds = {list(range(6))}").replace("[30, 4000]", "[30, 40]")
+    write(tmp_path, {"grid.toml": many.replace("[run]", '[[learners]]\nname = "fails"\n[run]')})
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
+    done = milpcb_(tmp_path, *RUN)
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    *told, last = done.stderr.splitlines()
+    assert len(told) == 10
+    assert all(line.startswith("failed: fails, T = ") and line.endswith("division by zero") for line in told)
+    assert last.startswith("milpcb: 12 of the cells failed, of which 10 are shown; the others are kept in out")
+    assert set(milpcb.load(tmp_path / "out")["learner"]) == {"bistro_plus", "uniform"}
+    assert len(list((tmp_path / "out/logs").iterdir())) == 12
+    assert "ZeroDivisionError" in next((tmp_path / "out/logs").iterdir()).read_text()
+
+
+def test_json_progress_is_json_on_every_line(grid, milpcb_):
+    """With --progress json standard output is one JSON object a line, from started to done."""
+    done = milpcb_(grid, *RUN[:-1], "json", "--backend", "serial")
+    assert (done.returncode, done.stderr) == (0, "")
+    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert events == ["started", *["finished"] * 12, "done"]
+
+
+def test_a_dry_run_plays_nothing(grid, milpcb_):
+    """The cells are listed with an estimate; nothing is written. Afterwards it says what is finished."""
+    dry = milpcb_(grid, "run", "grid.toml", "--out", "out", "--dry-run")
+    assert (dry.returncode, dry.stderr) == (0, "")
+    assert not (grid / "out").exists()
+    for line in ("bistro_plus, T = 4000, seed 1", "8 cells, of which 0 are finished", "estimate: "):
+        assert line in dry.stdout
+    assert milpcb_(grid, *RUN).returncode == 0
+    dry = milpcb_(grid, "run", "grid.toml", "--out", "out", "--dry-run")
+    assert "8 cells, of which 8 are finished in out" in dry.stdout
+    assert "estimate" not in dry.stdout
+
+
+def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, milpcb_):
+    """Beyond forty cells there is a line a learner, and one for what max_horizon leaves out."""
+    many = GRID.replace("[0, 1]", str(list(range(20)))).replace(
+        'name = "uniform"', 'name = "uniform"\nmax_horizon = 30'
+    )
+    write(tmp_path, {"grid.toml": many})
+    dry = milpcb_(tmp_path, "run", "grid.toml", "--out", "out", "--dry-run")
+    rows = [line.split() for line in dry.stdout.splitlines()]
+    assert ["bistro_plus", "40", "0", "80,600"] in rows
+    assert ["uniform", "20", "0", "600"] in rows
+    assert "uniform is left out at T = 4000 (max_horizon = 30)" in dry.stdout
+    assert "60 cells, of which 0 are finished" in dry.stdout
