@@ -1,0 +1,77 @@
+"""One table of every learner: regret, guarantee, oracle calls and microseconds a round.
+
+Runs scripts/reproduce/learners.toml (planted and switching environments, T = 1e4 and 1e5, 5 seeds; what is finished is
+not played again), then prints, for each environment and horizon, what each learner paid above the best policy in
+hindsight. "holds" compares the worst seed with the guarantee, where the environment keeps what the learner assumes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+import milpcb
+from milpcb import registry
+
+CONFIG = Path(__file__).with_name("learners.toml")
+IID = {"planted", "parity", "heavy_noise"}  # environments whose costs are i.i.d. given the context
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--config", type=Path, default=CONFIG)
+    arguments.add_argument("--out", type=Path, default=Path("runs/learners"))
+    options = arguments.parse_args()
+    command = [sys.executable, "-m", "milpcb.cli", "run", str(options.config), "--out", str(options.out)]
+    if (code := subprocess.run(command, check=False).returncode) != 0:
+        raise SystemExit(code)
+    stochastic = needs_iid_costs(options.out)
+    last = milpcb.load(options.out).filter(pl.col("round") == pl.col("horizon"))
+    console = Console(width=140) if not sys.stdout.isatty() else Console()
+    for (environment, horizon), rows in last.group_by("environment", "horizon", maintain_order=True):
+        console.print(table(str(environment), int(horizon), rows, stochastic))
+
+
+def needs_iid_costs(directory: Path) -> set[str]:
+    """Return the labels of the learners whose guarantee is for i.i.d. costs only."""
+    held = tomllib.loads((directory / "config.toml").read_text())["learners"]
+    return {entry["label"] for entry in held if registry.load("learner", entry["name"]).stochastic}
+
+
+def table(environment: str, horizon: int, rows: pl.DataFrame, stochastic: set[str]) -> Table:
+    shown = Table(title=f"{environment}, T = {horizon:,}", title_justify="left")
+    shown.add_column("learner", no_wrap=True)
+    for heading in ("regret", "least", "most", "guarantee", "holds", "calls/round", "us/round", "of it oracle"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for (learner,), own in rows.group_by("learner", maintain_order=True):
+        regret, guarantee = own["regret"], own["guarantee"].max()
+        iid_only = learner in stochastic and environment not in IID
+        shown.add_row(
+            str(learner),
+            f"{regret.mean():,.0f}",
+            f"{regret.min():,.0f}",
+            f"{regret.max():,.0f}",
+            "none" if guarantee == float("inf") else f"{guarantee:,.0f}",
+            "-"
+            if guarantee == float("inf")
+            else "not assumed"
+            if iid_only
+            else "yes"
+            if regret.max() <= guarantee
+            else "NO",
+            f"{own['oracle_calls'].mean() / horizon:,.3g}",
+            f"{1e6 * own['seconds'].mean() / horizon:,.0f}",
+            f"{1e6 * own['oracle_seconds'].mean() / horizon:,.0f}",
+        )
+    return shown
+
+
+if __name__ == "__main__":
+    main()
