@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -78,14 +79,7 @@ class Literals:
     @classmethod
     def on(cls, contexts: Floats, thresholds: Thresholds) -> Literals:
         """Return the literals that tell some contexts apart, one for each way of splitting them in two."""
-        cuts = cut_points(contexts, thresholds)
-        feature = np.repeat(np.arange(len(cuts)), [len(c) for c in cuts])
-        every = cls(feature, np.concatenate(cuts) if cuts else np.zeros(0))
-        splits: dict[bytes, int] = {}
-        for f, truth in enumerate(every.truth(contexts).T):
-            splits.setdefault((truth ^ truth[0]).tobytes(), f)  # a test and its negation split alike
-        kept = np.array([f for key, f in splits.items() if any(key)], dtype=np.int64)
-        return cls(every.feature[kept], every.threshold[kept])
+        return _literals(contexts.tobytes(), contexts.shape, thresholds)
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -93,6 +87,22 @@ class Literals:
     def truth(self, contexts: Floats) -> Bools:
         """Return (m, p): which literal holds at which context."""
         return np.asarray(contexts[:, self.feature] <= self.threshold)
+
+
+@lru_cache(maxsize=16)
+def _literals(contexts: bytes, shape: tuple[int, int], thresholds: Thresholds) -> Literals:
+    """Find the literals once: a study asks for those of the same contexts many times in a row."""
+    table = np.frombuffer(contexts).reshape(shape)
+    cuts = cut_points(table, thresholds)
+    every = Literals(np.repeat(np.arange(len(cuts)), [len(c) for c in cuts]), np.concatenate([np.zeros(0), *cuts]))
+    splits: dict[bytes, int] = {}
+    for f, truth in enumerate(every.truth(table).T):
+        splits.setdefault((truth ^ truth[0]).tobytes(), f)  # a test and its negation split alike
+    kept = np.array([f for key, f in splits.items() if any(key)], dtype=np.int64)
+    found = Literals(every.feature[kept], every.threshold[kept])
+    found.feature.setflags(write=False)
+    found.threshold.setflags(write=False)
+    return found
 
 
 @dataclass(frozen=True)
