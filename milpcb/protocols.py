@@ -279,6 +279,13 @@ class Learner(ABC):
         """Return what approximate oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
         return 0.0
 
+    def estimates(self) -> Floats | None:
+        """Return sums (m, K) of estimated costs so far, in units of cost up to a common factor and a common constant.
+
+        The policy of least total is the learner's leader. None for learners that keep no such sums.
+        """
+        return None
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""

@@ -14,9 +14,11 @@ from milpcb import rng
 from milpcb.errors import MilpcbError, RunError
 from milpcb.experiments.desk import Desk, Pace
 from milpcb.experiments.hindsight import Hindsight, hindsight
+from milpcb.experiments.leader import actions, leader
 from milpcb.experiments.loop import Tally, checkpoints, play
 from milpcb.experiments.study import Cell, Task, Yardstick
 from milpcb.experiments.worlds import World, asks_best, build_learner, open_world
+from milpcb.protocols import Policy
 from milpcb.types import Ints
 
 
@@ -65,23 +67,26 @@ def play_cell(cell: Task, desk: Desk) -> Outcome:
         desk.beat(game.tally.round, game.tally.cost)
         if desk.save_due:
             desk.save(game.state())
-    return Outcome(game.record())
+    record = game.record()
+    stays_with = leader(cell, game.world, game.learner, game.oracle)
+    if stays_with is None:
+        return Outcome(record)
+    record |= {"leader": str(stays_with), "actions": actions(stays_with, game.world.stream.contexts)}
+    return Outcome(record, _pictures(cell, stays_with))
 
 
 def measure(task: Yardstick, desk: Desk) -> Outcome:
     """Find the best policy in hindsight, and draw it."""
-    best = best_policy(task, open_world(task), checkpoints(task.horizon, task.checkpoints), desk)
+    world = open_world(task)
+    best = best_policy(task, world, checkpoints(task.horizon, task.checkpoints), desk)
     record = {
         "key": task.key,
         "rounds": list(best.best_cost),
         "best_cost": list(best.best_cost.values()),
         "policy": str(best.policy),
+        "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
     }
-    if not task.draw:
-        return Outcome(record)
-    from milpcb.experiments.figures.policy import draw_policy  # matplotlib takes its time and memory
-
-    return Outcome(record, draw_policy(best.policy))
+    return Outcome(record, _pictures(task, best.policy))
 
 
 def best_policy(task: Task, world: World, at: Ints, desk: Desk | None = None) -> Hindsight:
@@ -99,7 +104,7 @@ class Game:
     """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have."""
 
     def __init__(self, cell: Cell, world: World, best_labels: Callable[[Cell, World], Ints] | None = None) -> None:
-        self.cell, self._stream = cell, world.stream
+        self.cell, self.world = cell, world
         best = (best_labels or _labels)(cell, world) if asks_best(cell.learner) else None
         self.learner, self.oracle = build_learner(cell, world, best)
         self.tally = Tally()
@@ -111,7 +116,7 @@ class Game:
     def advance(self, rounds: int) -> int:
         """Play at most ``rounds`` rounds, no further than the next point of the curve; return how many were played."""
         before, point = self.tally.round, self._at[len(self._points)]
-        play(self.learner, self._stream, self.tally, min(point, before + rounds), self._rng)
+        play(self.learner, self.world.stream, self.tally, min(point, before + rounds), self._rng)
         if self.tally.round == point:
             self._points.append(self._point())
         return self.tally.round - before
@@ -150,6 +155,15 @@ class Game:
             "seconds": round(self.tally.seconds, 6),
             "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
         }
+
+
+def _pictures(task: Task, policy: Policy | None) -> dict[str, bytes]:
+    """Return drawings of a policy where the task asks for them."""
+    if not task.draw:
+        return {}
+    from milpcb.experiments.figures.policy import draw_policy  # matplotlib takes its time and memory
+
+    return draw_policy(policy)
 
 
 def _labels(cell: Cell, world: World) -> Ints:

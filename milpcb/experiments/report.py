@@ -17,7 +17,7 @@ from milpcb.experiments.figures.horizons import fits
 from milpcb.experiments.figures.results import Results, entries, read_results
 from milpcb.experiments.figures.words import count, verdict, whole
 from milpcb.experiments.report_table import summary
-from milpcb.experiments.store import CONFIG, read_index
+from milpcb.experiments.store import CONFIG, read_index, read_record
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; what comes after is told by its rules alone
@@ -26,15 +26,22 @@ PIXELS = 96  # CSS pixels per inch
 
 
 @dataclass(frozen=True)
-class BestPolicy:
-    """A policy file of a run directory: its heading, its rules and its drawing (perhaps empty)."""
+class DrawnPolicy:
+    """A policy file of a run directory: its heading, its rules, its drawing (perhaps empty), and a remark on it."""
 
     heading: str
     rules: str
     svg: bytes
+    remark: str = ""
 
 
-def report_page(results: Results, config: str, policies: Sequence[BestPolicy] = (), n_runs: int = 0) -> str:
+def report_page(
+    results: Results,
+    config: str,
+    policies: Sequence[DrawnPolicy] = (),
+    leaders: Sequence[DrawnPolicy] = (),
+    n_runs: int = 0,
+) -> str:
     """Return the HTML page of a study.
 
     ``config`` is the text of its resolved config, ``n_runs`` how many runs it has, of which some may not be finished.
@@ -56,6 +63,7 @@ def report_page(results: Results, config: str, policies: Sequence[BestPolicy] = 
         pictures=[picture(drawing) for drawing in draw(results)],
         slopes=list(_slopes(results)),
         policies=list(_policies(policies)),
+        leaders=list(_policies(leaders)),
         settings=list(_settings(results.settings)),
         config_name=f"{name}.toml",
         command=f"milpcb run {name}.toml --out {name}",
@@ -67,21 +75,51 @@ def report(directory: Path) -> str:
     """Return the page of a run directory; raises RunError where it holds no curves."""
     results = read_results(directory)
     config = (directory / CONFIG).read_text(encoding="utf-8")
-    return report_page(results, config, read_policies(directory), len(read_index(directory)["cells"]))
+    n_runs = len(read_index(directory)["cells"])
+    return report_page(results, config, read_policies(directory), read_leaders(directory), n_runs)
 
 
-def read_policies(directory: Path) -> list[BestPolicy]:
+def read_policies(directory: Path) -> list[DrawnPolicy]:
     """Return the best policies in hindsight that a run directory holds, for one seed and the longest horizon."""
     found = []
     yardsticks = read_index(directory)["yardsticks"]
     horizon, seed = max(y["horizon"] for y in yardsticks), min(y["seed"] for y in yardsticks)
     for yardstick in (y for y in yardsticks if (y["horizon"], y["seed"]) == (horizon, seed)):
-        rules, drawing = (directory / f"{yardstick['file']}.{suffix}" for suffix in ("txt", "svg"))
-        heading = yardstick["title"].removeprefix("best policy in hindsight, ")
-        if rules.exists():
-            svg = drawing.read_bytes() if drawing.exists() else b""
-            found.append(BestPolicy(heading, rules.read_text(encoding="utf-8").rstrip(), svg))
+        found += _read(directory, yardstick["file"], yardstick["title"].removeprefix("best policy in hindsight, "))
     return found
+
+
+def read_leaders(directory: Path) -> list[DrawnPolicy]:
+    """Return the leaders that a run directory holds drawn; none if an older version wrote it."""
+    found = []
+    for leader in read_index(directory).get("leaders", []):
+        records = (read_record(directory, leader[name], leader["horizon"]) for name in ("key", "yardstick"))
+        found += _read(directory, leader["file"], leader["title"], remark(*records))
+    return found
+
+
+def remark(cell: Mapping[str, Any] | None, yardstick: Mapping[str, Any] | None) -> str:
+    """Say how a cell's leader differs from the best policy in hindsight, as far as their records know."""
+    if not (cell and yardstick and "leader" in cell):
+        return ""
+    if cell["leader"] == yardstick["policy"]:
+        return "The best policy in hindsight, rule for rule."
+    mine, best = cell.get("actions"), yardstick.get("actions")
+    if not (mine and best):
+        return "Its rules are not those of the best policy in hindsight."
+    differ = sum(one != other for one, other in zip(mine, best, strict=True))
+    if differ:
+        return f"Differs from the best policy in hindsight on {whole(differ)} of {count(len(best), 'context')}."
+    return f"Plays like the best policy in hindsight on all {count(len(best), 'context')}, by other rules."
+
+
+def _read(directory: Path, file: str, heading: str, said: str = "") -> list[DrawnPolicy]:
+    """Return the policy of a file, if it is there."""
+    rules, drawing = (directory / f"{file}.{suffix}" for suffix in ("txt", "svg"))
+    if not rules.exists():
+        return []
+    svg = drawing.read_bytes() if drawing.exists() else b""
+    return [DrawnPolicy(heading, rules.read_text(encoding="utf-8").rstrip(), svg, said)]
 
 
 def _subtitle(results: Results) -> str:
@@ -132,12 +170,12 @@ def _slopes(results: Results) -> Iterator[dict[str, str]]:
             yield {"where": panel.name, "learner": learner, "slope": value, "interval": interval, "note": slope.note}
 
 
-def _policies(policies: Sequence[BestPolicy]) -> Iterator[dict[str, str]]:
+def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, str]]:
     left = POLICIES
     for policy in policies:
         left -= len(policy.svg)
         source = _source(policy.svg, "svg+xml") if policy.svg and left >= 0 else ""
-        yield {"heading": policy.heading, "rules": policy.rules, "source": source}
+        yield {"heading": policy.heading, "rules": policy.rules, "source": source, "remark": policy.remark}
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:

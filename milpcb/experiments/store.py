@@ -2,7 +2,7 @@
 
 config.toml          resolved, with versions and the number of this format
 study.json           which cells there are, what curves call them, and which yardstick measures each
-cells/KEY.json       a finished task; KEY.part its checkpoint before that; KEY.png and KEY.svg a drawn policy
+cells/KEY.json       a finished task; KEY.part its checkpoint before that; KEY.png and KEY.svg its drawn policy
 live/KEY.json        how far a running task is
 logs/KEY.log         what a task logged, warned of, or failed with
 curves.csv .parquet  everything that is drawn or tabulated, put together from the records (see milpcb.experiments.curves)
@@ -16,7 +16,7 @@ import re
 import socket
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -27,10 +27,11 @@ from filelock import FileLock, Timeout
 
 from milpcb.errors import RunError
 from milpcb.experiments.sections import Config
-from milpcb.experiments.study import FORMAT, Study, Task, Yardstick
+from milpcb.experiments.study import FORMAT, Cell, Study, Task, Yardstick
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".lock"
 PICTURES = ("png", "svg")
+LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
 VERSIONS = ("milpcb", "numpy", "scipy", "highspy", "pulp", "scikit-learn")
 _PLACES = {"record": ("cells", "json"), "part": ("cells", "part"), "live": ("live", "json"), "log": ("logs", "log")}
 _COLUMNS = {"rounds", "best_cost", "cumulative_cost", "certificate", "oracle_calls", "seconds", "oracle_seconds"}
@@ -93,8 +94,8 @@ class RunDirectory:
             task.key
             for task in tasks
             if f"{task.key}.json" in there
-            and read_record(self.path, task.key, task.horizon) is not None
-            and (not _drawn(task) or all(f"{task.key}.{suffix}" in there for suffix in PICTURES))
+            and (record := read_record(self.path, task.key, task.horizon)) is not None
+            and (not _drawn(task, record) or all(f"{task.key}.{suffix}" in there for suffix in PICTURES))
         }
 
     def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
@@ -122,20 +123,21 @@ class RunDirectory:
         return write_file(self.path / name, content)
 
     def write_policies(self) -> None:
-        """Write the best policies in hindsight as rules and pictures, under the names that people look for."""
-        names = set()
-        for yardstick in read_index(self.path)["yardsticks"]:
-            record = read_record(self.path, yardstick["key"], yardstick["horizon"])
-            if record is None:
+        """Write best policies in hindsight and leaders as rules and pictures, under the names that people look for."""
+        index, names = read_index(self.path), set()
+        of_cells = [{**of_cell, "draw": True} for of_cell in index["leaders"]]
+        for of_task, rules in [(y, "policy") for y in index["yardsticks"]] + [(c, "leader") for c in of_cells]:
+            record = read_record(self.path, of_task["key"], of_task["horizon"])
+            if record is None or rules not in record:
                 continue
-            files = {"txt": f"{record['policy']}\n".encode()}
+            files = {"txt": f"{record[rules]}\n".encode()}
             for suffix in PICTURES:
-                picture = file_of(self.path, suffix, yardstick["key"])
-                if yardstick["draw"] and picture.exists():
+                picture = file_of(self.path, suffix, of_task["key"])
+                if of_task["draw"] and picture.exists():
                     files[suffix] = picture.read_bytes()
             for suffix, content in files.items():
-                names.add(write_file(self.path / f"{yardstick['file']}.{suffix}", content, durable=False))
-        for stale in set(self.path.glob("best_policy_*")) - names:
+                names.add(write_file(self.path / f"{of_task['file']}.{suffix}", content, durable=False))
+        for stale in {*self.path.glob("best_policy_*"), *self.path.glob("leader_*")} - names:
             stale.unlink()
 
 
@@ -206,8 +208,9 @@ def _is_temporary(file: Path) -> bool:
     return file.name.startswith(".")
 
 
-def _drawn(task: Task) -> bool:
-    return isinstance(task, Yardstick) and task.draw
+def _drawn(task: Task, record: Mapping[str, Any]) -> bool:
+    """Tell whether there must be pictures; a learner that keeps no estimates, or an older record of one, has no leader."""
+    return task.draw and (isinstance(task, Yardstick) or "leader" in record)
 
 
 def _check_format(file: Path) -> None:
@@ -229,7 +232,7 @@ def _check_format(file: Path) -> None:
 
 def _index(config: Config, study: Study) -> str:
     """Return study.json: labels are kept here and not in the records, so that a new label costs no new run."""
-    names = _policy_files(config, study)
+    names, drawn = _policy_files(config, study), [cell for cell in study.cells if cell.draw]
     index = {
         "format": FORMAT,
         "name": config.experiment.name,
@@ -237,6 +240,10 @@ def _index(config: Config, study: Study) -> str:
         "yardsticks": [
             {"key": y.key, "title": y.title, "file": name, "horizon": y.horizon, "seed": y.seed, "draw": y.draw}
             for y, name in zip(study.yardsticks, names, strict=True)
+        ],
+        "leaders": [
+            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "yardstick": study.yardstick_of[c.key]}
+            for c, name in zip(drawn, _leader_files(drawn), strict=True)
         ],
     }
     return json.dumps(index, indent=1) + "\n"
@@ -251,6 +258,20 @@ def _policy_files(config: Config, study: Study) -> list[str]:
         parts += [f"T{yardstick.horizon}"] if len(config.experiment.horizon) > 1 else []
         names.append("_".join(["best_policy", *parts, f"seed{yardstick.seed}"]))
     return [f"{name}_{i}" if name in names[:i] else name for i, name in enumerate(names)]
+
+
+def _leader_files(drawn: Sequence[Cell]) -> list[str]:
+    """Return leader_bistro_plus_seed0, or with what else there are several of: titles that a file system can keep."""
+    names: list[str] = []
+    for cell in drawn:
+        axes = [a for a in ("environment", "policies") if len({other.labels[a] for other in drawn}) > 1]
+        axes += ["oracle"] if len(cell.learner.oracles) > 1 else []
+        parts = [_file_name(str(cell.labels[axis])) for axis in ["learner", *axes]]
+        name = f"{'_'.join(['leader', *parts])[:LONGEST]}_seed{cell.seed}"
+        taken = {other.casefold() for other in names}
+        free = (f"{name}_{i}" if i else name for i in range(len(names) + 1))
+        names.append(next(candidate for candidate in free if candidate.casefold() not in taken))
+    return names
 
 
 def _file_name(label: str) -> str:

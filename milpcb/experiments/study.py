@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from milpcb import registry
 from milpcb.errors import InputError
 from milpcb.experiments.sections import Component, Config, LearnerSection, OracleSection, used_options
+from milpcb.protocols import Learner
 
 FORMAT = 2  # of run directories and of keys
 NO_ORACLE = "-"
@@ -24,6 +25,7 @@ class Task:
     """What cells and yardsticks share: rounds 1..``horizon`` of one environment, seen at ``checkpoints``.
 
     ``title`` is how people tell tasks of one study apart; it is presentation, like all labels, and no part of ``key``.
+    Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one.
     """
 
     environment: Component
@@ -33,6 +35,7 @@ class Task:
     seed: int
     checkpoints: int
     title: str
+    draw: bool = field(default=False, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
@@ -55,9 +58,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Yardstick(Task):
-    """Find the best policy in hindsight; ``draw`` asks for its picture too."""
-
-    draw: bool = False
+    """Find the best policy in hindsight."""
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
@@ -66,7 +67,7 @@ class Yardstick(Task):
 
 @dataclass(frozen=True)
 class Cell(Task):
-    """Play one learner; ``oracle`` is None where it opens none."""
+    """Play one learner, which ends with its leader if it keeps estimates; ``oracle`` is None where it opens none."""
 
     learner: LearnerSection
     oracle: OracleSection | None
@@ -112,7 +113,7 @@ class Study:
         return tuple(task for yardstick in longest_first for task in (yardstick, *of_cells[yardstick.key]))
 
 
-MOST_DRAWN = 24  # pictures of best policies: a study of thousands of seeds wants its curves first
+MOST_DRAWN = 24  # pictures of best policies, and of leaders: a study of thousands of seeds wants its curves first
 
 
 def build_study(config: Config) -> Study:
@@ -134,12 +135,19 @@ def build_study(config: Config) -> Study:
     _check_distinct([*cells, *yardsticks])
     if not cells:
         raise InputError("no cell is left to play: every learner's max_horizon is below every horizon; raise one")
+    drawn = _drawn(config, cells)
+    cells = [replace(cell, draw=cell.key in drawn) for cell in cells]
     return Study(tuple(cells), tuple(yardsticks), yardstick_of, _left_out(config))
 
 
 def asks_oracle(learner: LearnerSection) -> bool:
     """Tell whether a learner's constructor asks for an oracle."""
     return "oracle" in inspect.signature(registry.load("learner", learner.component.name)).parameters
+
+
+def keeps_estimates(learner: LearnerSection) -> bool:
+    """Tell whether a learner's class says what its estimates are."""
+    return registry.load("learner", learner.component.name).estimates is not Learner.estimates
 
 
 def _worlds(config: Config) -> Iterator[tuple[Component, Component, int, int]]:
@@ -154,6 +162,16 @@ def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleS
         if learner.max_horizon is None or horizon <= learner.max_horizon
         for oracle in (learner.oracles if asks_oracle(learner) else (None,))
     ]
+
+
+def _drawn(config: Config, cells: list[Cell]) -> set[str]:
+    """Return the cells whose leaders are drawn: first seed, longest horizon, and where they are many, the first world."""
+    horizon, seed = max(config.experiment.horizon), config.experiment.seeds[0]
+    wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle and keeps_estimates(c.learner)]
+    if len(wanted) > MOST_DRAWN:
+        first = wanted[0]
+        wanted = [c for c in wanted if (c.environment, c.policies) == (first.environment, first.policies)]
+    return {cell.key for cell in wanted[:MOST_DRAWN]}
 
 
 def _title(

@@ -50,12 +50,16 @@ class World:
 
     def yardstick_oracle(self, sections: tuple[Component, ...]) -> Oracle:
         """Open the oracle that finds the best policy in hindsight: the class's own search, else the default solver."""
+        return self.search_or({"kind": "milp", "solver": "highs"}, sections)
+
+    def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
+        """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` say."""
         if not sections:
             try:
                 return self.oracle({"kind": "search"}, ())
             except InputError:  # it has none, or not for contexts like these
                 pass
-        return self.oracle({"kind": "milp", "solver": "highs"}, sections)
+        return self.oracle(options, sections)
 
     def knowledge(self, contexts: str) -> ContextModel:
         """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""

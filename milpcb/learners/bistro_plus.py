@@ -139,6 +139,10 @@ class BistroPlus(Learner):
         """Return what inexact answers may have added to the regret so far (see milpcb.relaxations.game.excess)."""
         return self._certificate
 
+    def estimates(self) -> Floats | None:
+        """Return the past estimates (m, K), in units of L."""
+        return self._past.copy()
+
     def state(self) -> dict[str, Any]:
         """Return round, estimates and generators."""
         return {

@@ -83,6 +83,10 @@ class Doubling(Learner):
         """Return what inexact answers may have added to the regret, all phases together."""
         return self._spent + self._inner.certificate()
 
+    def estimates(self) -> Floats | None:
+        """Return those of the learner of this phase, which knows of no phase before; None where it keeps none."""
+        return self._inner.estimates()
+
     def state(self) -> dict[str, Any]:
         """Return the rounds played, the phase and the state of its learner."""
         return {"played": self._played, "phase": self._phase, "spent": self._spent, "inner": self._inner.state()}

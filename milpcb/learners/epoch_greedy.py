@@ -69,6 +69,10 @@ class EpochGreedy(Learner):
         whole_epochs = min(T / 2, (1.5 * np.sqrt(unit) * max(T - unit / 3, unit * 2 / 3)) ** (2 / 3))
         return float(2 * (whole_epochs + 1) + luck(T, self._log.log_size))
 
+    def estimates(self) -> Floats | None:
+        """Return the estimates that policies are trained on, summed by context (m, K)."""
+        return self._log.totals.copy()
+
     def state(self) -> dict[str, Any]:
         """Return round, epoch, greedy rounds left, estimates and policy."""
         return {"t": self._t, "epoch": self._epoch, "greedy_left": self._greedy_left, **self._log.state()}

@@ -60,6 +60,10 @@ class EpochLearner(Learner):
         if self._t >= 2 and self._t & (self._t - 1) == 0:
             self._solve()
 
+    def estimates(self) -> Floats | None:
+        """Return the estimated rewards (m, K) as costs: their negatives, as every reward is 1 - cost."""
+        return -self._rewards
+
     def state(self) -> dict[str, Any]:
         """Return round, history by context, Q by its mass, and what is played."""
         return {

@@ -97,6 +97,10 @@ class EpsilonGreedy(Learner):
         explored = 1.0 + self._explored(T) - self._explored(once)  # round 1 is uniform
         return float(explored + lost + luck(self.horizon, self._log.log_size))
 
+    def estimates(self) -> Floats | None:
+        """Return the estimates that policies are trained on, summed by context (m, K)."""
+        return self._log.totals.copy()
+
     def state(self) -> dict[str, Any]:
         """Return round, time of the next training, estimates, policy and generator."""
         return {"t": self._t, "training": self._training, **self._log.state(), "rng": rng.freeze(self._rng)}

@@ -100,6 +100,10 @@ class Exp4(Learner):
         factor = 2.0 if self._rule == "anytime" else 1.0 + BOLDEST
         return float(factor * np.sqrt(self.horizon * self.n_actions * self._log_count))
 
+    def estimates(self) -> Floats | None:
+        """Return the estimates (c / q) e_y, summed by context (m, K)."""
+        return self._estimates.copy()
+
     def state(self) -> dict[str, Any]:
         """Return round, sum of squares and the table of estimates."""
         return {"t": self._t, "squares": self._squares, "estimates": self._estimates.tolist()}

@@ -64,6 +64,10 @@ class ExploreThenCommit(Learner):
         n, K, log_size = self.rounds, self.n_actions, self._log.log_size
         return float(n + (self.horizon - n) * deviation(n * K, log_size, n) + luck(self.horizon, log_size))
 
+    def estimates(self) -> Floats | None:
+        """Return the estimates that policies are trained on, summed by context (m, K)."""
+        return self._log.totals.copy()
+
     def state(self) -> dict[str, Any]:
         """Return round, estimates and the chosen policy."""
         return {"t": self._t, **self._log.state()}

@@ -96,6 +96,10 @@ class ContextualFTPL(Learner):
         instability = 2 * self.epsilon * self._stability * K * T
         return float(instability + self._noise_price / self.epsilon + K * T / (np.e * self.cap))
 
+    def estimates(self) -> Floats | None:
+        """Return the estimates J c e_y, summed by context (m, K), without noise."""
+        return self._past.copy()
+
     def state(self) -> dict[str, Any]:
         """Return round, estimates and generator."""
         return {"t": self._t, "past": self._past.tolist(), "rng": rng.freeze(self._rng)}

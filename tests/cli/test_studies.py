@@ -128,7 +128,9 @@ def test_a_second_run_on_the_same_directory_is_refused(grid, start, milpcb_, ass
     """While a run is at work another is told who it is; the first one does not notice."""
     with start(grid, *RUN) as process:
         assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
+        process.send_signal(signal.SIGSTOP)  # so that it cannot end before the other one begins
         assert_one_line(milpcb_(grid, *RUN), "another run is at work in out", f"pid {process.pid} on ", "--out")
+        process.send_signal(signal.SIGCONT)
         assert process.wait(timeout=60) == 0
 
 

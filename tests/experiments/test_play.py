@@ -13,16 +13,18 @@ import numpy as np
 import pytest
 
 from milpcb import registry
-from milpcb.errors import InputError, RunError
+from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments import desk as desks
 from milpcb.experiments import play as plays
 from milpcb.experiments.config import parse_config
 from milpcb.experiments.desk import Desk, Pace
+from milpcb.experiments.leader import leader
 from milpcb.experiments.play import Failure, Game, Outcome, compute
 from milpcb.experiments.store import file_of
 from milpcb.experiments.study import build_study
 from milpcb.experiments.worlds import open_world
 from milpcb.learners.uniform import Uniform
+from milpcb.oracles.base import Oracle
 
 TIMES = {"seconds", "oracle_seconds"}
 LEARNERS = {
@@ -266,3 +268,63 @@ def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
     copy = sent(cell)
     assert copy.key == cell.key
     assert timeless(work(copy).record) == timeless(compute(cell, tmp_path, 5.0).record)
+
+
+@pytest.mark.parametrize("kind", ["enumeration", "search", "milp"])
+def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
+    """It is a policy of least estimated cost; the curve does not count the question; the first cell of a study is drawn."""
+    cell = cell_of(tiny.replace("enumeration", kind))
+    outcome = compute(cell, tmp_path, 1e9)
+    game, world = Game(cell, open_world(cell)), open_world(cell)
+    points = timeless(played(game, iter(lambda: 7, None)))
+    assert {name: outcome.record[name] for name in points} == points
+    totals, contexts = game.learner.estimates(), world.stream.contexts
+    labels = np.array([int(label) for label in outcome.record["actions"]])
+    leaders = {str(policy): policy for policy in world.policies.policies(contexts)}
+    assert leaders[outcome.record["leader"]].predict(contexts).tolist() == labels.tolist()
+    least = min(totals[np.arange(8), policy.predict(contexts)].sum() for policy in leaders.values())
+    assert totals[np.arange(8), labels].sum() == least
+    assert outcome.pictures["svg"].rstrip().endswith(b"</svg>")
+    assert outcome.pictures["png"].startswith(b"\x89PNG")
+
+
+def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
+    """Where estimates tie, the leader does not depend on what a solver was asked before: it is the same after a resume."""
+    cell = cell_of(tiny.replace("enumeration", "milp"))
+    whole = compute(cell, tmp_path / "whole", 1e9)
+    for stop in (1, 13, 39):
+        game = Game(cell, open_world(cell))
+        while game.tally.round < stop:
+            game.advance(stop - game.tally.round)
+        Desk(tmp_path / "run", cell.key, cell.horizon, 1.0).save(game.state())
+        assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
+
+
+def test_of_equal_leaders_the_search_s_is_taken(tiny):
+    """Where few costs are known many policies tie: a learner that asks a solver ends with the one that search breaks ties to."""
+    cell = cell_of(tiny.replace("enumeration", "milp"))
+    game, world = Game(cell, open_world(cell)), open_world(cell)
+    search = world.oracle({"kind": "search"}, ())
+    while game.tally.round < 10:
+        asked = game.oracle.calls
+        found = leader(cell, world, game.learner, game.oracle)
+        assert str(found) == str(search.minimise(game.learner.estimates()).policy)
+        assert game.oracle.calls == asked
+        game.advance(1)
+
+
+def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
+    """Learners that keep no estimates have none, nor has a play whose oracle fails at the end: the record is whole."""
+    for learner in ("uniform", "hedge", "best"):
+        outcome = compute(cell_of(tiny, learner), tmp_path, 1e9)
+        assert not {"leader", "actions"} & set(outcome.record)
+        assert outcome.pictures == {}
+
+    def fail(*_):
+        raise OracleInexact("no time left")
+
+    whole = timeless(compute(cell_of(tiny), tmp_path, 1e9).record)
+    monkeypatch.setattr(Oracle, "minimise", fail)
+    failed = compute(cell_of(tiny), tmp_path, 1e9)
+    assert failed.pictures == {}
+    assert timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import numpy as np
@@ -13,6 +14,7 @@ import milpcb
 from milpcb.errors import InputError
 from milpcb.experiments import runner
 from milpcb.experiments.config import read_config
+from milpcb.experiments.report import read_leaders, report
 
 UNIFORM = '[[learners]]\nname = "uniform"\n'
 HEDGE = '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n'
@@ -249,3 +251,55 @@ def test_the_resolved_config_says_what_it_was_run_with(tiny, tmp_path, play_into
     """Versions of the packages that decide the numbers stand in config.toml."""
     play_into(tiny, tmp_path / "run")
     assert tomllib.loads((tmp_path / "run/config.toml").read_text())["versions"]["numpy"] == np.__version__
+
+
+def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
+    """Names are safe and distinct whatever the labels are; those of an earlier config are taken away."""
+    labels = ["A/é ../x", "a é -..-x", "A\\é ..?x", "é" * 300]
+    more = "".join(
+        f"[[learners]]\nname = \"ftpl\"\ncap = {9 + i}\nlabel = '{label}'\n" for i, label in enumerate(labels)
+    )
+    play_into(tiny + more, tmp_path / "run")
+    names = {file.name for file in tmp_path.glob("run/leader_*")}
+    stems = {"leader_bistro_plus", "leader_A-é-..-x", "leader_a-é--..-x", f"leader_{'é' * 43}"}
+    assert len(names) == 3 * 5
+    assert {name.rsplit("_seed0", 1)[0] for name in names} == stems
+    assert len({name.casefold() for name in names}) == 15
+    for name in names:
+        content = (tmp_path / "run" / name).read_bytes()
+        start = {"txt": (b"if x", b"play action"), "png": b"\x89PNG", "svg": b"<?xml"}[name.rsplit(".", 1)[1]]
+        assert content.startswith(start)
+    assert play_into(tiny, tmp_path / "run").tasks == []
+    assert {file.name for file in tmp_path.glob("run/leader_*")} == {
+        f"leader_bistro_plus_seed0.{suffix}" for suffix in ("txt", "png", "svg")
+    }
+
+
+def test_a_lost_picture_of_a_leader_is_drawn_again(tiny, tmp_path, play_into):
+    """The cell is played once more, and its picture is the same."""
+    run = tmp_path / "run"
+    play_into(tiny, run)
+    before = (run / "leader_bistro_plus_seed0.svg").read_bytes()
+    index = json.loads((run / "study.json").read_text())
+    (run / f"cells/{index['leaders'][0]['key']}.svg").unlink()
+    assert play_into(tiny, run).tasks == ["bistro_plus, seed 0: 40"]
+    assert (run / "leader_bistro_plus_seed0.svg").read_bytes() == before
+
+
+def test_a_record_from_before_there_were_leaders_is_kept(tiny, tmp_path, play_into):
+    """It is finished though it has no leader and no pictures; the page of such a run is made without that section."""
+    run = tmp_path / "run"
+    play_into(tiny, run)
+    for file in run.glob("cells/*.json"):
+        record = json.loads(file.read_text())
+        file.write_text(json.dumps({name: record[name] for name in record if name not in {"leader", "actions"}}))
+    index = json.loads((run / "study.json").read_text())
+    for leader in index["leaders"]:
+        for suffix in ("png", "svg"):
+            (run / f"cells/{leader['key']}.{suffix}").unlink()
+    assert play_into(tiny, run).tasks == []
+    assert not list(run.glob("leader_*"))
+    assert read_leaders(run) == []
+    del index["leaders"]
+    (run / "study.json").write_text(json.dumps(index))
+    assert "What the learners would stay with" not in report(run)

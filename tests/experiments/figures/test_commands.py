@@ -141,7 +141,7 @@ def test_report_writes_one_page(milpcb, finished, tmp_path):
     code, out, _ = milpcb("report", finished, "--out", tmp_path / "sub/page.html")
     assert (code, out.strip()) == (0, f"report: {tmp_path / 'sub/page.html'}")
     page = (tmp_path / "sub/page.html").read_text(encoding="utf-8")
-    assert page.count("<figcaption>") == 8
+    assert page.count("<figcaption>") == 10
     assert page.count("<td>&lt;b&gt;$L$ = 8&lt;/b&gt;</td>") + page.count('">&lt;b&gt;$L$ = 8&lt;/b&gt;</td>') >= 4
     assert "<b>$L$" not in page
     assert "K = 3, T = 60, seed 0" in page

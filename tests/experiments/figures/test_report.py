@@ -16,7 +16,7 @@ from matplotlib.image import imread
 
 from milpcb.experiments.figures import draw
 from milpcb.experiments.figures.results import Results
-from milpcb.experiments.report import BestPolicy, picture, report_page
+from milpcb.experiments.report import DrawnPolicy, picture, remark, report_page
 from milpcb.experiments.report_table import summary
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -88,7 +88,7 @@ def results(make_frame, settings):
 @pytest.fixture(scope="module")
 def text(results):
     """Return its page."""
-    return report_page(results, CONFIG, [BestPolicy("K = 2, seed 0", "if x0 <= 1:\n    play a < b", SVG)], 36)
+    return report_page(results, CONFIG, [DrawnPolicy("K = 2, seed 0", "if x0 <= 1:\n    play a < b", SVG)], n_runs=36)
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +226,7 @@ def test_names_cannot_break_out(make_frame):
         "learners": [{"name": EVIL}],
     }
     frame = make_frame([EVIL], [EVIL, "other"], oracles=[EVIL], seeds=[0], points=2)
-    text = report_page(Results(frame, EVIL, settings), EVIL, [BestPolicy(EVIL, EVIL, SVG)])
+    text = report_page(Results(frame, EVIL, settings), EVIL, *2 * [[DrawnPolicy(EVIL, EVIL, SVG, EVIL)]])
     page = Page(text)
     assert len(page.all("script")) == 1
     assert page.texts["h1"] == [EVIL]
@@ -248,10 +248,66 @@ def test_drawings_of_policies_do_not_swell_the_page(results):
     """Where they are many, the later ones are told by their rules alone."""
     large = SVG + b" " * 300_000
     few = Results(results.frame.filter((pl.col("environment") == "K = 2") & (pl.col("horizon") == 100)), "t")
-    text = report_page(few, "", [BestPolicy(f"seed {i}", f"play {i}", large) for i in range(9)])
+    text = report_page(few, "", [DrawnPolicy(f"seed {i}", f"play {i}", large) for i in range(9)])
     assert len(text) < 3e6
     assert all(f"play {i}" in text for i in range(9))
     assert text.count("Drawing of the best policy") == 3
+
+
+ACTIONS = "01201201"
+BEST = {"policy": "play 1", "actions": ACTIONS}
+REMARKS = {
+    "no record": (None, BEST, ""),
+    "no yardstick": ({"leader": "play 1", "actions": ACTIONS}, None, ""),
+    "no leader": ({"guarantee": 1.0}, BEST, ""),
+    "the same rules": ({"leader": "play 1", "actions": ACTIONS}, BEST, "The best policy in hindsight, rule for rule."),
+    "other rules": (
+        {"leader": "play 2", "actions": ACTIONS},
+        BEST,
+        "Plays like the best policy in hindsight on all 8 contexts, by other rules.",
+    ),
+    "other actions": (
+        {"leader": "play 2", "actions": "01202200"},
+        BEST,
+        "Differs from the best policy in hindsight on 2 of 8 contexts.",
+    ),
+    "too many contexts": (
+        {"leader": "play 2", "actions": None},
+        BEST,
+        "Its rules are not those of the best policy in hindsight.",
+    ),
+    "an older yardstick": (
+        {"leader": "play 2", "actions": ACTIONS},
+        {"policy": "play 1"},
+        "Its rules are not those of the best policy in hindsight.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REMARKS)
+def test_a_leader_is_compared_with_the_best_policy(case):
+    """The remark says on how many contexts the two play differently, as far as the records tell."""
+    cell, yardstick, said = REMARKS[case]
+    assert remark(cell, yardstick) == said
+
+
+def test_leaders_are_shown_with_rules_and_remark(results):
+    """Each has its heading, drawing, remark and rules; without leaders there is no such section."""
+    leaders = [DrawnPolicy(f"learner {i}", f"play {i}", SVG, f"Differs on {i}.") for i in range(24)]
+    text = report_page(results, CONFIG, [], leaders)
+    page = Page(text)
+    assert "What the learners would stay with" in page.texts["h2"]
+    assert "Best policies in hindsight" not in page.texts["h2"]
+    assert text.count("Drawing of the leader") == 24
+    cards = [text.strip() for text in page.texts["figcaption"][-24:]]
+    assert cards == [f"Differs on {i}.rulesplay {i}" for i in range(24)]
+    assert "What the learners would stay with" not in report_page(results, CONFIG)
+
+
+def test_leaders_do_not_swell_the_page(results):
+    """Best policies and leaders, 24 large drawings each, leave the page far below 5 MB."""
+    many = [DrawnPolicy(f"learner {i}", f"play {i}", SVG + b" " * 100_000) for i in range(24)]
+    assert len(report_page(results, CONFIG, many, many)) < 4e6
 
 
 def test_a_browser_shows_rows_and_figures(browse, text):
