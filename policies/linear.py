@@ -39,7 +39,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, combinations_with_replacement, pairwise, product
 from math import comb, gcd, log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -119,8 +119,8 @@ class LinearRules(PolicyClass):
     Parameters
     ----------
     n_actions : K >= 2, ordered: a higher score plays a higher action
-    max_weight : weights are integers in [-max_weight, max_weight]; None for real weights, that is, all halfspaces: two
-        actions, no max_features, columns as they are, oracle kinds "milp" and, for few contexts, "enumeration"
+    max_weight : weights are integers in [-max_weight, max_weight]; None, or "real" in a config, for real weights, that is,
+        all halfspaces: two actions, no max_features, columns as they are, oracle kinds "milp" and, for few contexts, "enumeration"
     max_features : number of features that may have a weight; None for no limit
     thresholds : number of quantile cuts per feature, or one list of cut points per feature; a column of contexts that
         holds anything but integers counts for the number of its thresholds at or below the value; one of integers needs
@@ -130,7 +130,7 @@ class LinearRules(PolicyClass):
     """
 
     n_actions: int = 2
-    max_weight: int = 5
+    max_weight: int | Literal["real"] | None = 5
     max_features: int | None = None
     thresholds: Thresholds = 3
     feature_names: Sequence[str] | None = None
@@ -138,8 +138,10 @@ class LinearRules(PolicyClass):
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
+        if self.max_weight == "real":
+            object.__setattr__(self, "max_weight", None)
         if self.max_weight is not None:
-            whole("max_weight", self.max_weight, 1)
+            object.__setattr__(self, "max_weight", whole("max_weight", self.max_weight, 1))
         if self.max_features is not None:
             whole("max_features", self.max_features, 1)
         if self.max_weight is None and (self.n_actions, self.max_features) != (2, None):
@@ -163,7 +165,7 @@ class LinearRules(PolicyClass):
     @property
     def largest_weight(self) -> int:
         """The largest integer weight; raises InputError when weights are real numbers."""
-        if self.max_weight is None:
+        if not isinstance(self.max_weight, int):
             raise InputError(
                 "real weights (max_weight = None) have no search; use oracle kind 'milp', or give a max_weight"
             )
@@ -211,7 +213,7 @@ class LinearRules(PolicyClass):
         for size in (min(limit, columns), columns):
             halfspaces = 2 * sum(comb(distinct - 1, k) for k in range(size + 1))
             bounds.append(comb(columns, size) * halfspaces**cuts)
-        if self.max_weight is not None:
+        if isinstance(self.max_weight, int):
             vectors = sum(comb(features, k) * (2 * self.max_weight) ** k for k in range(limit + 1))
             bounds.append(vectors * comb(distinct + cuts, cuts))
             bounds += self._rows_of_tables(contexts)

@@ -421,3 +421,8 @@ def test_predict_refuses_wrong_contexts(contexts, message):
     """Contexts with other columns, with NaN or of the wrong shape raise InputError."""
     with pytest.raises(InputError, match=message):
         LinearRule((1, 1), (0,), (None, None)).predict(contexts)
+
+
+def test_a_config_can_ask_for_real_weights():
+    """TOML has no None: "real" is the same class."""
+    assert LinearRules(max_weight="real") == LinearRules(max_weight=None)
