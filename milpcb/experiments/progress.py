@@ -27,6 +27,7 @@ LINE_EVERY = 1.0  # seconds between two plain lines
 SHOWN_FAILURES = 10  # as many failures are told at once; the rest is counted
 NARROW = 70  # columns; a narrower terminal has no room for costs
 SETTLED = 1.0  # seconds of play before a time left is named
+TELLING = 0.01  # share of a cell's rounds before its own pace says anything: opening an oracle takes time too
 
 
 class Progress(Protocol):
@@ -102,7 +103,8 @@ class Quiet:
         if elapsed < SETTLED or gained <= 0:
             return None
         left = (self.rounds - self.played - sum(beat.round for beat in beats)) * elapsed / gained
-        return max([left, *((beat.task.horizon - beat.round) / beat.pace for beat in beats if beat.pace > 0)])
+        telling = [beat for beat in beats if beat.round - beat.first >= TELLING * beat.task.horizon]
+        return max([left, *((beat.task.horizon - beat.round) / beat.pace for beat in telling if beat.pace > 0)])
 
 
 class Plain(Quiet):

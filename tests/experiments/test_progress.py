@@ -122,6 +122,17 @@ def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, beat) -
     assert quiet.seconds_left(quiet.beats()) == pytest.approx(90)
 
 
+def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, clock: Clock, beat) -> None:
+    """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is told."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(tasks := cells(10, horizon=1000))
+    for task in tasks[1:]:
+        quiet.done(task, None)
+    clock.now += 10
+    beat("k0", 1, started=clock.now - 10)
+    assert quiet.seconds_left(quiet.beats()) == pytest.approx(999 * 10 / 9001)
+
+
 def test_a_resumed_cell_is_timed_from_where_it_went_on(tmp_path: Path, clock: Clock, beat) -> None:
     """Rounds before the checkpoint cost this run nothing: 10 rounds in 10 s leave 110 s for 110 rounds."""
     quiet = Quiet(Console(quiet=True), tmp_path)
