@@ -43,31 +43,35 @@ class _Commands(click.Group):
             raise MilpcbError("interrupted") from error
 
 
+GUIDE = """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle.
+
+\b
+A first study:
+  milpcb list                          what a config may name, with all options
+  milpcb run study.toml --dry-run      its cells, and about how long they take
+  milpcb run study.toml                play them; the same again plays what is missing
+  milpcb report runs/NAME              one HTML page of what came out
+
+\b
+A config names an environment, a policy class, an oracle and learners:
+  [experiment]    name = "first"   horizon = 20_000   seeds = [0, 1]
+  [environment]   name = "planted"
+  [policies]      name = "decision_trees"   depth = 2
+  [oracle]        kind = "search"
+  [[learners]]    name = "bistro_plus"   noise = "half"   queries = "profile"
+(one key = value a line). Classes of your own folder are named "module:Class".
+"""
+
+
 @click.group(
     cls=_Commands,
+    help=GUIDE,
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="milpcb", prog_name="milpcb")
 def cli() -> None:
-    """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle.
-
-    \b
-    A first study:
-      milpcb list                          what a config may name, with all options
-      milpcb run study.toml --dry-run      its cells, and about how long they take
-      milpcb run study.toml                play them; the same again plays what is missing
-      milpcb report runs/NAME              one HTML page of what came out
-
-    \b
-    A config names an environment, a policy class, an oracle and learners:
-      [experiment]    name = "first"   horizon = 20_000   seeds = [0, 1]
-      [environment]   name = "planted"
-      [policies]      name = "decision_trees"   depth = 2
-      [oracle]        kind = "search"
-      [[learners]]    name = "bistro_plus"   noise = "half"   queries = "profile"
-    (one key = value a line). Classes of your own folder are named "module:Class".
-    """
+    """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle."""
 
 
 def main() -> None:
