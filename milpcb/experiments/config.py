@@ -25,6 +25,7 @@ from milpcb.experiments.sections import (
     oracle_label,
     used_options,
 )
+from milpcb.learners import needs
 from milpcb.oracles import open_oracle
 from milpcb.solvers import load_solver
 
@@ -32,7 +33,7 @@ from milpcb.solvers import load_solver
 SUPPLIED = {
     "policies": (),
     "environment": (),
-    "learner": ("oracle", "pool", "horizon", "seed", "n_actions", "best"),
+    "learner": needs.SUPPLIED,
     "oracle": ("policies", "contexts", "constraints"),
     "constraint": ("contexts", "n_actions", "feature_names"),
 }

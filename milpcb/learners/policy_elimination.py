@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from milpcb.checks import check_cost, check_delta, check_played, whole
 from milpcb.errors import InputError
 from milpcb.learners.low_variance import smooth
-from milpcb.learners.needs import require
-from milpcb.protocols import ContextModel, Learner, ValueOracle
+from milpcb.learners.needs import EnumeratedOracle, require
+from milpcb.protocols import ContextModel, Learner
 from milpcb.types import Floats, Ints
 
 LARGEST = 60_000
-
-
-class ListedOracle(ValueOracle, Protocol):
-    """An oracle that lists its labelings (N, m) (kind "enumeration")."""
-
-    labelings: Ints
 
 
 class PolicyElimination(Learner):
@@ -52,7 +46,7 @@ class PolicyElimination(Learner):
 
     def __init__(
         self,
-        oracle: ListedOracle,
+        oracle: EnumeratedOracle,
         pool: ContextModel,
         horizon: int,
         delta: float = 0.05,
