@@ -7,7 +7,7 @@ from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
 from milpcb.oracles import open_oracle
 
 if TYPE_CHECKING:
-    from milpcb.experiments.curves import load
+    from milpcb.experiments.results.curves import load
 
 __all__ = ["Empirical", "FinitePool", "LabelConstraint", "Sampler", "Transductive", "load", "open_oracle"]
 
@@ -15,7 +15,7 @@ __all__ = ["Empirical", "FinitePool", "LabelConstraint", "Sampler", "Transductiv
 def __getattr__(name: str) -> Any:
     """Find ``load``, which needs a package for tables, when it is asked for."""
     if name == "load":
-        from milpcb.experiments.curves import load
+        from milpcb.experiments.results.curves import load
 
         return load
     raise AttributeError(f"module 'milpcb' has no attribute '{name}'")

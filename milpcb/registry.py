@@ -71,16 +71,16 @@ BUILTIN: dict[str, dict[str, str]] = {
         "replay": "milpcb.environments.replay:Replay",
     },
     "constraint": {
-        "share_at_most": "milpcb.experiments.side_constraints:share_at_most",
-        "never_play": "milpcb.experiments.side_constraints:never_play",
-        "must_play": "milpcb.experiments.side_constraints:must_play",
-        "parity": "milpcb.experiments.side_constraints:parity",
-        "mean_at_most": "milpcb.experiments.side_constraints:mean_at_most",
+        "share_at_most": "milpcb.experiments.study.side_constraints:share_at_most",
+        "never_play": "milpcb.experiments.study.side_constraints:never_play",
+        "must_play": "milpcb.experiments.study.side_constraints:must_play",
+        "parity": "milpcb.experiments.study.side_constraints:parity",
+        "mean_at_most": "milpcb.experiments.study.side_constraints:mean_at_most",
     },
     "backend": {
-        "serial": "milpcb.experiments.backends.serial:Serial",
-        "processes": "milpcb.experiments.backends.processes:Processes",
-        "dask": "milpcb.experiments.backends.dask:Dask",
+        "serial": "milpcb.experiments.run.backends.serial:Serial",
+        "processes": "milpcb.experiments.run.backends.processes:Processes",
+        "dask": "milpcb.experiments.run.backends.dask:Dask",
     },
 }
 

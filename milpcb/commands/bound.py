@@ -14,8 +14,8 @@ from milpcb.commands.console import out
 from milpcb.errors import InputError
 
 if TYPE_CHECKING:
-    from milpcb.experiments.bounds import Bound, Setting
-    from milpcb.experiments.sections import Config
+    from milpcb.experiments.study.bounds import Bound, Setting
+    from milpcb.experiments.study.sections import Config
 
 ENDINGS = ("csv", "png", "svg")
 
@@ -36,7 +36,7 @@ def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path
     The closed form at its best L, and Rel(empty), which it bounds, estimated over a grid of L.
     """
     from milpcb.checks import whole
-    from milpcb.experiments.config import read_config
+    from milpcb.experiments.study.config import read_config
 
     for target in targets:
         _check_ending(target)
@@ -50,8 +50,8 @@ def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path
 
 
 def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
-    from milpcb.experiments.bounds import bound as compute
-    from milpcb.experiments.bounds import settings
+    from milpcb.experiments.study.bounds import bound as compute
+    from milpcb.experiments.study.bounds import settings
 
     found = []
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
@@ -108,10 +108,10 @@ def _check_ending(path: Path) -> str:
 
 
 def _save(found: list[Bound], target: Path, title: str) -> Path:
-    from milpcb.experiments.bounds import bounds_frame
-    from milpcb.experiments.figures.bounds import bounds_figure
-    from milpcb.experiments.figures.drawing import render
-    from milpcb.experiments.store import write_file
+    from milpcb.experiments.results.figures.bounds import bounds_figure
+    from milpcb.experiments.results.figures.drawing import render
+    from milpcb.experiments.results.store import write_file
+    from milpcb.experiments.study.bounds import bounds_frame
 
     kind = _check_ending(target)
     if kind == "csv":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from milpcb.experiments.figures.results import Results
+    from milpcb.experiments.results.figures.results import Results
 
 out = Console(highlight=False, soft_wrap=True, markup=False)  # names and paths may hold brackets
 err = Console(highlight=False, soft_wrap=True, markup=False, stderr=True)
@@ -17,9 +17,9 @@ err = Console(highlight=False, soft_wrap=True, markup=False, stderr=True)
 
 def draw(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
     """Write figures by their names as pictures and return their paths."""
-    from milpcb.experiments import figures
-    from milpcb.experiments.figures.drawing import render
-    from milpcb.experiments.store import write_file
+    from milpcb.experiments.results import figures
+    from milpcb.experiments.results.figures.drawing import render
+    from milpcb.experiments.results.store import write_file
 
     return [
         write_file(directory / f"{drawing.name}.{suffix}", content)

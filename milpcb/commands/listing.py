@@ -12,8 +12,8 @@ from milpcb.commands.console import out
 @click.command("list")
 def list_names() -> None:
     """Show every name that a config may use, with its options."""
-    from milpcb.experiments.config import SUPPLIED
-    from milpcb.experiments.options import option_names
+    from milpcb.experiments.study.config import SUPPLIED
+    from milpcb.experiments.study.options import option_names
 
     table = Table("kind", "name", "options")
     for kind in registry.BUILTIN:

@@ -11,7 +11,7 @@ import click
 from milpcb.commands.console import draw, out
 
 if TYPE_CHECKING:
-    from milpcb.experiments.figures.results import Results
+    from milpcb.experiments.results.figures.results import Results
 
 
 @click.command()
@@ -36,7 +36,7 @@ def _read(directories: Sequence[Path]) -> Results:
     """Read one directory, or several into one frame in which the learners' names begin with those of their directories."""
     import polars as pl
 
-    from milpcb.experiments.figures.results import Results, read_results
+    from milpcb.experiments.results.figures.results import Results, read_results
 
     every = [read_results(path) for path in directories]
     if len(every) == 1:

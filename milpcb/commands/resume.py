@@ -17,8 +17,8 @@ from milpcb.errors import RunError
 @click.option("--progress", type=click.Choice(MODES), default="live", help="How to tell how far the run is.")
 def resume(directory: Path, backend: str | None, workers: int | None, progress: str) -> None:
     """Finish the run in DIRECTORY, with the config that it holds; cells go on from their checkpoints."""
-    from milpcb.experiments.config import read_config
-    from milpcb.experiments.store import CONFIG, RunDirectory
+    from milpcb.experiments.results.store import CONFIG, RunDirectory
+    from milpcb.experiments.study.config import read_config
 
     if not (directory / CONFIG).exists():
         raise RunError(f"{directory} holds no run to go on with (no {CONFIG}); begin one with milpcb run CONFIG")

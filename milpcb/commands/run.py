@@ -13,8 +13,8 @@ from milpcb.commands.console import draw, err, out
 from milpcb.errors import MilpcbError
 
 if TYPE_CHECKING:
-    from milpcb.experiments.runner import Failed
-    from milpcb.experiments.sections import Config
+    from milpcb.experiments.run.runner import Failed
+    from milpcb.experiments.study.sections import Config
 
 MODES = ("live", "plain", "quiet", "json")
 MOST_TOLD = 10  # failed cells
@@ -36,12 +36,12 @@ def run(
 
     Running again into the same directory plays only what is not finished there, or has other settings now.
     """
-    from milpcb.experiments.config import read_config
+    from milpcb.experiments.study.config import read_config
 
     settings = read_config(config)
     target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
     if dry_run:
-        from milpcb.experiments.rehearsal import rehearse
+        from milpcb.experiments.run.rehearsal import rehearse
 
         for part in rehearse(with_workers(settings, workers), target, backend):
             out.print(part)
@@ -58,9 +58,9 @@ def with_workers(config: Config, workers: int | None) -> Config:
 
 def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
     """Run a config into a directory, draw and report; raises MilpcbError with what is kept when it is interrupted."""
-    from milpcb.experiments.progress import open_progress
-    from milpcb.experiments.runner import run as run_all
-    from milpcb.experiments.store import RunDirectory
+    from milpcb.experiments.results.store import RunDirectory
+    from milpcb.experiments.run.progress import open_progress
+    from milpcb.experiments.run.runner import run as run_all
 
     directory = RunDirectory(path)
     try:
@@ -73,8 +73,8 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
 
 
 def _interrupted(config: Config, path: Path) -> str:
-    from milpcb.experiments.store import RunDirectory
-    from milpcb.experiments.study import build_study
+    from milpcb.experiments.results.store import RunDirectory
+    from milpcb.experiments.study.cells import build_study
 
     cells = build_study(config).cells
     kept = len(RunDirectory(path).finished(cells))
@@ -83,9 +83,9 @@ def _interrupted(config: Config, path: Path) -> str:
 
 def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.errors import RunError
-    from milpcb.experiments.curves import CSV, load
-    from milpcb.experiments.figures.results import read_results
-    from milpcb.experiments.tables import summary
+    from milpcb.experiments.results.curves import CSV, load
+    from milpcb.experiments.results.figures.results import read_results
+    from milpcb.experiments.results.tables import summary
 
     try:
         frame = load(path)
@@ -112,7 +112,7 @@ def _print_whole(table: Table) -> None:
 
 def _print_policy(path: Path) -> None:
     """Print the best policy of the first seed."""
-    from milpcb.experiments.store import read_index
+    from milpcb.experiments.results.store import read_index
 
     first = min(read_index(path)["yardsticks"], key=lambda yardstick: yardstick["seed"])
     policy = path / f"{first['file']}.txt"

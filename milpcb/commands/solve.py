@@ -41,7 +41,7 @@ def solve(
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
-    from milpcb.experiments.documents import check_ending
+    from milpcb.experiments.results.documents import check_ending
     from milpcb.oracles import open_oracle
     from milpcb.tables import read_table
 
@@ -70,7 +70,7 @@ def _policies(name: str, given: dict[str, Any], arguments: list[str], own: list[
     """
     import tomllib
 
-    from milpcb.experiments.options import check_options, option_names
+    from milpcb.experiments.study.options import check_options, option_names
 
     cls = registry.load("policies", name)
     keys = {f"--{key.replace('_', '-')}": key for key in option_names(cls, given)}
@@ -98,7 +98,7 @@ def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _save(answer: Answer, targets: tuple[Path, ...]) -> None:
-    from milpcb.experiments.documents import save_answer
+    from milpcb.experiments.results.documents import save_answer
 
     for target in targets:
         out.print(f"written: {save_answer(answer, target)}")

@@ -45,7 +45,7 @@ from rich.table import Table
 
 from milpcb import open_oracle
 from milpcb.constraints import share_at_most
-from milpcb.experiments.figures.drawing import FORMATS, render
+from milpcb.experiments.results.figures.drawing import FORMATS, render
 from milpcb.types import Floats
 from policies import DecisionTrees
 

@@ -23,7 +23,7 @@ from rich.table import Table  # noqa: E402
 
 from milpcb import FinitePool, open_oracle  # noqa: E402
 from milpcb.environments.planted import Planted  # noqa: E402
-from milpcb.experiments.loop import Tally, play  # noqa: E402
+from milpcb.experiments.run.loop import Tally, play  # noqa: E402
 from milpcb.learners import BistroPlus  # noqa: E402
 from policies import DecisionTrees  # noqa: E402
 

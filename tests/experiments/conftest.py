@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from milpcb.experiments.config import parse_config
-from milpcb.experiments.curves import SCHEMA
-from milpcb.experiments.runner import Failed, run
-from milpcb.experiments.store import RunDirectory
+from milpcb.experiments.results.curves import SCHEMA
+from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.run.runner import Failed, run
+from milpcb.experiments.study.config import parse_config
 
 TINY = """\
 [experiment]

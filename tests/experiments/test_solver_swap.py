@@ -10,10 +10,10 @@ from polars.testing import assert_frame_equal
 from rich.console import Console
 
 import milpcb
-from milpcb.experiments.config import parse_config
-from milpcb.experiments.progress import open_progress
-from milpcb.experiments.runner import run
-from milpcb.experiments.store import RunDirectory
+from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.run.progress import open_progress
+from milpcb.experiments.run.runner import run
+from milpcb.experiments.study.config import parse_config
 
 CONFIG = Path(__file__).parents[2] / "scripts" / "experiments" / "regret_trees.toml"
 

@@ -11,7 +11,7 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
-from milpcb.experiments.loop import draw_action
+from milpcb.experiments.run.loop import draw_action
 from milpcb.learners import ILoveToConBandits
 from milpcb.learners.low_variance import LowVariance, completed, descend, smooth
 from milpcb.oracles.base import Oracle

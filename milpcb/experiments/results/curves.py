@@ -1,0 +1,115 @@
+"""The curves of a run as one frame, put together from its records; everything drawn or tabulated is made from it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from milpcb.errors import RunError
+from milpcb.experiments.results.store import INDEX, RunDirectory, read_index, read_record
+
+CSV, PARQUET = "curves.csv", "curves.parquet"
+
+# Costs and regret in the environment's cost units. Only seconds and oracle_seconds differ between two runs of one config.
+SCHEMA = {
+    "learner": pl.String,
+    "environment": pl.String,
+    "policies": pl.String,
+    "oracle": pl.String,
+    "seed": pl.Int64,
+    "horizon": pl.Int64,
+    "round": pl.Int64,
+    "cumulative_cost": pl.Float64,
+    "best_cost": pl.Float64,
+    "regret": pl.Float64,
+    "guarantee": pl.Float64,
+    "certificate": pl.Float64,
+    "oracle_calls": pl.Int64,
+    "seconds": pl.Float64,
+    "oracle_seconds": pl.Float64,
+    "key": pl.String,
+}
+ORDER = ["learner", "environment", "policies", "oracle", "seed", "horizon", "round"]
+
+
+def load(directory: str | Path) -> pl.DataFrame:
+    """Return the finished curves of a run directory, one row for each checkpoint of each cell; raises RunError.
+
+    Columns: learner, environment, policies, oracle (labels; "-" for a learner that asks none), seed, horizon, round,
+    cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds), regret,
+    guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what inexact oracle answers
+    may have added so far), oracle_calls, seconds (of the learner, its oracle included), oracle_seconds, key.
+    """
+    path = Path(directory)
+    frame = _cached(path)
+    if frame is None:
+        frame = assemble(path)
+    if frame.is_empty():
+        raise RunError(f"{path} holds no finished curve yet; milpcb resume goes on with it")
+    return frame
+
+
+def assemble(path: Path) -> pl.DataFrame:
+    """Return the sorted curves of every cell whose record and whose yardstick's are there."""
+    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA}
+    for cell in _curves(path):
+        rows = len(cell["round"])
+        for name, values in cell.items():
+            columns[name] += values if isinstance(values, list) else [values] * rows
+    frame = pl.DataFrame(columns, schema=SCHEMA)
+    return frame.with_columns(regret=pl.col("cumulative_cost") - pl.col("best_cost")).sort(ORDER)
+
+
+def write_curves(directory: RunDirectory) -> pl.DataFrame:
+    """Put the curves together and write them as CSV and Parquet; the frame may be empty, the files are then left out."""
+    frame = assemble(directory.path)
+    if not frame.is_empty():
+        directory.write(CSV, csv_text(frame).encode())
+        parquet = io.BytesIO()
+        frame.write_parquet(parquet)
+        directory.write(PARQUET, parquet.getvalue())
+    return frame
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """Return the frame as CSV, numbers in full precision."""
+    return frame.write_csv()
+
+
+def _curves(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each finished cell."""
+    index = read_index(path)
+    best: dict[str, dict[str, Any] | None] = {}
+    for cell in index["cells"]:
+        yardstick = cell.pop("yardstick")
+        if yardstick not in best:
+            best = {
+                yardstick: read_record(path, yardstick, cell["horizon"])
+            }  # cells of one yardstick follow each other
+        measured, record = best[yardstick], read_record(path, cell["key"], cell["horizon"])
+        if measured is None or record is None or measured["rounds"] != record["rounds"]:
+            continue
+        guarantee = record["guarantee"]
+        yield {
+            **cell,
+            "round": record["rounds"],
+            "best_cost": measured["best_cost"],
+            "regret": [0.0] * len(record["rounds"]),
+            "guarantee": float("inf") if guarantee is None else guarantee,
+            **{name: record[name] for name in SCHEMA if name in record and name not in {"key", "guarantee"}},
+        }
+
+
+def _cached(path: Path) -> pl.DataFrame | None:
+    """Return curves.parquet unless a record, or the study, is newer than it."""
+    try:
+        written = (path / PARQUET).stat().st_mtime_ns
+        newest = max((path / name).stat().st_mtime_ns for name in (INDEX, "cells"))
+        frame = pl.read_parquet(path / PARQUET) if written >= newest else None
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    return frame if frame is not None and frame.schema == pl.Schema(SCHEMA) else None

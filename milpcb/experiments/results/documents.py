@@ -1,0 +1,59 @@
+"""A policy on paper: JSON for programs, a drawing for people."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.experiments.results.figures.drawing import FORMATS
+from milpcb.experiments.results.figures.policy import draw_policy
+from milpcb.experiments.results.store import write_file
+from milpcb.types import Answer
+
+
+def save_answer(answer: Answer, path: Path) -> Path:
+    """Write an oracle's answer as .json, or its policy as a .png or .svg drawing, by the ending of the path."""
+    kind = check_ending(path)
+    if kind == "json":
+        return write_file(path, answer_json(answer).encode())
+    if answer.policy is None:
+        raise InputError(f"no policy was found in time, so there is nothing to draw in {path}")
+    return write_file(path, draw_policy(answer.policy)[kind])
+
+
+def check_ending(path: Path) -> str:
+    """Return the format that the ending of a path says; raises InputError when it is none of the three."""
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in {"json", *FORMATS}:
+        raise InputError(f"cannot write '{path.name}': the ending says the format, use .json, .png or .svg")
+    return kind
+
+
+def answer_json(answer: Answer) -> str:
+    """Return bounds, stop reason, seconds and the policy: its class, its rules as text, its fields."""
+    policy = answer.policy
+    document = {
+        "lower": answer.lower,
+        "upper": answer.upper,
+        "stop": str(answer.stop),
+        "seconds": answer.seconds,
+        "policy": None if policy is None else {"class": type(policy).__name__, "rules": str(policy), **_fields(policy)},
+    }
+    return json.dumps(document, indent=2, default=_plain) + "\n"
+
+
+def _fields(policy: Any) -> dict[str, Any]:
+    return asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)

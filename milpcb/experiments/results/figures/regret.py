@@ -1,0 +1,172 @@
+"""Regret against rounds: means, bands over seeds, guarantees; on linear or on logarithmic axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from milpcb.experiments.results.figures.drawing import (
+    GREY,
+    LEAST,
+    Drawing,
+    curve_grid,
+    finish,
+    label_outside,
+    legend,
+    line_handle,
+    name_panel,
+    scale_axis,
+)
+from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
+from milpcb.experiments.results.figures.results import Panel, Results, curve, guarantee, longest
+from milpcb.experiments.results.figures.words import (
+    MANY_SEEDS,
+    at_their_longest,
+    band,
+    count,
+    number,
+    sentences,
+    verdict,
+)
+from milpcb.experiments.results.slopes import mean_interval
+from milpcb.types import Floats
+
+FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
+FAR = 4.0  # a guarantee so many times above all regrets is not drawn on a linear axis, which it would flatten
+
+
+def regret(results: Results) -> list[Drawing]:
+    """Draw the regret curves."""
+    far = f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn."
+    caption = sentences(verdict(results), band(results), at_their_longest(results), far if _any_far(results) else "")
+    alt = _alt(results, "Regret against rounds")
+    return [Drawing("regret", "Regret", _figure(results, loglog=False), alt, caption)]
+
+
+def regret_loglog(results: Results) -> list[Drawing]:
+    """Draw the regret curves on logarithmic axes, with the fits over the horizons where there are several."""
+    if float(longest(results.frame)["regret"].to_numpy().max()) < LEAST:
+        return []
+    words = "On logarithmic axes a regret of order T^p is a line of slope p."
+    if len(results.horizons) > 1:
+        over = "Markers are the mean final regrets at each horizon, thin lines the powers of T fitted to them."
+        words = sentences(words, over, at_their_longest(results))
+    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.")
+    alt = _alt(results, "Regret against rounds on logarithmic axes")
+    heading = "Regret on logarithmic axes"
+    return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
+
+
+def regret_figure(frame: pl.DataFrame, title: str, *, loglog: bool = False) -> Figure:
+    """Return the figure of these curves: a panel per environment, policy class and oracle."""
+    return _figure(Results(frame, title), loglog=loglog)
+
+
+def _figure(results: Results, *, loglog: bool) -> Figure:
+    panels, finals = results.panels(longest(results.frame)), results.panels(results.finals)
+    title = f"{results.title} ({count(results.seeds, 'seed')})"
+    figure, every = curve_grid(len(panels), title)
+    with_fits = loglog and len(results.horizons) > 1
+    for axes, panel, ends in zip(every, panels, finals, strict=True):
+        _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
+        if with_fits:
+            for learner, slope in fits(ends).items():
+                draw_fit(axes, ends, learner, slope, results.looks[learner])
+        _scale(axes, loglog=loglog)
+        _draw_guarantees(axes, panel, results, loglog=loglog)
+        name_panel(axes, panel.name)
+    label_outside(figure, every, "round", "regret against the best policy in hindsight")
+    entries = _entries(results, panels, _texts(finals, with_fits=with_fits))
+    if any(_near(panel, loglog=loglog) for panel in panels):
+        entries.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
+    legend(figure, entries, below=len(panels) > 1)
+    return finish(figure)
+
+
+def _texts(panels: list[Panel], *, with_fits: bool) -> dict[str, str]:
+    """Return what the legend of a single panel says of each learner: its slope, or else its guarantee."""
+    if len(panels) > 1:
+        return {}
+    if with_fits:
+        return {learner: slope_text(slope) for learner, slope in fits(panels[0]).items()}
+    return {learner: f"guarantee {number(value)}" for learner, value in _finite_guarantees(panels[0]).items()}
+
+
+def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, markers: bool) -> None:
+    learners = panel.learners
+    for i, learner in enumerate(learners):
+        rounds, values = curve(panel.frame, learner)
+        look = results.looks[learner]
+        mean = values.mean(axis=0)
+        shown = mean >= LEAST if loglog else np.ones(len(mean), bool)
+        places = (0.15 * i / len(learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
+        style = look.line() if markers else {**look.line(), "marker": ""}
+        axes.plot(rounds[shown], mean[shown], **style, linewidth=1.4, markevery=places)
+        if len(values) > 1:
+            low, high = _band(values)
+            shown &= low >= LEAST if loglog else shown
+            axes.fill_between(rounds[shown], low[shown], high[shown], color=look.colour, alpha=0.15, linewidth=0)
+
+
+def _band(values: Floats) -> tuple[Floats, Floats]:
+    if len(values) < MANY_SEEDS:
+        return values.min(axis=0), values.max(axis=0)
+    mean, half = mean_interval(values)
+    return mean - half, mean + half
+
+
+def _scale(axes: Any, *, loglog: bool) -> None:
+    scale_axis(axes.xaxis, axes.dataLim.intervalx, log=loglog)
+    scale_axis(axes.yaxis, axes.dataLim.intervaly, log=loglog)
+    if not loglog:
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0.0 if axes.dataLim.y0 >= 0 else axes.get_ylim()[0])
+
+
+def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> None:
+    """Draw dotted lines; they come after the scale, so that far ones do not decide it."""
+    near = _near(panel, loglog=loglog)
+    start = 0.0 if len({round(value) for value in near.values()}) <= FEW else 0.94
+    for learner, value in near.items():
+        axes.axhline(value, start, color=results.looks[learner].colour, linewidth=1.2, linestyle=(0, (1, 2)))
+    if near:
+        axes.set_ylim(top=max(axes.get_ylim()[1], max(near.values()) * (1.5 if loglog else 1.04)))
+
+
+def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
+    """Return the guarantees to draw."""
+    known = _finite_guarantees(panel)
+    far = FAR * max(1.0, float(panel.frame["regret"].to_numpy().max()))
+    return {learner: value for learner, value in known.items() if (value > 0 if loglog else value <= far)}
+
+
+def _finite_guarantees(panel: Panel) -> dict[str, float]:
+    known = {learner: guarantee(panel.frame, learner) for learner in panel.learners}
+    return {learner: value for learner, value in known.items() if np.isfinite(value)}
+
+
+def _any_far(results: Results) -> bool:
+    panels = results.panels(longest(results.frame))
+    return any(len(_near(panel, loglog=False)) < len(_finite_guarantees(panel)) for panel in panels)
+
+
+def _alt(results: Results, what: str) -> str:
+    panels = results.panels(results.frame)
+    return f"{what}: a curve for each of {count(len(results.looks), 'learner')}, {count(len(panels), 'panel')}."
+
+
+def _entries(results: Results, panels: list[Panel], texts: dict[str, str]) -> list[tuple[Any, str]]:
+    """Return the legend: the learners of one panel from the highest curve to the lowest, or all of them in order."""
+    learners = list(results.looks)
+    if len(panels) == 1:
+        final = {learner: curve(panels[0].frame, learner)[1][:, -1].mean() for learner in learners}
+        learners.sort(key=lambda learner: -final[learner])
+    return [(line_handle(results.looks[name]), _two_lines(name, texts.get(name, ""))) for name in learners]
+
+
+def _two_lines(name: str, text: str) -> str:
+    return f"{name}\n{text}" if text else name

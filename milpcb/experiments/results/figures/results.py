@@ -1,0 +1,139 @@
+"""What is drawn: the curves of a study cut into panels, learners at their longest horizons, matrices over seeds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milpcb.errors import RunError
+from milpcb.experiments.results.curves import load
+from milpcb.experiments.results.figures.looks import Look, looks
+from milpcb.experiments.results.store import CONFIG
+from milpcb.types import Floats
+
+AXES = ("environment", "policies", "oracle")
+NO_ORACLE = "-"  # what the curves of a learner that opens no oracle say
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One environment and policy class, its name (only what differs in the study) and its rows.
+
+    Where learners play with several oracles each, there is a panel for each of these; a learner that has only one oracle,
+    or none, is shown beside every one of them.
+    """
+
+    name: str
+    frame: pl.DataFrame
+
+    @property
+    def learners(self) -> list[str]:
+        """The learners, in the order of the study."""
+        return self.frame["learner"].unique(maintain_order=True).to_list()
+
+
+@dataclass(frozen=True)
+class Results:
+    """The curves of a run directory, its title, and its resolved config (empty when several directories are drawn)."""
+
+    frame: pl.DataFrame
+    title: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """The look of every learner."""
+        return looks(self.frame["learner"].unique(maintain_order=True).to_list())
+
+    @cached_property
+    def finals(self) -> pl.DataFrame:
+        """The last row of every finished run: that of round T."""
+        return self.frame.filter(pl.col("round") == pl.col("horizon"))
+
+    @cached_property
+    def horizons(self) -> list[int]:
+        """All horizons, sorted."""
+        return self.frame["horizon"].unique().sort().to_list()
+
+    @cached_property
+    def seeds(self) -> int:
+        """The number of seeds."""
+        return self.frame["seed"].n_unique()
+
+    def panels(self, frame: pl.DataFrame) -> list[Panel]:
+        """Cut rows of the study into panels, in the order of the study."""
+        return list(_panels(frame))
+
+
+def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
+    several = pl.col("oracle").n_unique().over("learner", "environment", "policies") > 1
+    oracles = frame.filter(several)["oracle"].unique(maintain_order=True).to_list()
+    named = [axis for axis in ("environment", "policies") if frame[axis].n_unique() > 1]
+    for (environment, policies), rows in frame.group_by("environment", "policies", maintain_order=True):
+        world = {"environment": str(environment), "policies": str(policies)}
+        names = [world[axis] for axis in named]
+        for oracle in oracles:
+            own = rows.filter((pl.col("oracle") == oracle) | ~several)
+            if not own.is_empty():
+                yield Panel(", ".join([*names, oracle]), own)
+        if not oracles:
+            yield Panel(", ".join(names), rows)
+
+
+def read_results(directory: Path) -> Results:
+    """Read curves and config of a run directory; raises RunError where it holds none."""
+    frame = load(directory)
+    try:
+        settings = tomllib.loads((directory / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RunError(f"cannot read {directory / CONFIG}: {error}; run its config again into {directory}") from error
+    return Results(in_order(frame, settings), settings["experiment"]["name"], settings)
+
+
+def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the rows in the order in which the config lists environments, policy classes and learners."""
+    sections = {"environment": "environment", "policies": "policies", "learner": "learners"}
+    places = []
+    for column, section in sections.items():
+        labels = [entry["label"] for entry in entries(settings, section)]
+        order = {label: place for place, label in enumerate(labels)}
+        places.append(pl.col(column).replace_strict(order, default=len(order), return_dtype=pl.Int64))
+    return frame.sort(places, maintain_order=True)
+
+
+def entries(settings: Mapping[str, Any], section: str) -> list[dict[str, Any]]:
+    """Return the tables of a section, one or several, each with its label."""
+    written = settings.get(section, [])
+    tables = written if isinstance(written, list) else [written]
+    return [{**table, "label": table.get("label", table.get("name", ""))} for table in tables]
+
+
+def longest(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of each learner at the longest horizon that it has in its environment."""
+    return frame.filter(pl.col("horizon") == pl.col("horizon").max().over("learner", *AXES))
+
+
+def curve(frame: pl.DataFrame, learner: str) -> tuple[Floats, Floats]:
+    """Return rounds (n,) and regret (seeds, n) of one learner at one horizon, at the rounds that all its seeds have."""
+    own = frame.filter(pl.col("learner") == learner)
+    shared = own.filter(pl.len().over("round") == own["seed"].n_unique()).sort("round", "seed")
+    rounds = shared["round"].unique().sort().to_numpy().astype(np.float64)
+    return rounds, shared["regret"].to_numpy().reshape(len(rounds), -1).T
+
+
+def regrets(frame: pl.DataFrame, learner: str) -> Floats:
+    """Return the regret (seeds,) of one learner in rows of one panel and one round."""
+    own = frame.filter(pl.col("learner") == learner).sort("seed")
+    return own["regret"].to_numpy().astype(np.float64)
+
+
+def guarantee(frame: pl.DataFrame, learner: str) -> float:
+    """Return the largest guarantee of a learner's rows: contexts, and so guarantees, may differ from seed to seed."""
+    return float(frame.filter(pl.col("learner") == learner)["guarantee"].cast(pl.Float64).max())  # type: ignore[arg-type]  # a number: rows are never empty

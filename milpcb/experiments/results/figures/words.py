@@ -1,0 +1,123 @@
+"""The words of captions: numbers as people write them, and what the numbers say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
+
+THIN = "\u202f"  # a narrow space that no line is broken at
+YARDSTICKS = ("best_in_hindsight",)  # learners that know the costs beforehand are no winners
+MANY_SEEDS = 5  # from so many on, an interval of the mean says more than the range
+
+
+@dataclass(frozen=True)
+class Final:
+    """The mean final regret of a learner in a panel, and its guarantee (inf without one)."""
+
+    learner: str
+    panel: str
+    regret: float
+    guarantee: float
+
+    @property
+    def share(self) -> float:
+        """The regret as a share of the guarantee; NaN without a guarantee, or where it promises that there is no regret."""
+        return self.regret / self.guarantee if 0 < self.guarantee < np.inf else np.nan
+
+
+def number(value: float) -> str:
+    """Return a number with narrow spaces between thousands: whole from 100 on, one decimal from 1 on, else 3 digits."""
+    if not np.isfinite(value):
+        return "none"
+    size = abs(value)
+    digits = "0" if value == 0 else f"{value:,.0f}" if size >= 100 else f"{value:,.1f}" if size >= 1 else f"{value:.3g}"
+    return digits.replace(",", THIN).replace("-", "\u2212")
+
+
+def whole(n: int) -> str:
+    """Return a count with narrow spaces between thousands."""
+    return f"{n:,}".replace(",", THIN)
+
+
+def count(n: int, noun: str) -> str:
+    """Return '1 seed' or '5 seeds'."""
+    return f"{whole(n)} {noun}{'' if n == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """Return a share as whole per cents, but never 0 of something."""
+    return f"{100 * share:.0f}{THIN}%" if share >= 0.005 else f"less than 1{THIN}%"
+
+
+def final_means(results: Results) -> list[Final]:
+    """Return what every learner has at its longest horizon in every panel."""
+    return list(_finals(results.panels(longest(results.finals))))
+
+
+def verdict(results: Results) -> str:
+    """Say who has the least regret, and how the regrets compare with the guarantees."""
+    found = final_means(results)
+    found = [final for final in found if final.learner not in YARDSTICKS] or found
+    panels = list(dict.fromkeys(result.panel for result in found))
+    least = [min((r for r in found if r.panel == panel), key=lambda r: r.regret) for panel in panels]
+    return f"{_winner(results, found, least)} {_against_guarantees(found, len(panels))}".strip()
+
+
+def band(results: Results) -> str:
+    """Say what lines and bands are."""
+    if results.seeds == 1:
+        return "One seed."
+    if results.seeds < MANY_SEEDS:
+        return f"Lines are means over {results.seeds} seeds, bands reach from the least to the largest."
+    return f"Lines are means over {results.seeds} seeds, bands are 95{THIN}% intervals of the mean."
+
+
+def at_their_longest(results: Results) -> str:
+    """Say which horizons are shown, where a study has several."""
+    return "Every learner is shown at its longest horizon." if len(results.horizons) > 1 else ""
+
+
+def sentences(*parts: str) -> str:
+    """Join what there is to say."""
+    return " ".join(part for part in parts if part)
+
+
+def _finals(panels: Sequence[Panel]) -> Iterator[Final]:
+    for panel in panels:
+        for learner in panel.learners:
+            mean = float(regrets(panel.frame, learner).mean())
+            yield Final(learner, panel.name, mean, guarantee(panel.frame, learner))
+
+
+def _winner(results: Results, found: Sequence[Final], least: Sequence[Final]) -> str:
+    rounds = f"After {whole(results.horizons[-1])} rounds"
+    if len(least) == 1:
+        best, most = least[0], max(found, key=lambda r: r.regret)
+        part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}" if best.share > 0 else ""
+        rest = f"; {most.learner} has the most, {number(most.regret)}" if len(found) > 1 else ""
+        who = f"{best.learner} has the least regret" if len(found) > 1 else f"{best.learner} has a regret of"
+        return f"{rounds} {who}{', ' if len(found) > 1 else ' '}{number(best.regret)}{part}{rest}."
+    wins = Counter(final.learner for final in least)
+    told = ", ".join(f"of {learner} in {n}" for learner, n in wins.most_common())
+    if len(wins) == 1:
+        return f"{rounds} the least regret is that of {least[0].learner} in all {len(least)} panels."
+    return f"{rounds} the least regret of {len(least)} panels is that {told}."
+
+
+def _against_guarantees(found: Sequence[Final], n_panels: int) -> str:
+    bounded = [result for result in found if np.isfinite(result.share)]
+    if not bounded:
+        return "No learner here has a guarantee."
+    nearest = max(bounded, key=lambda r: r.share)
+    where = f" in {nearest.panel}" if n_panels > 1 and nearest.panel else ""
+    numbers = f"{nearest.learner}{where} with {number(nearest.regret)} of {number(nearest.guarantee)}"
+    above = sum(result.regret > result.guarantee for result in bounded)
+    if above:
+        lie = "lies above its guarantee" if above == 1 else "lie above their guarantees"
+        return f"{count(above, 'mean regret')} {lie} (dotted); the farthest is {numbers}."
+    return f"Every mean regret is below its guarantee (dotted); the nearest to it is {numbers}."

@@ -1,0 +1,200 @@
+"""One page that tells a whole study: what was run, what came out, how to run it again. It loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures.drawing import Drawing, render
+from milpcb.experiments.results.figures.horizons import fits
+from milpcb.experiments.results.figures.results import Results, entries, read_results
+from milpcb.experiments.results.figures.words import count, verdict, whole
+from milpcb.experiments.results.report_table import summary
+from milpcb.experiments.results.store import CONFIG, read_index, read_record
+
+LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
+POLICIES = 1_000_000  # bytes of drawings of policies; what comes after is told by its rules alone
+WIDE = 9.0  # inches; figures that a phone shows larger than itself, to be pushed aside
+PIXELS = 96  # CSS pixels per inch
+
+
+@dataclass(frozen=True)
+class DrawnPolicy:
+    """A policy file of a run directory: its heading, its rules, its drawing (perhaps empty), and a remark on it."""
+
+    heading: str
+    rules: str
+    svg: bytes
+    remark: str = ""
+
+
+def report_page(
+    results: Results,
+    config: str,
+    policies: Sequence[DrawnPolicy] = (),
+    leaders: Sequence[DrawnPolicy] = (),
+    n_runs: int = 0,
+) -> str:
+    """Return the HTML page of a study.
+
+    ``config`` is the text of its resolved config, ``n_runs`` how many runs it has, of which some may not be finished.
+    """
+    environment = Environment(
+        loader=PackageLoader("milpcb.experiments.results"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    name = results.settings.get("experiment", {}).get("name", results.title)
+    return environment.get_template("report.html.jinja").render(
+        title=results.title,
+        subtitle=_subtitle(results),
+        verdict=verdict(results),
+        warnings=list(_warnings(results, n_runs)),
+        summary=summary(results),
+        pictures=[picture(drawing) for drawing in draw(results)],
+        slopes=list(_slopes(results)),
+        policies=list(_policies(policies)),
+        leaders=list(_policies(leaders)),
+        settings=list(_settings(results.settings)),
+        config_name=f"{name}.toml",
+        command=f"milpcb run {name}.toml --out {name}",
+        config=config,
+    )
+
+
+def report(directory: Path) -> str:
+    """Return the page of a run directory; raises RunError where it holds no curves."""
+    results = read_results(directory)
+    config = (directory / CONFIG).read_text(encoding="utf-8")
+    n_runs = len(read_index(directory)["cells"])
+    return report_page(results, config, read_policies(directory), read_leaders(directory), n_runs)
+
+
+def read_policies(directory: Path) -> list[DrawnPolicy]:
+    """Return the best policies in hindsight that a run directory holds, for one seed and the longest horizon."""
+    found = []
+    yardsticks = read_index(directory)["yardsticks"]
+    horizon, seed = max(y["horizon"] for y in yardsticks), min(y["seed"] for y in yardsticks)
+    for yardstick in (y for y in yardsticks if (y["horizon"], y["seed"]) == (horizon, seed)):
+        found += _read(directory, yardstick["file"], yardstick["title"].removeprefix("best policy in hindsight, "))
+    return found
+
+
+def read_leaders(directory: Path) -> list[DrawnPolicy]:
+    """Return the leaders that a run directory holds drawn; none if an older version wrote it."""
+    found = []
+    for leader in read_index(directory).get("leaders", []):
+        records = (read_record(directory, leader[name], leader["horizon"]) for name in ("key", "yardstick"))
+        found += _read(directory, leader["file"], leader["title"], remark(*records))
+    return found
+
+
+def remark(cell: Mapping[str, Any] | None, yardstick: Mapping[str, Any] | None) -> str:
+    """Say how a cell's leader differs from the best policy in hindsight, as far as their records know."""
+    if not (cell and yardstick and "leader" in cell):
+        return ""
+    if cell["leader"] == yardstick["policy"]:
+        return "The best policy in hindsight, rule for rule."
+    mine, best = cell.get("actions"), yardstick.get("actions")
+    if not (mine and best):
+        return "Its rules are not those of the best policy in hindsight."
+    differ = sum(one != other for one, other in zip(mine, best, strict=True))
+    if differ:
+        return f"Differs from the best policy in hindsight on {whole(differ)} of {count(len(best), 'context')}."
+    return f"Plays like the best policy in hindsight on all {count(len(best), 'context')}, by other rules."
+
+
+def _read(directory: Path, file: str, heading: str, said: str = "") -> list[DrawnPolicy]:
+    """Return the policy of a file, if it is there."""
+    rules, drawing = (directory / f"{file}.{suffix}" for suffix in ("txt", "svg"))
+    if not rules.exists():
+        return []
+    svg = drawing.read_bytes() if drawing.exists() else b""
+    return [DrawnPolicy(heading, rules.read_text(encoding="utf-8").rstrip(), svg, said)]
+
+
+def _subtitle(results: Results) -> str:
+    frame = results.finals
+    parts = [(frame[axis].n_unique(), noun) for axis, noun in (("learner", "learner"), ("environment", "environment"))]
+    parts += [(frame["seed"].n_unique(), "seed")]
+    rounds = ", ".join(whole(horizon) for horizon in results.horizons)
+    return ", ".join([*(count(n, noun) for n, noun in parts), f"{rounds} rounds"])
+
+
+def _warnings(results: Results, n_runs: int) -> Iterator[str]:
+    """Say what of the study is not there: runs that were interrupted or failed."""
+    missing = n_runs - len(results.finals)
+    if missing > 0:
+        yield f"{whole(missing)} of the {count(n_runs, 'run')} of this study had not finished when this page was made."
+
+
+def picture(drawing: Drawing) -> dict[str, Any]:
+    """Return what the page needs of a figure; it is embedded as a vector picture, or as pixels where that is large."""
+    drawing.figure.suptitle("")  # the page says it
+    svg = render(drawing.figure, ("svg",))["svg"]
+    vector = len(svg) <= LARGE
+    content = svg if vector else render(drawing.figure, ("png",))["png"]
+    width, height = drawing.figure.get_size_inches().tolist()
+    return {
+        "name": drawing.name,
+        "heading": drawing.heading,
+        "source": _source(content, "svg+xml" if vector else "png"),
+        "width": round(PIXELS * width),
+        "height": round(PIXELS * height),
+        "wide": width > WIDE,
+        "alt": drawing.alt,
+        "caption": drawing.caption,
+    }
+
+
+def _source(content: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _slopes(results: Results) -> Iterator[dict[str, str]]:
+    if len(results.horizons) < 2:
+        return
+    for panel in results.panels(results.finals):
+        for learner, slope in fits(panel).items():
+            interval = f"{slope.low:.3f} to {slope.high:.3f}" if np.isfinite(slope.low) else ""
+            value = f"{slope.slope:.3f}" if slope.fitted else "none"
+            yield {"where": panel.name, "learner": learner, "slope": value, "interval": interval, "note": slope.note}
+
+
+def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, str]]:
+    left = POLICIES
+    for policy in policies:
+        left -= len(policy.svg)
+        source = _source(policy.svg, "svg+xml") if policy.svg and left >= 0 else ""
+        yield {"heading": policy.heading, "rules": policy.rules, "source": source, "remark": policy.remark}
+
+
+def _settings(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield a line per table of the config."""
+    for section in settings:
+        for table in entries(settings, section):
+            name = str(table["label"])
+            rest = {
+                key: value for key, value in table.items() if key != "label" and not (key == "name" and value == name)
+            }
+            options = ", ".join(f"{key} = {_plain(value)}" for key, value in rest.items())
+            yield {"section": section, "name": name, "options": options}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_plain(item)}' for key, item in value.items())} }}"
+    return str(value)

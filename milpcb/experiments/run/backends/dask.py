@@ -1,0 +1,253 @@
+"""Dask: a cluster of one's own on this machine, or any cluster whose scheduler has an address.
+
+``scheduler = "tcp://host:8786"`` in [run] names the scheduler. By hand: ``dask scheduler`` on one machine, and on each of
+the others ``dask worker tcp://host:8786 --nworkers 2 --nthreads 1``. On SLURM, PBS or SGE ``dask_jobqueue`` starts both
+(``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on Kubernetes ``dask_kubernetes.operator``'s
+``KubeCluster``, on AWS, Google Cloud or Azure ``dask_cloudprovider``; each has ``cluster.scheduler_address`` to name
+here. Workers may come and go meanwhile. What they need:
+
+- the same version of milpcb, as the scheduler does too, and the solvers and packages that the config names;
+- one thread each, under a nanny (the default): a task of ours that nobody waits for any more is stopped by restarting
+  its worker;
+- the run directory under the same path, shared, if a cell whose worker dies is to go on from its checkpoint and not from
+  its start, and if progress is to show the cells that are playing: results travel through the scheduler, these do not.
+
+How often a task is tried whose worker dies is up to a scheduler that was not started here
+(``distributed.scheduler.allowed-failures``, 3 by default: four tries), but at least three times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+from typing import Any, TypeVar
+
+from milpcb.errors import InputError, MilpcbError, RunError
+from milpcb.experiments.run.backends import ONE_THREAD, TRIES, WorkerDiedError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+AHEAD = 500  # tasks that the scheduler knows at a time: enough for 250 workers, and 10 000 would only slow it
+SECONDS = 8  # to wait for a scheduler, and for workers to stop
+START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
+
+ENVIRONMENT = ONE_THREAD | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
+SETTINGS = {  # of a cluster that is started here
+    "distributed.scheduler.allowed-failures": TRIES - 1,
+    "distributed.scheduler.worker-saturation": 1.0,  # no task waits at a worker, to be blamed for another's crash
+    "distributed.scheduler.worker-ttl": None,  # a solver call may keep a worker silent for as long as it likes
+    "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+}
+
+logger = logging.getLogger(__name__)
+
+
+class Dask:
+    """Workers of a Dask cluster: started here, ``workers`` many (default: one a core), or those of ``scheduler``."""
+
+    def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None:
+        if workers is not None and scheduler is not None:
+            raise InputError("workers and scheduler exclude each other: a scheduler has the workers that connect to it")
+        try:
+            self._dask: Any = import_module("distributed")
+        except ImportError as error:
+            raise InputError(f"the dask backend needs distributed ({error}): pip install 'milpcb[dask]'") from error
+        self._workers, self._scheduler = workers, scheduler
+        if scheduler is not None:
+            self._check_address(scheduler)
+
+    def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
+        """See Backend.map; an error that a worker's installation can cause names the worker."""
+        with self._connected() as client:
+            running: dict[Any, _Try] = {}
+            try:
+                yield from self._results(client, work, tasks, running)
+            finally:
+                if running and self._scheduler is not None:
+                    _stop(client, list(running))
+
+    def _check_address(self, scheduler: str) -> None:
+        try:
+            self._dask.comm.get_address_host_port(scheduler)
+        except ValueError as error:
+            raise InputError(f"scheduler '{scheduler}' is not an address like tcp://host:8786: {error}") from error
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with _silent(), contextlib.ExitStack() as stack:
+            address = self._scheduler or stack.enter_context(self._local_cluster())
+            try:
+                client = stack.enter_context(self._dask.Client(address, timeout=SECONDS, set_as_default=False))
+            except OSError as error:
+                raise InputError(f"no Dask scheduler answers at {address}; {START.format(address)}") from error
+            _check_versions(client, address, version("milpcb"))
+            yield client
+
+    @contextlib.contextmanager
+    def _local_cluster(self) -> Iterator[Any]:
+        """Start one process a worker; memory is not shared out, as one large cell may need most of it."""
+        before = {name: os.environ.get(name) for name in ENVIRONMENT}  # Dask sets it here, too, for its children
+        try:
+            with import_module("dask").config.set(SETTINGS), _uninterrupted():
+                cluster = self._dask.LocalCluster(
+                    n_workers=self._workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=0,
+                    scheduler_kwargs={
+                        "dashboard": False,
+                        "dashboard_address": "127.0.0.1:0",
+                    },  # any port for its health
+                    silence_logs=logging.CRITICAL,
+                )
+            with cluster:
+                try:
+                    yield cluster
+                finally:
+                    cluster.sync(_kill, list(cluster.workers.values()))
+        finally:
+            for name in ENVIRONMENT:
+                os.environ.pop(name, None)
+            os.environ.update({name: value for name, value in before.items() if value is not None})
+
+    def _results(
+        self, client: Any, work: Callable[[T], Any], tasks: Sequence[T], running: dict[Any, _Try]
+    ) -> Iterator[tuple[T, Any]]:
+        finished = self._dask.as_completed(loop=client.loop, with_results=True, raise_errors=False)
+        waiting, wanted = map(_Try, tasks), version("milpcb")
+
+        def submit(tries: Iterator[_Try]) -> None:
+            for one in tries:
+                # As bytes: the scheduler unpickles what it passes on, and need not have what only workers need.
+                future = client.submit(_on_worker, pickle.dumps(partial(work, one.task)), wanted, pure=False)
+                running[future] = one
+                finished.add(future)
+
+        submit(islice(waiting, AHEAD))
+        for future, result in finished:
+            one = running.pop(future)
+            if future.status in {"cancelled", "lost"}:
+                raise RunError(
+                    f"the connection to the Dask scheduler at {client.scheduler.address} was lost; run again"
+                )
+            error = result[1] if future.status == "error" else None
+            if isinstance(error, self._dask.KilledWorker):
+                one = replace(one, deaths=one.deaths + error.allowed_failures + 1)  # the scheduler has tried again, too
+                if one.deaths < TRIES:
+                    submit(iter([one]))
+                    continue
+                error = WorkerDiedError(
+                    f"its worker died {one.deaths} times (the last was {error.last_worker.address}): killed, or out of memory"
+                )
+            yield one.task, result if error is None else error
+            submit(islice(waiting, 1))
+
+
+@dataclass(frozen=True)
+class _Try:
+    """A task and how many workers died of it."""
+
+    task: Any
+    deaths: int = 0
+
+
+def _on_worker(work: bytes, wanted: str) -> Any:
+    """Do the work; an exception comes back as a value, so that Dask neither logs it nor fails to unpickle it."""
+    from distributed import get_worker
+
+    from milpcb.experiments.run.play import Failure
+
+    worker = get_worker().address
+    if (found := version("milpcb")) != wanted:  # this worker came after the others were checked
+        return InputError(_mismatch(f"worker {worker}", found, wanted))
+    try:
+        result = pickle.loads(work)()  # noqa: S301 - our own bytes
+    except ImportError as error:
+        return InputError(f"{error} (on worker {worker}); install there what the config names")
+    except MilpcbError as error:
+        error.args = (f"{error} (on worker {worker})",)
+        return _portable(error)
+    except Exception as error:  # noqa: BLE001 - whatever a task raises is its result
+        return _portable(error)
+    return replace(result, message=f"{result.message} (on worker {worker})") if isinstance(result, Failure) else result
+
+
+def _portable(error: Exception) -> Exception:
+    """Return the error, or its line if its class cannot be pickled and unpickled."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    except Exception:  # noqa: BLE001 - constructors of errors may raise anything
+        return MilpcbError(str(error) if isinstance(error, MilpcbError) else f"{type(error).__name__}: {error}")
+    return error
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C for the second that processes take to start, and in those processes: they are stopped from here."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep Dask's own account of lost workers and connections off the terminal: what matters comes as a result."""
+    names = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] == "distributed"]
+    before = {name: logging.getLogger(name).level for name in names}
+    try:
+        for name in names:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+async def _kill(nannies: Iterable[Any]) -> None:
+    """End the workers now; closing the cluster would give a task that nobody waits for some seconds to finish."""
+    await asyncio.gather(*(nanny.close(timeout=0.5) for nanny in nannies), return_exceptions=True)
+
+
+def _check_versions(client: Any, address: Any, wanted: str) -> None:
+    """Refuse a scheduler or a worker with another milpcb; tell when no worker is there yet, as it may be queueing."""
+    found = {f"worker {worker}": there for worker, there in client.run(version, "milpcb", on_error="return").items()}
+    if not found:
+        logger.warning("the Dask scheduler at %s has no workers yet: waiting for 'dask worker %s'", address, address)
+    try:
+        found["the scheduler"] = client.run_on_scheduler(version, "milpcb")
+    except PackageNotFoundError as error:
+        found["the scheduler"] = error
+    for who, there in found.items():
+        if there != wanted:
+            raise InputError(_mismatch(who, there, wanted))
+
+
+def _mismatch(who: str, found: object, wanted: str) -> str:
+    has = f"milpcb {found}" if isinstance(found, str) else f"no milpcb ({found})"
+    return f"{who} has {has}, this run {wanted}: install the same version on all"
+
+
+def _stop(client: Any, futures: list[Any]) -> None:
+    """Cancel what waits, and restart the workers that are in the middle of a task: nothing else stops a task."""
+    ours = {future.key for future in futures}
+    with contextlib.suppress(OSError, ValueError):  # the scheduler is gone; a worker has no nanny to restart it
+        busy = [worker for worker, keys in client.processing().items() if ours.intersection(keys)]
+        client.cancel(futures)
+        client.restart_workers(busy, timeout=SECONDS, raise_for_error=False)

@@ -1,0 +1,88 @@
+"""A dry run: which cells a config makes, which of them are finished, and about how long the others take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.run.backends.processes import cores
+from milpcb.experiments.run.desk import Pace
+from milpcb.experiments.run.play import Game
+from milpcb.experiments.run.progress import span
+from milpcb.experiments.run.runner import backend_name
+from milpcb.experiments.study.cells import Cell, Study, build_study
+from milpcb.experiments.study.sections import Config
+from milpcb.experiments.study.worlds import no_best, open_world
+
+MOST_LISTED = 40  # cells; more are counted by learner
+ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
+
+
+def rehearse(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
+    """Yield the parts of the answer; nothing is written, and no more than a few rounds of each kind of cell are played."""
+    study, directory = build_study(config), RunDirectory(path)
+    finished = directory.finished(study.cells)
+    yield _list(study, finished) if len(study.cells) <= MOST_LISTED else _counts(study, finished)
+    yield from study.left_out
+    missing = [cell for cell in study.cells if cell.key not in finished]
+    name = backend_name(config, backend, len(missing))
+    workers = 1 if name == "serial" else config.run.workers or cores()
+    where = f" in {path}" if finished else ""
+    yield f"{len(study.cells)} cells, of which {len(finished)} are finished{where}"
+    if missing:
+        seconds = estimate(missing, workers)
+        yield f"estimate: {span(seconds)} with backend {name}, {workers} worker{'s' if workers > 1 else ''}"
+
+
+def estimate(cells: list[Cell], workers: int) -> float:
+    """Return the seconds that the cells may take, from the pace of the first rounds of one cell of each kind.
+
+    Later rounds may be slower or faster, and the best policies in hindsight are not counted: it is an estimate.
+    """
+    paces: dict[str, float] = {}
+    needed = [cell.horizon / _pace(cell, paces) for cell in cells]
+    return max(sum(needed) / workers, *needed)
+
+
+def _pace(cell: Cell, known: dict[str, float]) -> float:
+    """Return the rounds a second of the cell's kind: learner, environment, policy class and oracle."""
+    kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
+    if kind not in known:
+        known[kind] = _measure(Game(cell, open_world(cell), no_best))
+    return known[kind]
+
+
+def _measure(game: Game) -> float:
+    """Play for a moment, after a first round that may compile what it calls."""
+    game.advance(1)
+    pace, start, first = Pace(), perf_counter(), game.tally.round
+    while game.tally.round < min(game.cell.horizon, ROUNDS) and perf_counter() - start < SECONDS:
+        pace.measure(game.advance(pace.rounds))
+    played = game.tally.round - first
+    return played / (perf_counter() - start) if played else 1e3
+
+
+def _list(study: Study, finished: set[str]) -> Table:
+    table = Table("cell", "rounds", "", box=SIMPLE_HEAD)
+    for cell in study.cells:
+        table.add_row(cell.title, f"{cell.horizon:,}", "finished" if cell.key in finished else "")
+    return table
+
+
+def _counts(study: Study, finished: set[str]) -> Table:
+    table = Table("learner", "cells", "finished", "rounds", box=SIMPLE_HEAD)
+    cells, done, rounds = Counter[str](), Counter[str](), Counter[str]()
+    for cell in study.cells:
+        label = cell.learner.label
+        cells[label] += 1
+        done[label] += cell.key in finished
+        rounds[label] += cell.horizon
+    for label, count in cells.items():
+        table.add_row(label, f"{count:,}", f"{done[label]:,}", f"{rounds[label]:,}")
+    return table

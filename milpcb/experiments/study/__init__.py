@@ -1,0 +1,1 @@
+"""A config as values: sections, cells of the grid, and the objects they stand for."""

@@ -1,0 +1,87 @@
+"""The guarantees of a config's classes on their contexts: every closed form beside Rel(empty) itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milpcb import registry, rng
+from milpcb.experiments.study.cells import Task
+from milpcb.experiments.study.sections import Component, Config
+from milpcb.experiments.study.worlds import open_world
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import ContextModel
+from milpcb.theory.relaxation_value import RelaxationValue, relaxation_value
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One environment, policy class and horizon; ``seed`` decides the contexts."""
+
+    name: str
+    oracle: Oracle
+    pool: ContextModel
+    horizon: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What one relaxation promises in a setting: at the closed form's best L, and over a grid of L."""
+
+    setting: Setting
+    noise: str
+    closed_scale: float
+    closed_form: float
+    value: RelaxationValue
+
+
+def settings(config: Config) -> Iterator[Setting]:
+    """Open every environment with every class at every horizon, at the first seed.
+
+    Rel(empty) is the same for all exact oracles, so the fastest one is asked, whatever the config says.
+    """
+    seed = config.experiment.seeds[0]
+    for environment, policies, horizon in product(config.environments, config.policies, config.experiment.horizon):
+        task = Task(environment, policies, config.constraints, horizon, seed, config.experiment.checkpoints, "")
+        world = open_world(task)
+        oracle, pool = world.yardstick_oracle(config.constraints), world.knowledge("pool")
+        yield Setting(_name(config, environment, policies), oracle, pool, horizon, seed)
+
+
+def bound(setting: Setting, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
+    """Return the closed form of a registered relaxation and its estimate from ``draws`` draws."""
+    relaxation = registry.load("relaxation", noise)()
+    oracle, T = setting.oracle, setting.horizon
+    draw = rng.child(setting.seed, "bound", noise)
+    value = relaxation_value(relaxation, oracle, setting.pool, T, draw, draws=draws, tick=tick)
+    scale = relaxation.best_scale(T, oracle.n_actions, oracle.log_size)
+    return Bound(setting, noise, scale, relaxation.guarantee(scale, T, oracle.n_actions, oracle.log_size), value)
+
+
+def bounds_frame(bounds: list[Bound]) -> pl.DataFrame:
+    """Return a row per L: those of the grid, which share their draws, then the best one again from draws of its own."""
+    return pl.DataFrame([row for found in bounds for row in _rows(found)])
+
+
+def _rows(found: Bound) -> Iterator[dict[str, Any]]:
+    value, best = found.value, found.value.best
+    shared = {"setting": found.setting.name, "horizon": found.setting.horizon, "noise": found.noise}
+    points = np.column_stack([value.scales, value.mean, value.half_width, value.closed_form])
+    fresh = [best.scale, best.mean, best.half_width, best.closed_form]
+    for draws, point in [*(("shared", point) for point in points.tolist()), ("own", fresh)]:
+        scale, mean, half_width, closed = point
+        numbers = {"scale": scale, "estimate": mean, "half_width": half_width, "closed_form": closed}
+        yield {**shared, "draws": draws, **numbers}
+
+
+def _name(config: Config, environment: Component, policies: Component) -> str:
+    """Name a setting by what there are several of, or by all where there is one of each."""
+    several = [(config.environments, environment.label), (config.policies, policies.label)]
+    parts = [label for sections, label in several if len(sections) > 1]
+    return ", ".join(parts or [policies.label, environment.label])

@@ -1,0 +1,216 @@
+"""A study: the cells of a grid, and the yardsticks they are measured with. Plain values that can be pickled."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from milpcb import registry
+from milpcb.errors import InputError
+from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection, used_options
+from milpcb.protocols import Learner
+
+FORMAT = 2  # of run directories and of keys
+NO_ORACLE = "-"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What cells and yardsticks share: rounds 1..``horizon`` of one environment, seen at ``checkpoints``.
+
+    ``title`` is how people tell tasks of one study apart; it is presentation, like all labels, and no part of ``key``.
+    Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one.
+    """
+
+    environment: Component
+    policies: Component
+    constraints: tuple[Component, ...]
+    horizon: int
+    seed: int
+    checkpoints: int
+    title: str
+    draw: bool = field(default=False, kw_only=True)
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that decides the numbers."""
+        return {
+            "format": FORMAT,
+            "environment": _nameless(self.environment),
+            "policies": _nameless(self.policies),
+            "constraints": [_nameless(constraint) for constraint in self.constraints],
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "checkpoints": self.checkpoints,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """The task's name on disk: equal settings, equal key."""
+        text = json.dumps(self.settings(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Yardstick(Task):
+    """Find the best policy in hindsight."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that decides the numbers."""
+        return {"task": "yardstick", **super().settings()}
+
+
+@dataclass(frozen=True)
+class Cell(Task):
+    """Play one learner, which ends with its leader if it keeps estimates; ``oracle`` is None where it opens none."""
+
+    learner: LearnerSection
+    oracle: OracleSection | None
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything that decides the numbers."""
+        return {
+            "task": "cell",
+            **super().settings(),
+            "learner": {**_nameless(self.learner.component), "contexts": self.learner.contexts},
+            "oracle": None if self.oracle is None else used_options(self.oracle.options),
+        }
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """The columns that tell this cell's curve from the others."""
+        return {
+            "learner": self.learner.label,
+            "environment": self.environment.label,
+            "policies": self.policies.label,
+            "oracle": NO_ORACLE if self.oracle is None else self.oracle.label,
+            "seed": self.seed,
+            "horizon": self.horizon,
+        }
+
+
+@dataclass(frozen=True)
+class Study:
+    """All cells of a config, each with the number of its yardstick; ``left_out`` says which are not played, and why."""
+
+    cells: tuple[Cell, ...]
+    yardsticks: tuple[Yardstick, ...]
+    yardstick_of: dict[str, str]
+    left_out: tuple[str, ...]
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """Everything to compute, the longest first: the last task to end then keeps the others waiting least."""
+        of_cells: dict[str, list[Task]] = {}
+        for cell in self.cells:
+            of_cells.setdefault(self.yardstick_of[cell.key], []).append(cell)
+        longest_first = sorted(self.yardsticks, key=lambda yardstick: -yardstick.horizon)
+        return tuple(task for yardstick in longest_first for task in (yardstick, *of_cells[yardstick.key]))
+
+
+MOST_DRAWN = 24  # pictures of best policies, and of leaders: a study of thousands of seeds wants its curves first
+
+
+def build_study(config: Config) -> Study:
+    """Multiply out the lists of a config; raises InputError where two cells would be the same, or none is left."""
+    cells: list[Cell] = []
+    yardsticks: list[Yardstick] = []
+    yardstick_of: dict[str, str] = {}
+    for environment, policies, horizon, seed in _worlds(config):
+        shared = (environment, policies, config.constraints, horizon, seed, config.experiment.checkpoints)
+        played = [
+            Cell(*shared, _title(config, learner, environment, policies, oracle, horizon, seed), learner, oracle)
+            for learner, oracle in _players(config, horizon)
+        ]
+        if played:
+            title = _title(config, None, environment, policies, None, horizon, seed)
+            yardsticks.append(Yardstick(*shared, title, draw=len(yardsticks) < MOST_DRAWN))
+            yardstick_of |= {cell.key: yardsticks[-1].key for cell in played}
+            cells += played
+    _check_distinct([*cells, *yardsticks])
+    if not cells:
+        raise InputError("no cell is left to play: every learner's max_horizon is below every horizon; raise one")
+    drawn = _drawn(config, cells)
+    cells = [replace(cell, draw=cell.key in drawn) for cell in cells]
+    return Study(tuple(cells), tuple(yardsticks), yardstick_of, _left_out(config))
+
+
+def asks_oracle(learner: LearnerSection) -> bool:
+    """Tell whether a learner's constructor asks for an oracle."""
+    return "oracle" in inspect.signature(registry.load("learner", learner.component.name)).parameters
+
+
+def keeps_estimates(learner: LearnerSection) -> bool:
+    """Tell whether a learner's class says what its estimates are."""
+    return registry.load("learner", learner.component.name).estimates is not Learner.estimates
+
+
+def _worlds(config: Config) -> Iterator[tuple[Component, Component, int, int]]:
+    return product(config.environments, config.policies, config.experiment.horizon, config.experiment.seeds)
+
+
+def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleSection | None]]:
+    """Return the learners that play at a horizon, each with every oracle that it asks."""
+    return [
+        (learner, oracle)
+        for learner in config.learners
+        if learner.max_horizon is None or horizon <= learner.max_horizon
+        for oracle in (learner.oracles if asks_oracle(learner) else (None,))
+    ]
+
+
+def _drawn(config: Config, cells: list[Cell]) -> set[str]:
+    """Return the cells whose leaders are drawn: first seed, longest horizon, and where they are many, the first world."""
+    horizon, seed = max(config.experiment.horizon), config.experiment.seeds[0]
+    wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle and keeps_estimates(c.learner)]
+    if len(wanted) > MOST_DRAWN:
+        first = wanted[0]
+        wanted = [c for c in wanted if (c.environment, c.policies) == (first.environment, first.policies)]
+    return {cell.key for cell in wanted[:MOST_DRAWN]}
+
+
+def _title(
+    config: Config,
+    learner: LearnerSection | None,
+    environment: Component,
+    policies: Component,
+    oracle: OracleSection | None,
+    horizon: int,
+    seed: int,
+) -> str:
+    """Name a task by its learner, by what there are several of, and by its seed."""
+    parts = [learner.label if learner else "best policy in hindsight"]
+    parts += [environment.label] if len(config.environments) > 1 else []
+    parts += [policies.label] if len(config.policies) > 1 else []
+    parts += [oracle.label] if oracle and learner and len(learner.oracles) > 1 else []
+    parts += [f"T = {horizon}"] if len(config.experiment.horizon) > 1 else []
+    return ", ".join([*parts, f"seed {seed}"])
+
+
+def _check_distinct(tasks: list[Task]) -> None:
+    seen: dict[str, Task] = {}
+    for task in tasks:
+        other = seen.setdefault(task.key, task)
+        if other is not task:
+            raise InputError(
+                f"'{other.title}' and '{task.title}' have the same settings, so their numbers would be the same; "
+                "leave one of them out"
+            )
+
+
+def _left_out(config: Config) -> tuple[str, ...]:
+    return tuple(
+        f"{learner.label} is left out at T = {horizon} (max_horizon = {learner.max_horizon})"
+        for learner in config.learners
+        for horizon in config.experiment.horizon
+        if learner.max_horizon is not None and horizon > learner.max_horizon
+    )
+
+
+def _nameless(component: Component) -> dict[str, Any]:
+    return {"name": component.name, "options": component.options}

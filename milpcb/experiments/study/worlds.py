@@ -1,0 +1,153 @@
+"""From the settings of a cell to working objects: environment, policy class, stream, oracles, learner."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from milpcb import registry
+from milpcb.constraints import LabelConstraint
+from milpcb.contexts import Empirical, FinitePool, Transductive
+from milpcb.errors import InputError
+from milpcb.experiments.study.cells import Cell, Task
+from milpcb.experiments.study.options import option_names
+from milpcb.experiments.study.sections import Component, LearnerSection
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import ContextModel, Environment, Learner, PolicyClass, Stream
+from milpcb.types import Ints
+
+KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
+_open: OrderedDict[str, World] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class World:
+    """What all learners of one environment, policy class, horizon and seed share."""
+
+    environment: Environment
+    policies: PolicyClass
+    stream: Stream
+    horizon: int
+
+    def constraints(self, sections: tuple[Component, ...]) -> tuple[LabelConstraint, ...]:
+        """Return the side constraints on the contexts of this world."""
+        supplied = {
+            "contexts": self.stream.contexts,
+            "n_actions": self.policies.n_actions,
+            "feature_names": self.environment.feature_names,
+        }
+        return tuple(rule for section in sections for rule in _constraints(section, supplied))
+
+    def oracle(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
+        """Open a learner's oracle."""
+        return open_oracle(self.policies, self.stream.contexts, constraints=self.constraints(sections), **options)
+
+    def yardstick_oracle(self, sections: tuple[Component, ...]) -> Oracle:
+        """Open the oracle that finds the best policy in hindsight: the class's own search, else the default solver."""
+        return self.search_or({"kind": "milp", "solver": "highs"}, sections)
+
+    def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
+        """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` say."""
+        if not sections:
+            try:
+                return self.oracle({"kind": "search"}, ())
+            except InputError:  # it has none, or not for contexts like these
+                pass
+        return self.oracle(options, sections)
+
+    def knowledge(self, contexts: str) -> ContextModel:
+        """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""
+        known, order = self.stream.contexts, self.stream.order
+        if contexts == "empirical":
+            return Empirical(known)
+        if contexts == "order" and order is None:
+            order = np.fromiter(map(self.stream.reveal, range(self.horizon)), np.int64, self.horizon)
+        return FinitePool(known) if order is None else Transductive(known, order)
+
+
+def open_world(task: Task) -> World:
+    """Return the world of a task, perhaps one that is open already."""
+    axes = [task.environment.name, task.environment.options, task.policies.name, task.policies.options]
+    key = json.dumps([*axes, task.horizon, task.seed], sort_keys=True, default=str)
+    if key in _open:
+        _open.move_to_end(key)
+        return _open[key]
+    environment = build_environment(task.environment)
+    policies = build_policies(task.policies, environment)
+    world = World(environment, policies, environment.open(policies, task.horizon, task.seed), task.horizon)
+    _open[key] = world
+    while len(_open) > KEPT:
+        _open.popitem(last=False)
+    return world
+
+
+def build_environment(section: Component) -> Environment:
+    """Make the environment's settings object."""
+    return cast("Environment", registry.load("environment", section.name)(**section.options))
+
+
+def build_policies(section: Component, environment: Environment) -> PolicyClass:
+    """Make the policy class; K and names come from the environment unless the config sets them."""
+    cls, options = registry.load("policies", section.name), dict(section.options)
+    defaults = {
+        "n_actions": environment.n_actions,
+        "feature_names": environment.feature_names or None,
+        "action_names": environment.action_names or None,
+    }
+    for key in option_names(cls):
+        if key in defaults and options.get(key) is None:
+            options[key] = defaults[key]
+    policies = cast("PolicyClass", cls(**options))
+    if policies.n_actions != environment.n_actions:
+        raise InputError(
+            f"[policies] has n_actions = {policies.n_actions}, but the environment has {environment.n_actions} actions; "
+            "leave n_actions out"
+        )
+    return policies
+
+
+def build_learner(cell: Cell, world: World, best: Ints | None) -> tuple[Learner, Oracle | None]:
+    """Make a learner, opening an oracle only if it asks for one; ``best`` (m,) is for those who ask for that."""
+    cls = registry.load("learner", cell.learner.component.name)
+    oracle = None if cell.oracle is None else world.oracle(cell.oracle.options, cell.constraints)
+    supplied: dict[str, Any] = {
+        "oracle": oracle,
+        "pool": world.knowledge(cell.learner.contexts) if _asks(cell.learner, "pool") else None,
+        "horizon": cell.horizon,
+        "seed": cell.seed,
+        "n_actions": world.policies.n_actions,
+        "best": best,
+    }
+    given = {key: value for key, value in supplied.items() if _asks(cell.learner, key)}
+    try:
+        return cls(**given, **cell.learner.component.options), oracle
+    except InputError as error:
+        raise InputError(f"learner '{cell.learner.label}': {error}") from error
+
+
+def asks_best(learner: LearnerSection) -> bool:
+    """Tell whether a learner wants to be told the best policy in hindsight."""
+    return _asks(learner, "best")
+
+
+def no_best(task: Task, world: World) -> Ints:
+    """Return labels (m,) that stand for the best policy where a learner is only made, and never played."""
+    del task
+    return np.zeros(len(world.stream.contexts), dtype=np.int64)
+
+
+def _asks(learner: LearnerSection, argument: str) -> bool:
+    return argument in inspect.signature(registry.load("learner", learner.component.name)).parameters
+
+
+def _constraints(section: Component, supplied: dict[str, Any]) -> tuple[LabelConstraint, ...]:
+    make = registry.load("constraint", section.name)
+    wanted = {key: value for key, value in supplied.items() if key in inspect.signature(make).parameters}
+    made = make(**wanted, **section.options)
+    return (made,) if isinstance(made, LabelConstraint) else tuple(made)

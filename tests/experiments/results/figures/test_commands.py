@@ -1,0 +1,175 @@
+"""``milpcb plot`` and ``milpcb report`` on real run directories."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.image import imread
+
+from milpcb.cli import main
+
+CONFIG = """\
+[experiment]
+name = "tiny"
+horizon = [20, 60]
+seeds = [0, 1]
+checkpoints = 4
+
+[[environment]]
+name = "planted"
+label = "K = 2"
+n_actions = 2
+n_contexts = 8
+n_features = 3
+
+[[environment]]
+name = "planted"
+label = "K = 3"
+n_actions = 3
+n_contexts = 8
+n_features = 3
+
+[policies]
+name = "decision_trees"
+depth = 1
+
+[oracle]
+kind = "search"
+
+[run]
+backend = "serial"
+
+[[learners]]
+name = "uniform"
+
+[[learners]]
+name = "bistro_plus"
+label = "<b>$L$ = 8</b>"
+queries = "profile"
+scale = 8
+"""
+
+
+@pytest.fixture
+def milpcb(monkeypatch, capsys):
+    """Return ``milpcb(*arguments)``: exit code, standard output and standard error of the command line."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["milpcb", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Return a finished run directory of 2 environments, 2 horizons and 2 seeds."""
+    from rich.console import Console
+
+    from milpcb.experiments.results.store import RunDirectory
+    from milpcb.experiments.run.progress import open_progress
+    from milpcb.experiments.run.runner import run
+    from milpcb.experiments.study.config import read_config
+
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "tiny.toml").write_text(CONFIG, encoding="utf-8")
+    with open_progress("quiet", Console(), folder / "run/live") as progress:
+        assert not run(read_config(folder / "tiny.toml"), RunDirectory(folder / "run"), progress)
+    return folder / "run"
+
+
+def names(folder: Path) -> set[str]:
+    """Return the names of the files of a folder."""
+    return {file.name for file in folder.iterdir()}
+
+
+def test_plot_draws_regret_curves(milpcb, finished, tmp_path):
+    """Without --figure the regret curves are drawn, in both formats; --loglog draws the logarithmic ones."""
+    assert milpcb("plot", finished, "--out", tmp_path)[0] == 0
+    assert names(tmp_path) == {"regret.png", "regret.svg"}
+    assert imread(tmp_path / "regret.png").shape[2] == 4
+    code, out, _ = milpcb("plot", finished, "--loglog", "--out", tmp_path / "new")
+    assert (code, names(tmp_path / "new")) == (0, {"regret_loglog.png", "regret_loglog.svg"})
+    assert out.count("picture: ") == 2
+
+
+def test_plot_draws_every_figure_that_applies(milpcb, finished, tmp_path):
+    """A study with horizons and sizes has all figures; one alone can be asked for by name."""
+    assert milpcb("plot", finished, "--figure", "all", "--out", tmp_path)[0] == 0
+    wanted = {"regret", "regret_loglog", "finals", "times", "horizons", "against_environment_n_actions"}
+    assert {Path(name).stem for name in names(tmp_path)} == wanted
+    assert milpcb("plot", finished, "--figure", "times", "--out", tmp_path / "one")[0] == 0
+    assert names(tmp_path / "one") == {"times.png", "times.svg"}
+
+
+def test_plot_of_two_directories_tells_their_learners_apart(milpcb, finished, tmp_path):
+    """The learners of two directories are drawn together, each under its directory's name."""
+    import shutil
+
+    shutil.copytree(finished, tmp_path / "again")
+    assert milpcb("plot", finished, tmp_path / "again", "--out", tmp_path / "both")[0] == 0
+    picture = (tmp_path / "both/regret.svg").read_text(encoding="utf-8")
+    assert "run: uniform" in picture
+    assert "again: uniform" in picture
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--figure", "regrets"), ("unknown figure 'regrets'", "did you mean 'regret'")),
+        (("--figure", ""), ("unknown figure ''", "horizons")),
+    ],
+)
+def test_a_wrong_figure_is_one_line(milpcb, finished, tmp_path, arguments, words):
+    """The message names what is known; nothing is written; the exit code is 2."""
+    code, out, err = milpcb("plot", finished, *arguments, "--out", tmp_path)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert all(word in err for word in words), err
+    assert not names(tmp_path)
+
+
+def test_report_writes_one_page(milpcb, finished, tmp_path):
+    """The page holds every line, figure and policy of the run; by default it lies in the run directory."""
+    code, out, _ = milpcb("report", finished, "--out", tmp_path / "sub/page.html")
+    assert (code, out.strip()) == (0, f"report: {tmp_path / 'sub/page.html'}")
+    page = (tmp_path / "sub/page.html").read_text(encoding="utf-8")
+    assert page.count("<figcaption>") == 10
+    assert page.count("<td>&lt;b&gt;$L$ = 8&lt;/b&gt;</td>") + page.count('">&lt;b&gt;$L$ = 8&lt;/b&gt;</td>') >= 4
+    assert "<b>$L$" not in page
+    assert "K = 3, T = 60, seed 0" in page
+    assert "horizon = [20, 60]" in page
+    assert "had not finished" not in page
+    assert milpcb("report", finished)[0] == 0
+    assert (finished / "report.html").read_text(encoding="utf-8") == page
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_a_directory_without_curves_is_one_line(milpcb, tmp_path, command):
+    """No traceback: one line that names the directory, exit code 2."""
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        code, out, err = milpcb(command, folder)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert str(folder) in err
+
+
+@pytest.mark.parametrize("content", [None, b"\xff", b"= ="])
+def test_a_damaged_config_is_one_line(milpcb, finished, tmp_path, content):
+    """A run directory whose config cannot be read is refused with the name of the file."""
+    import shutil
+
+    shutil.copytree(finished, tmp_path / "d")
+    (tmp_path / "d/config.toml").unlink()
+    if content is not None:
+        (tmp_path / "d/config.toml").write_bytes(content)
+    for command in ("plot", "report"):
+        code, _, err = milpcb(command, tmp_path / "d")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "config.toml" in err

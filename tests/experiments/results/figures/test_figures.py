@@ -1,0 +1,363 @@
+"""Figures against the frames they are made from: positions of points, words of captions, looks, room for everything."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from itertools import combinations
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.image import imread
+from matplotlib.text import Text
+
+from milpcb import registry
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.results.figures import FIGURES, draw
+from milpcb.experiments.results.figures.against import against_key, varied
+from milpcb.experiments.results.figures.drawing import render
+from milpcb.experiments.results.figures.looks import PLACES, looks
+from milpcb.experiments.results.figures.results import Results, in_order
+from milpcb.experiments.results.figures.times import per_round
+
+T_4 = 2.776445105  # the 97.5 % point of Student's t with 4 degrees of freedom
+MANY = [f"learner {i}" for i in range(13)] + ["bistro_plus", "uniform"]
+WORLDS = [f"environment {i}" for i in range(8)]
+HOSTILE = ["$x_1$ & <b>", "50 % \\alpha_{", '"quoted" <script>', "a--b"]
+
+
+def one(results, name):
+    """Draw one figure."""
+    (drawing,) = draw(results, [name])
+    return drawing
+
+
+def lines_of(axes, colour):
+    """Return the data of all lines of a colour."""
+    return [line.get_xydata() for line in axes.get_lines() if line.get_color() == colour]
+
+
+@pytest.mark.parametrize("n", [2, 15, 60])
+def test_looks_differ(n):
+    """No two learners of a study look the same; without colours, dash and marker still tell those of the table apart."""
+    found = list(looks([f"label {i}" for i in range(n)]).values())
+    assert len({(look.colour, look.marker) for look in found}) == n
+    greys = {(str(look.dash), look.marker) for look in looks(PLACES).values()}
+    assert len(greys) == len(PLACES) <= 15
+
+
+def test_a_learner_looks_the_same_in_every_study():
+    """Names of the table keep their look whatever is beside them; the order of learners changes nothing."""
+    assert set(PLACES) <= set(registry.names("learner"))
+    small, large = looks(["uniform", "mine"]), looks([*MANY, "mine", "hedge"])
+    assert small["uniform"] == large["uniform"]
+    assert looks(["bistro_plus", "mine"])["mine"] == looks(["mine", "bistro_plus"])["mine"]
+
+
+def test_eight_labels_have_eight_colours():
+    """Labels that no registry knows do not crowd on a few colours."""
+    assert len({look.colour for look in looks([f"L = {i}" for i in range(8)]).values()}) == 8
+
+
+def test_curves_are_means_and_bands_are_ranges(make_frame):
+    """Three seeds: the line is their mean at every round, the band goes from the least to the largest."""
+    results = Results(make_frame(["bistro_plus"], noise=0.3), "t")
+    axes = one(results, "regret").figure.axes[0]
+    values = results.frame.sort("round", "seed")["regret"].to_numpy().reshape(-1, 3)
+    rounds = results.frame["round"].unique().sort().to_numpy()
+    drawn = lines_of(axes, results.looks["bistro_plus"].colour)[0]
+    assert drawn == pytest.approx(np.column_stack([rounds, values.mean(axis=1)]))
+    band = axes.collections[0].get_paths()[0].vertices
+    for low, high in zip(values.min(axis=1), values.max(axis=1), strict=True):
+        assert np.abs(band[:, 1] - low).min() < 1e-9
+        assert np.abs(band[:, 1] - high).min() < 1e-9
+
+
+def test_bands_of_five_seeds_are_intervals_of_the_mean(make_frame):
+    """From five seeds on the band is the 95 % t-interval, and the caption says it."""
+    results = Results(make_frame(["bistro_plus"], seeds=range(5), noise=0.3), "t")
+    drawing = one(results, "regret")
+    last = results.finals["regret"].to_numpy()
+    band = drawing.figure.axes[0].collections[0].get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx(last.mean() + T_4 * last.std(ddof=1) / np.sqrt(5))
+    assert "95\u202f% intervals" in drawing.caption
+    assert "least to the largest" in one(Results(make_frame(), "t"), "regret").caption
+
+
+def test_the_caption_says_what_the_numbers_say(make_frame):
+    """Regret, rounds, guarantee and share are those of the data, written with spaces between thousands."""
+    frame = make_frame(["bistro_plus", "uniform"], seeds=[0], horizons=[100_000])
+    last = pl.col("round") == 100_000
+    own = pl.col("learner") == "bistro_plus"
+    frame = frame.with_columns(
+        regret=pl.when(last & own).then(12022.4).when(last).then(20013.0).otherwise("regret"),
+        guarantee=pl.when(own).then(38617.0).otherwise(np.inf),
+    )
+    caption = one(Results(frame, "t"), "regret").caption.replace("\u202f", " ")
+    assert "After 100 000 rounds bistro_plus has the least regret, 12 022, 31 % of its guarantee 38 617" in caption
+    assert "uniform has the most, 20 013" in caption
+    assert "Every mean regret is below its guarantee" in caption
+    above = frame.with_columns(guarantee=pl.when(own).then(12000.0).otherwise(np.inf))
+    assert "1 mean regret lies above its guarantee" in one(Results(above, "t"), "regret").caption
+
+
+def test_negative_regret_is_drawn_and_told(make_frame):
+    """A learner that beats the best policy lies below zero; no share of a guarantee is told, no warning is raised."""
+    frame = make_frame(["bistro_plus"]).with_columns(regret=-pl.col("regret"))
+    results = Results(frame, "t")
+    drawing = one(results, "regret")
+    assert drawing.figure.axes[0].get_ylim()[0] < frame["regret"].min()
+    assert "\u2212" in drawing.caption
+    for other in draw(results):
+        render(other.figure)
+
+
+def test_guarantees_are_dotted_lines_at_their_height(make_frame):
+    """A guarantee is drawn where it is; one far above all curves is left to the logarithmic figure, and the caption says so."""
+    frame = make_frame(["uniform"], seeds=[0]).with_columns(guarantee=2.0 * pl.col("regret").max())
+    near = one(Results(frame, "t"), "regret")
+    heights = [line.get_ydata()[0] for line in near.figure.axes[0].get_lines() if len(line.get_ydata()) == 2]
+    assert heights == pytest.approx([2 * frame["regret"].max()])
+    assert near.figure.axes[0].get_ylim()[1] > heights[0]
+    far = Results(frame.with_columns(guarantee=1e6), "t")
+    assert far.frame["regret"].max() * 4 > one(far, "regret").figure.axes[0].get_ylim()[1]
+    assert "not drawn" in one(far, "regret").caption
+    assert one(far, "regret_loglog").figure.axes[0].get_ylim()[1] > 1e6
+
+
+def test_logarithmic_axes_leave_out_what_is_no_regret(make_frame):
+    """Rounding errors and negative values are not drawn, so that the axis spans what matters."""
+    frame = make_frame(["bistro_plus"], seeds=[0]).with_columns(
+        regret=pl.when(pl.col("round") < 10).then(1e-16).otherwise("regret")
+    )
+    axes = one(Results(frame, "t"), "regret_loglog").figure.axes[0]
+    assert axes.get_ylim()[0] > 0.01
+    assert axes.get_lines()[0].get_xdata().min() >= 10
+
+
+def test_every_learner_is_shown_at_its_longest_horizon(make_frame):
+    """A learner that is left out at the longest horizon is shown at the longest one that it has."""
+    frame = make_frame(["bistro_plus", "uniform"], horizons=(100, 1000))
+    short = (pl.col("learner") == "bistro_plus") & (pl.col("horizon") == 1000)
+    results = Results(frame.filter(~short), "t")
+    axes = one(results, "regret").figure.axes[0]
+    ends = {name: lines_of(axes, results.looks[name].colour)[0][-1, 0] for name in ("bistro_plus", "uniform")}
+    assert ends == {"bistro_plus": 100, "uniform": 1000}
+
+
+def test_there_is_a_panel_for_every_environment_and_several_oracles(make_frame):
+    """Panels are named by what differs; learners with one oracle, or none, are shown beside every oracle."""
+    frame = make_frame(["bistro_plus", "hedge", "uniform"], ["a", "b"], oracles=["milp:highs", "search"])
+    frame = frame.filter((pl.col("learner") != "hedge") | (pl.col("oracle") == "search"))
+    panels = Results(frame, "t").panels(frame)
+    assert [panel.name for panel in panels] == ["a, milp:highs", "a, search", "b, milp:highs", "b, search"]
+    assert all(panel.learners == ["bistro_plus", "hedge", "uniform"] for panel in panels)
+    assert panels[0].frame.filter(pl.col("learner") == "bistro_plus")["oracle"].unique().to_list() == ["milp:highs"]
+
+
+def test_learners_with_different_oracles_share_a_panel(make_frame):
+    """Where every learner has one oracle, though not the same, they are compared in one panel."""
+    frame = make_frame(["bistro_plus", "hedge"])
+    frame = frame.with_columns(oracle=pl.when(pl.col("learner") == "hedge").then(pl.lit("list")).otherwise("oracle"))
+    (panel,) = Results(frame, "t").panels(frame)
+    assert (panel.name, panel.learners) == ("", ["bistro_plus", "hedge"])
+
+
+def test_the_order_is_that_of_the_config(make_frame):
+    """Sorted curves are put back into the order in which the config lists things."""
+    settings = {"learners": [{"name": "uniform"}, {"name": "bistro_plus", "label": "b"}], "environment": {"name": "e"}}
+    frame = in_order(make_frame(["b", "uniform"], ["e"]).sort("learner"), settings)
+    assert frame["learner"].unique(maintain_order=True).to_list() == ["uniform", "b"]
+
+
+def test_finals_are_points_of_seeds_means_and_ticks(make_frame):
+    """Every seed's regret is a point in the learner's row; the least mean is at the top; the guarantee is a tick."""
+    results = Results(make_frame(["uniform", "bistro_plus"], noise=0.3), "t")
+    drawing = one(results, "finals")
+    axes = drawing.figure.axes[0]
+    means = results.finals.group_by("learner").agg(pl.col("regret").mean()).sort("regret")
+    assert [label.get_text() for label in axes.get_yticklabels()] == means["learner"].to_list()
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    for row, learner in enumerate(means["learner"]):
+        regret = results.finals.filter(pl.col("learner") == learner)["regret"].to_numpy()
+        drawn = np.concatenate(lines_of(axes, results.looks[learner].colour))
+        assert set(drawn[:, 1]) == {row}
+        assert set(np.round(regret, 6)) < set(np.round(drawn[:, 0], 6))
+        assert np.round(regret.mean(), 6) in np.round(drawn[:, 0], 6)
+    ticks = [line.get_xdata()[0] for line in axes.get_lines() if line.get_marker() == "|"]
+    assert ticks == pytest.approx(results.finals.filter(pl.col("guarantee") < np.inf)["guarantee"].unique().to_list())
+
+
+def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
+    """Whole and oracle time per round are the seconds of the last row over its round; the caption names the slowest."""
+    results = Results(make_frame(["bistro_plus", "hedge", "uniform"]), "t")
+    found = {row["learner"]: row for row in per_round(results.finals).iter_rows(named=True)}
+    assert found["bistro_plus"]["whole"] == pytest.approx(2.0)
+    assert (found["hedge"]["whole"], found["hedge"]["oracle"]) == pytest.approx((42.0, 31.0))
+    drawing = one(results, "times")
+    drawn = np.concatenate(lines_of(drawing.figure.axes[0], results.looks["hedge"].colour))
+    assert set(np.round(drawn[:, 0], 6)) == {31.0, 42.0}
+    assert "uniform: 82.0 \u00b5s" in drawing.caption
+    without = Results(make_frame(["bistro_plus", "hedge"]), "t")
+    assert "hedge: 42.0 \u00b5s per round, 74\u202f% of it in the oracle" in one(without, "times").caption
+
+
+def test_slopes_stand_in_the_legend(make_frame):
+    """Without noise the slope of T^0.5 is 0.50, in the horizons figure and in the logarithmic one."""
+    results = Results(make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0), "t")
+    for name in ("horizons", "regret_loglog"):
+        texts = [text.get_text() for legend in one(results, name).figure.legends for text in legend.get_texts()]
+        assert any("slope 0.50 (0.50 to 0.50)" in text for text in texts), name
+    assert "T to the 0.50" in one(results, "horizons").caption
+    ends = one(results, "horizons").figure.axes[0].get_lines()
+    grey = [line.get_xydata() for line in ends if line.get_color() == "0.45"]
+    rises = [np.diff(np.log(line[:, 1]))[0] / np.diff(np.log(line[:, 0]))[0] for line in grey]
+    assert rises == pytest.approx([1 / 2, 2 / 3, 3 / 4])
+
+
+def test_no_slope_is_told(make_frame):
+    """Regret without a logarithm has no slope, in the legend and in the caption."""
+    frame = make_frame(["bistro_plus", "hedge"], horizons=(100, 1000))
+    frame = frame.with_columns(regret=pl.when(pl.col("learner") == "hedge").then(-1.0).otherwise("regret"))
+    drawing = one(Results(frame, "t"), "horizons")
+    assert "1 of 2 curves have no slope" in drawing.caption
+    assert any("no slope" in text.get_text() for text in drawing.figure.legends[0].get_texts())
+
+
+SIZES = {"K two": 2, "K five": 5, "K twelve": 12}
+VARIED = {
+    "environment": [
+        *({"name": "planted", "label": label, "n_actions": k, "n_contexts": 9} for label, k in SIZES.items()),
+        {"name": "planted", "label": "other", "n_actions": 2, "n_contexts": 7, "noisy": True},
+    ],
+    "policies": {"name": "decision_trees", "depth": 2},
+    "learners": [{"name": "bistro_plus", "scale": 5.0, "label": "L = 5"}, {"name": "bistro_plus", "scale": 9.0}],
+}
+
+
+def test_regret_against_a_number_of_the_config(make_frame):
+    """The figure's x is the number that the config varies with everything else equal; entries that differ more are out."""
+    frame = make_frame(["L = 5", "bistro_plus"], [*SIZES, "other"])
+    results = Results(frame, "t", VARIED)
+    assert varied(VARIED) == ["environment.n_actions", "learners.scale"]
+    drawing = against_key(results, "environment.n_actions")
+    colour = results.looks["bistro_plus"].colour
+    means = lines_of(drawing.figure.axes[0], colour)[-1]
+    rows = results.finals.filter(pl.col("learner") == "bistro_plus")
+    wanted = [rows.filter(pl.col("environment") == label)["regret"].mean() for label in SIZES]
+    assert means == pytest.approx(np.column_stack([list(SIZES.values()), wanted]))
+    ticks = [label.get_text() for label in drawing.figure.axes[0].get_xticklabels()]
+    assert ticks == ["2", "5", "12"]
+
+
+def test_regret_against_a_number_of_the_learners(make_frame):
+    """Labels that differ in one number become one line; a panel an environment."""
+    results = Results(make_frame(["L = 5", "bistro_plus"], ["K two", "K five"]), "t", VARIED)
+    drawing = against_key(results, "learners.scale")
+    assert [axes.get_title(loc="left") for axes in drawing.figure.axes] == ["K two", "K five"]
+    assert [text.get_text() for text in drawing.figure.legends[0].get_texts()] == ["bistro_plus"]
+    assert {line.get_xdata()[0] for line in drawing.figure.axes[0].get_lines()} == {5.0}
+    assert drawing.figure.axes[0].get_lines()[-1].get_xdata().tolist() == [5.0, 9.0]
+
+
+@pytest.mark.parametrize("key", ["environment.n_contexts", "environment", "oracle.gap", "policies.depth", "", "a.b.c"])
+def test_a_number_that_nothing_varies_is_refused(make_frame, key):
+    """The message names what the config varies."""
+    with pytest.raises(InputError, match=r"does not vary .* it varies environment\.n_actions, learners\.scale"):
+        against_key(Results(make_frame(), "t", VARIED), key)
+
+
+def test_a_figure_that_does_not_apply_says_what_it_needs(make_frame):
+    """Asked for by name it is refused; among all it is left out; a mistyped name is told with the nearest one."""
+    results = Results(make_frame(), "t")
+    for name in ("horizons", "against"):
+        with pytest.raises(InputError, match=f"figure '{name}' needs"):
+            list(draw(results, [name]))
+    assert [drawing.name for drawing in draw(results)] == ["regret", "regret_loglog", "finals", "times"]
+    with pytest.raises(UnknownNameError, match="did you mean 'horizons'"):
+        list(draw(results, ["horizon"]))
+
+
+def test_names_are_names_in_every_figure(make_frame):
+    """Dollars, angle brackets, ampersands and quotes are drawn as they are; the SVG stays well formed."""
+    settings = {"environment": [{"name": "e", "label": label, "$K$": k} for k, label in enumerate(HOSTILE, 1)]}
+    results = Results(make_frame(HOSTILE[:2], HOSTILE, seeds=[0], horizons=(10, 100), points=3), "$t$ <&>", settings)
+    drawings = list(draw(results))
+    assert len(drawings) == len(FIGURES)
+    for drawing in drawings:
+        ET.fromstring(render(drawing.figure, ["svg"])["svg"])  # noqa: S314 - our own picture
+        assert not any("$" in text.get_text() and text.get_parse_math() for text in drawing.figure.findobj(Text))
+        written = {text.get_text() for text in drawing.figure.findobj(Text)}
+        assert written & set(HOSTILE), drawing.name
+        assert drawing.caption
+        assert drawing.alt
+
+
+def test_the_same_frame_gives_the_same_pictures(make_frame):
+    """PNG and SVG are the same bytes again, so that a second drawing changes no file."""
+    frame = make_frame(seeds=[0], points=5)
+    first, again = (render(one(Results(frame, "t"), "regret").figure) for _ in range(2))
+    assert first == again
+    assert imread(io.BytesIO(first["png"])).shape[:2] == (750, 1275)
+
+
+@pytest.mark.parametrize("name", ["regret", "finals", "times"])
+def test_fifteen_learners_and_eight_environments_have_room(make_frame, name):
+    """No panel, legend, title or label lies on another, and all are inside the picture."""
+    results = Results(make_frame(MANY, WORLDS, seeds=[0, 1], points=4), "a large study")
+    figure = one(results, name).figure
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    boxes = [axes.get_tightbbox(renderer) for axes in figure.axes] + [figure.legends[0].get_window_extent(renderer)]
+    for first, second in combinations(boxes, 2):
+        assert not first.padded(-2).overlaps(second.padded(-2)), (name, first, second)
+    assert len(figure.axes) == len(WORLDS)
+    for box in boxes:
+        assert box.x0 >= -1
+        assert box.y0 >= -1
+        assert box.x1 <= figure.bbox.width + 1
+        assert box.y1 <= figure.bbox.height + 1
+    texts = [text.get_window_extent(renderer) for text in figure.axes[0].get_yticklabels() if text.get_text()]
+    for first, second in combinations(texts, 2):
+        assert not first.overlaps(second)
+
+
+def test_colours_are_the_same_in_all_figures(make_frame):
+    """A learner has one colour and marker wherever it is drawn."""
+    results = Results(make_frame(["bistro_plus", "hedge"], horizons=(100, 1000)), "t")
+    for name in ("regret", "finals", "times", "horizons"):
+        axes = one(results, name).figure.axes[0]
+        for look in results.looks.values():
+            assert (look.colour, look.marker) in {(line.get_color(), line.get_marker()) for line in axes.get_lines()}
+
+
+def test_a_study_of_one_learner_and_one_seed_is_told_without_comparison(make_frame):
+    """One learner has a regret; it is not said to be the least."""
+    caption = one(replace(Results(make_frame(["uniform"], seeds=[3]), "t")), "regret").caption
+    assert "uniform has a regret of" in caption
+    assert "least" not in caption
+    assert "No learner here has a guarantee." in caption
+    assert "One seed." in caption
+
+
+def test_the_yardstick_itself_is_drawn_and_is_no_winner(make_frame):
+    """Regret 0 up to rounding and a guarantee of 0 break no figure, stretch no axis, and win no comparison."""
+    frame = make_frame(["uniform", "bistro_plus", "best_in_hindsight"], horizons=(100, 1000))
+    own = pl.col("learner") == "best_in_hindsight"
+    frame = frame.with_columns(
+        regret=pl.when(own).then((pl.col("seed") + 1) * 1e-12).otherwise("regret"),
+        guarantee=pl.when(own).then(0.0).otherwise("guarantee"),
+    )
+    results = Results(frame, "t")
+    drawings = {drawing.name: drawing for drawing in draw(results)}
+    for name in ("regret_loglog", "horizons", "finals"):
+        render(drawings[name].figure, ["svg"])
+    assert drawings["finals"].figure.axes[0].get_xscale() == "linear"
+    assert drawings["regret_loglog"].figure.axes[0].get_ylim()[0] > 0.01
+    assert "uniform has the least regret" in drawings["regret"].caption
+    assert "1 of 3 curves have no slope" in drawings["horizons"].caption
+    assert drawings["horizons"].figure.axes[0].get_ylim()[0] > 0.01
+    assert drawings["finals"].figure.axes[0].get_yticklabels()[0].get_text() == "best_in_hindsight"

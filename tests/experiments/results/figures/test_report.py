@@ -1,0 +1,377 @@
+"""The page of a study: what it says, that it needs nothing from anywhere, and what a browser makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.image import imread
+
+from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.report import DrawnPolicy, picture, remark, report_page
+from milpcb.experiments.results.report_table import summary
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="#00f"/></svg>'
+EVIL = "<script>alert(\"1\")</script> & 'b'"
+CONFIG = '[experiment]\nname = "study"\n# <b>&amp;</b>\n'
+VOID = {"meta", "link", "img", "br"}
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--hide-scrollbars", "--virtual-time-budget=3000"),
+)
+
+
+class Page(HTMLParser):
+    """What is on a page: tags with their attributes, and the text of every element; tags are balanced."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._open: list[str] = []
+        self.feed(text)
+        assert not self._open
+
+    def handle_starttag(self, tag, attrs):
+        """Note the tag."""
+        self.tags.append((tag, {key: value or "" for key, value in attrs}))
+        self.texts.setdefault(tag, []).append("")
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        """Close the tag that is open."""
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        """Add text to every open element."""
+        for tag in set(self._open):
+            self.texts[tag][-1] += data
+
+    def all(self, tag):
+        """Return the attributes of every element of a kind."""
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def settings():
+    """Return the resolved config of a study of 3 x 2 x 2 x 3 runs."""
+    return {
+        "experiment": {"name": "study", "horizon": [100, 1000], "seeds": [0, 1, 2]},
+        "environment": [
+            {"name": "planted", "label": "K = 2", "n_actions": 2},
+            {"name": "planted", "label": "K = 5", "n_actions": 5},
+        ],
+        "policies": {"name": "decision_trees", "depth": 2},
+        "oracle": {"kind": "search"},
+        "learners": [{"name": "bistro_plus", "scale": 8.0}, {"name": "hedge"}, {"name": "uniform"}],
+        "versions": {"milpcb": "9.9.9", "format": 2},
+    }
+
+
+@pytest.fixture(scope="module")
+def results(make_frame, settings):
+    """Return its results."""
+    frame = make_frame(["bistro_plus", "hedge", "uniform"], ["K = 2", "K = 5"], horizons=(100, 1000), points=5)
+    return Results(frame, "study", settings)
+
+
+@pytest.fixture(scope="module")
+def text(results):
+    """Return its page."""
+    return report_page(results, CONFIG, [DrawnPolicy("K = 2, seed 0", "if x0 <= 1:\n    play a < b", SVG)], n_runs=36)
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    """Return its page, taken apart."""
+    return Page(text)
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """Return ``browse(page, *options, script=..., address=...)``: what chromium answers about a page in a file."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed (apt install chromium)")
+
+    def ask(text: str, *options: str, script: str = "", address: str = "") -> str:
+        file = tmp_path / "page & more.html"
+        file.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+        command = [CHROMIUM, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", *options, file.as_uri() + address]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    return ask
+
+
+def body_rows(text: str) -> Iterator[list[str]]:
+    """Yield the cells of the rows of the table of results."""
+    table = re.search(r'<table id="summary".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+    assert table
+    for row in re.findall(r"<tr>(.*?)</tr>", table.group(1), re.DOTALL):
+        yield [re.sub("<.*?>", "", cell) for cell in re.findall(r"<td.*?>.*?</td>", row, re.DOTALL)]
+
+
+def test_the_table_has_a_row_for_every_environment_learner_and_horizon(text, results):
+    """Rows are those of the data; environment and horizon first, then the least regret."""
+    rows = list(body_rows(text))
+    finals = results.finals.group_by("environment", "horizon", "learner").agg(pl.col("regret").mean())
+    wanted = finals.sort("environment", "horizon", "regret").select("environment", "learner", "horizon").rows()
+    assert [(row[0], row[1], int(row[2].replace("\u202f", ""))) for row in rows] == wanted
+    assert len(rows) == 12
+
+
+def test_a_row_says_what_the_runs_say(results):
+    """Mean and interval, guarantee and share, calls and microseconds are recomputed here from the last rows."""
+    own = (pl.col("learner") == "hedge") & (pl.col("environment") == "K = 5") & (pl.col("horizon") == 1000)
+    runs = results.finals.filter(own)
+    table = summary(results)
+    keys = [column.key for column in table["columns"]]
+    cells = [dict(zip(keys, row, strict=True)) for row in table["rows"]]
+    (row,) = [
+        r for r in cells if (r["learner"].value, r["environment"].value, r["horizon"].value) == ("hedge", "K = 5", 1000)
+    ]
+    mean, guarantee = runs["regret"].mean(), runs["guarantee"][0]
+    half = 4.302652730 * runs["regret"].std() / np.sqrt(3)  # Student's t with 2 degrees of freedom
+    assert row["regret"].value == pytest.approx(mean)
+    assert row["regret"].text == f"{mean:,.0f} \u00b1\u202f{half:,.0f}".replace(",", "\u202f")
+    assert row["guarantee"].value == pytest.approx(guarantee)
+    assert row["share"].value == pytest.approx(100 * mean / guarantee)
+    assert (row["calls"].text, row["seeds"].text) == ("4\u202f000", "3")
+    assert (row["time"].value, row["oracle_time"].value) == pytest.approx((42.0, 31.0))
+    assert "certificate" not in keys
+
+
+def test_certificates_are_shown_where_there_are_any(results):
+    """A study with inexact answers has a column for what they may have cost."""
+    frame = results.frame.with_columns(certificate=pl.when(pl.col("learner") == "hedge").then(7.5).otherwise(0.0))
+    table = summary(Results(frame, "t"))
+    place = [column.key for column in table["columns"]].index("certificate")
+    assert {row[place].text for row in table["rows"]} == {"0", "7.5"}
+
+
+def test_a_learner_without_guarantee_has_none(results):
+    """No number, no share, and nothing to sort by, so that it comes last; a guarantee of 0 has no share either."""
+    nothing = summary(Results(results.frame.with_columns(guarantee=0.0), "t"))
+    assert {row[[column.key for column in nothing["columns"]].index("share")].text for row in nothing["rows"]} == {""}
+    table = summary(results)
+    keys = [column.key for column in table["columns"]]
+    row = next(row for row in table["rows"] if row[keys.index("learner")].value == "uniform")
+    assert (row[keys.index("guarantee")].text, row[keys.index("guarantee")].value) == ("none", None)
+    assert (row[keys.index("share")].text, row[keys.index("share")].value) == ("", None)
+
+
+def test_every_figure_has_its_words(page):
+    """Six figures and a policy: each image has an alternative text, each figure a caption that says something."""
+    images = page.all("img")
+    assert len(images) == 7
+    assert all(image["alt"] and image["src"].startswith("data:image/") for image in images)
+    captions = page.texts["figcaption"]
+    assert len(captions) == len(page.all("figure")) == 7
+    assert all(len(caption.strip()) > 30 for caption in captions)
+
+
+def test_the_page_tells_how_to_run_it_again(page, text):
+    """The command, the config letter for letter, the settings and the versions are there."""
+    assert "milpcb run study.toml --out study" in page.texts["pre"]
+    assert CONFIG.rstrip() in [pre.rstrip() for pre in page.texts["pre"]]
+    cells = page.texts["td"]
+    assert "milpcb = 9.9.9, format = 2" in cells
+    assert "scale = 8.0" in cells
+    assert "name = planted, n_actions = 5" in cells
+    assert "play a &lt; b" in text
+
+
+def test_slopes_are_a_table(page, results):
+    """With two horizons there is a line for every panel and learner."""
+    assert sum(cell == "6 runs at 2 horizons" for cell in page.texts["td"]) == 6
+    single = results.frame.filter((pl.col("horizon") == 100) & (pl.col("environment") == "K = 2"))
+    assert "Fitted powers" not in report_page(Results(single, "t"), "")
+
+
+def test_what_is_missing_is_said(results, text):
+    """Runs that did not finish are counted, and the table says how many seeds a mean is made of."""
+    gone = (pl.col("learner") == "hedge") & (pl.col("seed") == 2) & (pl.col("horizon") == 1000)
+    partial = Results(results.frame.filter(~gone), "study", results.settings)
+    lacking = report_page(partial, "", n_runs=36)
+    assert "2 of the 36 runs of this study had not finished" in lacking
+    assert sum("2 of 3" in row for row in body_rows(lacking)) == 2
+    assert "had not finished" not in text
+
+
+def test_the_page_loads_nothing(text, page):
+    """No address but data, no import; the policy that the page gives to browsers forbids everything else."""
+    for tag, attributes in page.tags:
+        assert attributes.get("src", "data:").startswith("data:"), tag
+        assert attributes.get("href", "data:").startswith("data:"), tag
+    bare = re.sub(r"data:image/[^\"]*", "", text)
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|@font-face|fetch\(|XMLHttp", bare)
+    (rule,) = [meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
+    assert rule.startswith("default-src 'none'")
+
+
+def test_names_cannot_break_out(make_frame):
+    """Angle brackets, ampersands and quotes of any name are text: there is one script, and it is the page's own."""
+    settings = {
+        "experiment": {"name": EVIL, "seeds": [0]},
+        "environment": {"name": EVIL, EVIL: EVIL},
+        "learners": [{"name": EVIL}],
+    }
+    frame = make_frame([EVIL], [EVIL, "other"], oracles=[EVIL], seeds=[0], points=2)
+    text = report_page(Results(frame, EVIL, settings), EVIL, *2 * [[DrawnPolicy(EVIL, EVIL, SVG, EVIL)]])
+    page = Page(text)
+    assert len(page.all("script")) == 1
+    assert page.texts["h1"] == [EVIL]
+    assert EVIL in page.texts["td"]
+    assert page.texts["title"][0].startswith(EVIL)
+    assert len(page.all("img")) == len(page.all("figure"))
+
+
+def test_a_large_study_is_a_small_page(make_frame):
+    """15 learners, 8 environments, 5 seeds, 80 checkpoints: the largest figure is pixels and below a sixth of 5 MB."""
+    frame = make_frame([f"learner {i}" for i in range(15)], [f"world {i}" for i in range(8)], seeds=range(5), points=80)
+    (drawing,) = draw(Results(frame, "large"), ["regret_loglog"])
+    source = picture(drawing)["source"]
+    assert source.startswith("data:image/png")
+    assert len(source) < 5e6 / 6
+
+
+def test_drawings_of_policies_do_not_swell_the_page(results):
+    """Where they are many, the later ones are told by their rules alone."""
+    large = SVG + b" " * 300_000
+    few = Results(results.frame.filter((pl.col("environment") == "K = 2") & (pl.col("horizon") == 100)), "t")
+    text = report_page(few, "", [DrawnPolicy(f"seed {i}", f"play {i}", large) for i in range(9)])
+    assert len(text) < 3e6
+    assert all(f"play {i}" in text for i in range(9))
+    assert text.count("Drawing of the best policy") == 3
+
+
+ACTIONS = "01201201"
+BEST = {"policy": "play 1", "actions": ACTIONS}
+REMARKS = {
+    "no record": (None, BEST, ""),
+    "no yardstick": ({"leader": "play 1", "actions": ACTIONS}, None, ""),
+    "no leader": ({"guarantee": 1.0}, BEST, ""),
+    "the same rules": ({"leader": "play 1", "actions": ACTIONS}, BEST, "The best policy in hindsight, rule for rule."),
+    "other rules": (
+        {"leader": "play 2", "actions": ACTIONS},
+        BEST,
+        "Plays like the best policy in hindsight on all 8 contexts, by other rules.",
+    ),
+    "other actions": (
+        {"leader": "play 2", "actions": "01202200"},
+        BEST,
+        "Differs from the best policy in hindsight on 2 of 8 contexts.",
+    ),
+    "too many contexts": (
+        {"leader": "play 2", "actions": None},
+        BEST,
+        "Its rules are not those of the best policy in hindsight.",
+    ),
+    "an older yardstick": (
+        {"leader": "play 2", "actions": ACTIONS},
+        {"policy": "play 1"},
+        "Its rules are not those of the best policy in hindsight.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REMARKS)
+def test_a_leader_is_compared_with_the_best_policy(case):
+    """The remark says on how many contexts the two play differently, as far as the records tell."""
+    cell, yardstick, said = REMARKS[case]
+    assert remark(cell, yardstick) == said
+
+
+def test_leaders_are_shown_with_rules_and_remark(results):
+    """Each has its heading, drawing, remark and rules; without leaders there is no such section."""
+    leaders = [DrawnPolicy(f"learner {i}", f"play {i}", SVG, f"Differs on {i}.") for i in range(24)]
+    text = report_page(results, CONFIG, [], leaders)
+    page = Page(text)
+    assert "What the learners would stay with" in page.texts["h2"]
+    assert "Best policies in hindsight" not in page.texts["h2"]
+    assert text.count("Drawing of the leader") == 24
+    cards = [text.strip() for text in page.texts["figcaption"][-24:]]
+    assert cards == [f"Differs on {i}.rulesplay {i}" for i in range(24)]
+    assert "What the learners would stay with" not in report_page(results, CONFIG)
+
+
+def test_leaders_do_not_swell_the_page(results):
+    """Best policies and leaders, 24 large drawings each, leave the page far below 5 MB."""
+    many = [DrawnPolicy(f"learner {i}", f"play {i}", SVG + b" " * 100_000) for i in range(24)]
+    assert len(report_page(results, CONFIG, many, many)) < 4e6
+
+
+def test_a_browser_shows_rows_and_figures(browse, text):
+    """Every picture is really drawn, the page is no wider than the window, and no script has failed."""
+    script = """
+      const facts = {rows: document.querySelectorAll("#summary tbody tr").length,
+        drawn: [...document.images].map((image) => image.complete && image.naturalWidth > 0),
+        captions: [...document.querySelectorAll("figure")].map((f) => f.querySelector("figcaption").innerText.length),
+        wide: document.documentElement.scrollWidth > innerWidth, width: innerWidth};
+      document.body.dataset.facts = JSON.stringify(facts);
+    """
+    for width in (390, 1200):
+        dom = browse(text, "--dump-dom", f"--window-size={width},900", script=f"onload = () => {{ {script} }};")
+        facts = json.loads(re.search(r'data-facts="(.*?)"', dom).group(1).replace("&quot;", '"'))
+        assert facts["rows"] == 12
+        assert facts["drawn"] == [True] * 7
+        assert min(facts["captions"]) > 4
+        assert not facts["wide"], facts
+
+
+@pytest.mark.parametrize(("key", "sign"), [("regret", 1), ("guarantee", -1), ("nothing", 1)])
+def test_the_address_says_the_order(browse, text, results, key, sign):
+    """#sort=KEY puts the rows in ascending order, #sort=-KEY in descending; what has no value comes last either way."""
+    dom = browse(text, "--dump-dom", address=f"#sort={'-' if sign < 0 else ''}{key}")
+    table = summary(results)
+    keys = [column.key for column in table["columns"]]
+    rows = [[cell.text for cell in row] for row in table["rows"]]
+    if key in keys:
+        column = keys.index(key)
+        known = [row for row in table["rows"] if row[column].value is not None]
+        unknown = [row for row in table["rows"] if row[column].value is None]
+        ordered = sorted(known, key=lambda row: row[column].value, reverse=sign < 0)
+        rows = [[cell.text for cell in row] for row in [*ordered, *unknown]]
+    column = keys.index(key) if key in keys else 0
+    assert [row[column] for row in body_rows(dom)] == [row[column] for row in rows]
+    assert sorted(body_rows(dom)) == sorted(rows)
+    order = re.findall(r'data-key="(\w+)"[^>]*aria-sort="(\w+)"', dom)
+    assert order == ([(key, "ascending" if sign > 0 else "descending")] if key in keys else [])
+
+
+def test_clicks_on_a_heading_sort_and_turn_round(browse, text, results):
+    """The first click sorts upwards, the second downwards; the address follows."""
+    script = """
+      const button = document.querySelector('th[data-key="time"] button');
+      button.click();
+      setTimeout(() => { button.click(); setTimeout(() => document.body.dataset.hash = location.hash, 200); }, 200);
+    """
+    dom = browse(text, "--dump-dom", script=script)
+    assert 'data-hash="#sort=-time"' in dom
+    place = [column.key for column in summary(results)["columns"]].index("time")
+    times = [float(row[place]) for row in body_rows(dom)]
+    assert times == sorted(times, reverse=True)
+    assert times[0] > times[-1]
+
+
+def test_a_screenshot_is_not_blank(browse, text, results, tmp_path):
+    """The picture has the size asked for, dark text, and every learner's colour where figures are."""
+    target = tmp_path / "page.png"
+    browse(text, f"--screenshot={target}", "--window-size=1100,2600")
+    shot = np.rint(255 * imread(target)[:, :, :3]).astype(int)
+    assert shot.shape == (2600, 1100, 3)
+    assert len(np.unique(shot @ [1 << 16, 1 << 8, 1])) > 100
+    assert (shot.max(axis=2) < 80).sum() > 5000
+    below = shot[700:]  # the table ends above
+    for look in results.looks.values():
+        colour = np.array([int(look.colour[i : i + 2], 16) for i in (1, 3, 5)])
+        assert (np.abs(below - colour).max(axis=2) < 12).sum() > 100, look

@@ -1,0 +1,137 @@
+"""Curves as one frame: every number comes back as it was, from whatever file it is read."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import hypothesis.strategies as st
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from polars.testing import assert_frame_equal
+
+import milpcb
+from milpcb.errors import RunError
+from milpcb.experiments.results.curves import SCHEMA, csv_text
+
+COLUMNS = [
+    "learner",
+    "environment",
+    "policies",
+    "oracle",
+    "seed",
+    "horizon",
+    "round",
+    "cumulative_cost",
+    "best_cost",
+    "regret",
+    "guarantee",
+    "certificate",
+    "oracle_calls",
+    "seconds",
+    "oracle_seconds",
+    "key",
+]
+REALS = st.floats(allow_nan=False)
+LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")), min_size=1)
+
+
+@hypothesis_settings(max_examples=50)
+@given(
+    labels=st.tuples(LABELS, LABELS, LABELS, LABELS),
+    seed=st.integers(0, 2**63 - 1),
+    reals=st.lists(REALS, min_size=7, max_size=7),
+    calls=st.integers(0, 2**62),
+)
+def test_numbers_and_labels_come_back_exactly_from_the_csv(labels, seed, reals, calls):
+    """Full precision, infinities, large seeds, commas and quotes in labels: what is read is what was written."""
+    row = (*labels, seed, 7, 7, *reals[:5], calls, *reals[5:], "k")
+    frame = pl.DataFrame([row], schema=SCHEMA, orient="row")
+    read = pl.read_csv(io.StringIO(csv_text(frame)), schema=SCHEMA)
+    assert_frame_equal(read, frame, check_exact=True)
+
+
+@pytest.fixture
+def run(tiny, tmp_path, play_into):
+    """Return a finished run directory."""
+    text = tiny.replace("horizon = 40", "horizon = [9, 40]\nseeds = [10, 9]") + '[[learners]]\nname = "uniform"\n'
+    return play_into(text, tmp_path / "run").path
+
+
+def test_the_columns_are_those_that_are_promised(run):
+    """Their names and their order are fixed; a learner without oracle or guarantee says so."""
+    frame = milpcb.load(run)
+    assert frame.columns == COLUMNS == list(SCHEMA)
+    assert (run / "curves.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
+    uniform = frame.filter(learner="uniform")
+    assert set(uniform["oracle"]) == {"-"}
+    assert uniform["guarantee"].is_infinite().all()
+    assert (uniform["oracle_calls"] == 0).all()
+
+
+def test_rows_are_sorted(run):
+    """By learner, then the other labels, seed, horizon and round, as numbers."""
+    frame = milpcb.load(run)
+    assert frame.select("learner", "seed", "horizon").unique(maintain_order=True).rows() == [
+        (learner, seed, horizon) for learner in ("bistro_plus", "uniform") for seed in (9, 10) for horizon in (9, 40)
+    ]
+    assert_frame_equal(frame, frame.sort(COLUMNS[:7]))
+
+
+def test_load_equals_both_files(run):
+    """load, curves.csv and curves.parquet hold the same numbers to the last bit."""
+    frame = milpcb.load(run)
+    assert_frame_equal(pl.read_csv(run / "curves.csv", schema=SCHEMA), frame, check_exact=True)
+    assert_frame_equal(pl.read_parquet(run / "curves.parquet"), frame, check_exact=True)
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"PAR1 but no more"])
+def test_load_puts_the_records_together_where_the_table_is_not_whole(damage, run):
+    """A table that is missing or damaged is made again from the records."""
+    frame = milpcb.load(run)
+    (run / "curves.parquet").unlink()
+    if damage is not None:
+        (run / "curves.parquet").write_bytes(damage)
+    assert_frame_equal(milpcb.load(run), frame, check_exact=True)
+
+
+def test_load_sees_what_came_after_the_table(run):
+    """A record that is newer than the table counts, and one that is gone does not."""
+    frame = milpcb.load(run)
+    lost = frame["key"][0]
+    (run / f"cells/{lost}.json").unlink()
+    assert_frame_equal(milpcb.load(run), frame.filter(pl.col("key") != lost), check_exact=True)
+
+
+def test_a_curve_without_its_yardstick_is_left_out(run):
+    """There is no regret without the best policy in hindsight."""
+    yardstick = json.loads((run / "study.json").read_bytes())["yardsticks"][0]
+    (run / f"cells/{yardstick['key']}.json").unlink()
+    left = milpcb.load(run).select("seed", "horizon").unique().rows()
+    assert (yardstick["seed"], yardstick["horizon"]) not in left
+    assert len(left) == 3
+
+
+def test_a_directory_without_curves_is_refused(tmp_path):
+    """The message asks whether it is a run directory at all."""
+    with pytest.raises(RunError, match=r"holds no curves.*is it a run directory"):
+        milpcb.load(tmp_path)
+
+
+def test_a_run_without_a_finished_curve_is_refused(run):
+    """The message says how to go on."""
+    for file in run.glob("cells/*.json"):
+        file.unlink()
+    with pytest.raises(RunError, match="holds no finished curve yet; milpcb resume"):
+        milpcb.load(run)
+
+
+def test_import_stays_light():
+    """Importing milpcb imports no package for tables; load does when it is asked for."""
+    import subprocess
+    import sys
+
+    code = "import sys, milpcb; assert 'polars' not in sys.modules; milpcb.load; assert 'polars' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,207 @@
+"""Backends: every task has its result, whatever happens to the worker that computes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from milpcb.experiments.run.backends import ONE_THREAD, TRIES, WorkerDiedError
+from milpcb.experiments.run.backends.processes import Processes
+from milpcb.experiments.run.backends.serial import Serial
+
+# Workers import it by its name, so it stands in a file of its own.
+WORK = '''\
+"""Work for backends."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+
+def square(task):
+    return task * task
+
+
+def fail_on_odd(task):
+    if task % 2:
+        raise ValueError(f"{task} is odd")
+    return task
+
+
+class PickyError(Exception):
+    """Cannot be made again from what pickle keeps of it."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+
+
+def fail_pickily(task):
+    raise PickyError(task, task)
+
+
+def begin(folder, task):
+    """Note that the task was begun; return how often it was before."""
+    times = len(list(Path(folder).glob(f"{task}.*")))
+    (Path(folder) / f"{task}.{times}").write_text(str(os.getpid()))
+    return times
+
+
+def die(task, folder, deaths):
+    """Kill the own process in the first tries of some tasks."""
+    if begin(folder, task) < deaths.get(task, 0):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task, os.getpid()
+
+
+
+
+def linger(task, folder):
+    """Take a minute for all tasks but the first."""
+    begin(folder, task)
+    time.sleep(60 if task else 0)
+
+
+def variables(task):
+    return {name: os.environ.get(name) for name in task}
+'''
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """Return the module of work, which workers can import too."""
+    (tmp_path / "work_for_backends.py").write_text(WORK)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "work_for_backends", raising=False)
+    import work_for_backends
+
+    return work_for_backends
+
+
+@pytest.fixture(params=[Serial, Processes])
+def backend(request):
+    """Return each backend, with two workers."""
+    return request.param(workers=2)
+
+
+def test_every_task_comes_back_with_its_result(backend, work):
+    """Each task once, whatever the order; none is fine too."""
+    assert sorted(backend.map(work.square, range(20))) == [(n, n * n) for n in range(20)]
+    assert list(backend.map(work.square, [])) == []
+
+
+def test_an_exception_is_a_result(backend, work):
+    """A task that raises does not stop the others, and its exception arrives with kind and text."""
+    results = dict(backend.map(work.fail_on_odd, range(6)))
+    assert {task: result for task, result in results.items() if not task % 2} == {0: 0, 2: 2, 4: 4}
+    for task in (1, 3, 5):
+        assert isinstance(results[task], ValueError)
+        assert str(results[task]) == f"{task} is odd"
+
+
+def test_an_exception_that_cannot_be_sent_is_a_result_too(backend, work):
+    """Of an exception that pickle cannot restore at least the text arrives."""
+    ((task, error),) = backend.map(work.fail_pickily, [7])
+    assert task == 7
+    assert isinstance(error, Exception)
+    assert "7 and 7" in str(error)
+
+
+def tries(folder, task):
+    """Return how often a task was begun."""
+    return len(list(folder.glob(f"{task}.*")))
+
+
+def test_a_killed_worker_is_replaced_and_its_task_tried_again(work, tmp_path):
+    """Tasks whose worker is killed once or twice come back with their result; the others are begun once."""
+    deaths = {3: 1, 5: TRIES - 1}
+    results = list(Processes(workers=2).map(partial(work.die, folder=str(tmp_path), deaths=deaths), range(8)))
+    assert sorted((task, result[0]) for task, result in results) == [(task, task) for task in range(8)]
+    assert [tries(tmp_path, task) for task in range(8)] == [1, 1, 1, 2, 1, TRIES, 1, 1]
+
+
+def test_a_task_that_kills_every_worker_fails_alone(work, tmp_path):
+    """After the last try it is an error in one line; the others have their results."""
+    deaths = {1: 99}
+    found = list(Processes(workers=2).map(partial(work.die, folder=str(tmp_path), deaths=deaths), range(5)))
+    assert len(found) == 5
+    results = dict(found)
+    error = results.pop(1)
+    assert isinstance(error, WorkerDiedError)
+    assert str(error) == f"its worker process died {TRIES} times (exit code -9): killed, or out of memory"
+    assert tries(tmp_path, 1) == TRIES
+    assert sorted(results) == [0, 2, 3, 4]
+
+
+def test_a_single_worker_that_dies_last_is_replaced(work, tmp_path):
+    """The only worker dying on the only task is no end of the run."""
+    ((task, result),) = Processes(workers=1).map(partial(work.die, folder=str(tmp_path), deaths={0: 1}), [0])
+    assert result[0] == task == 0
+
+
+def alive(process):
+    """Tell whether a process runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text() if sys.platform == "linux" else True
+
+
+def busy_workers(folder, tasks):
+    """Wait until these tasks are begun; return the numbers of the processes that work on them."""
+    deadline = time.monotonic() + 20
+    numbers = []
+    while len(numbers) < len(tasks) and time.monotonic() < deadline:
+        begun = [file for task in tasks for file in folder.glob(f"{task}.0")]
+        numbers = [int(text) for file in begun if (text := file.read_text())]
+        time.sleep(0.01)
+    assert numbers
+    return numbers
+
+
+def test_closing_early_stops_all_work(work, tmp_path):
+    """When the results are closed, workers are gone at once, whatever they were doing."""
+    with closing(Processes(workers=2).map(partial(work.linger, folder=str(tmp_path)), range(10))) as results:
+        assert next(results) == (0, None)
+        busy = busy_workers(tmp_path, [1, 2])
+    assert not any(alive(process) for process in busy)
+
+
+PARENT = """\
+from functools import partial
+import work_for_backends
+from milpcb.experiments.run.backends.processes import Processes
+
+if __name__ == "__main__":
+    list(Processes(workers=2).map(partial(work_for_backends.linger, folder="."), [1, 2]))
+"""
+
+
+@pytest.mark.usefixtures("work")
+def test_workers_die_with_a_killed_parent(tmp_path):
+    """Kill -9 of the run ends its workers at once, in the middle of what they were doing."""
+    (tmp_path / "parent.py").write_text(PARENT)
+    with subprocess.Popen([sys.executable, "parent.py"], cwd=tmp_path) as parent:
+        busy = busy_workers(tmp_path, [1, 2])
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while any(map(alive, busy)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(alive, busy))
+
+
+def test_workers_use_one_thread(work, monkeypatch):
+    """Workers find one thread set for every numerical library; the own process keeps what it had."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    ((_, found),) = Processes(workers=1).map(work.variables, [tuple(ONE_THREAD)])
+    assert found == ONE_THREAD
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert set(ONE_THREAD.values()) == {"1"}

@@ -1,0 +1,399 @@
+"""The Dask backend: the same results as serial whatever happens to workers, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from distributed import Client
+
+from milpcb.errors import InputError, MilpcbError
+from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.run.backends import WorkerDiedError, dask
+from milpcb.experiments.run.backends.dask import Dask
+from milpcb.experiments.run.backends.serial import Serial
+from milpcb.experiments.run.runner import run
+from milpcb.experiments.study.config import parse_config
+
+# What the workers do; each call first leaves a file <task>.<pid>.<time> in its folder.
+WORK = """\
+import os
+import signal
+import time
+from pathlib import Path
+
+from milpcb import registry
+from milpcb.errors import SolverMissingError
+from milpcb.experiments.run.play import Failure
+
+
+def begin(folder, task):
+    Path(folder, f"{task}.{os.getpid()}.{time.time_ns()}").touch()
+
+
+def square(folder, task):
+    begin(folder, task)
+    time.sleep(0.03)
+    return task * task
+
+
+def environment(folder, name):
+    begin(folder, name)
+    return os.environ.get(name)
+
+
+def die_of_three(folder, task):
+    begin(folder, task)
+    if task == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task * task
+
+
+def sleep(folder, seconds):
+    begin(folder, seconds)
+    end = time.time() + seconds
+    while time.time() < end:
+        time.sleep(0.01)
+        Path(folder, f"alive_{os.getpid()}_{seconds:.0f}").write_text(str(time.time_ns()))
+    return seconds
+
+
+def either(folder, task):
+    return environment(folder, task) if isinstance(task, str) else sleep(folder, task)
+
+
+class Odd(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+def fail(folder, how):
+    if how == "value":
+        raise ValueError("boom")
+    if how == "solver":
+        raise SolverMissingError("solver 'scip' is missing")
+    if how == "package":
+        import no_such_package
+    if how == "name":
+        registry.load("learner", "hedgehog")
+    if how == "failure":
+        return Failure("cannot play", "the trace")
+    if how == "odd":
+        raise Odd("strange", 2)
+    return how
+"""
+NO_RETRY = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+INTERRUPTED = """\
+from functools import partial
+import sys
+import work_of_workers
+from milpcb.experiments.run.backends.dask import Dask
+if __name__ == "__main__":
+    try:
+        for task, _ in Dask(workers=2).map(partial(work_of_workers.sleep, sys.argv[1]), [0.01, 60.0, 61.0, 62.0]):
+            print(task, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a folder on the path of this process and of its children, where the workers' module is."""
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "work_of_workers.py").write_text(WORK, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setenv("PYTHONPATH", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def work(modules: Path) -> Any:
+    """Return the workers' module."""
+    del modules
+    import work_of_workers
+
+    return work_of_workers
+
+
+@pytest.fixture(scope="module")
+def scheduler(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a scheduler with two workers.
+
+    It cannot import the workers' module, and tries no task again whose worker died: that is left to the backend.
+    """
+    folder = tmp_path_factory.mktemp("cluster")
+    file, quiet = folder / "scheduler.json", {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    common = ["--scheduler-file", str(file), "--no-dashboard"]
+    options = ["--nworkers", "2", "--nthreads", "1", "--local-directory", str(folder), "--host", "127.0.0.1"]
+    own_ports = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"]
+    commands = [
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", *common, *own_ports],
+        [sys.executable, "-m", "distributed.cli.dask_worker", *common, *options],
+    ]
+    with contextlib.ExitStack() as stack:
+        for command, path in zip(commands, ["", str(modules)], strict=True):
+            process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path, **NO_RETRY}, cwd=folder, **quiet)
+            stack.callback(_end, process)
+        address = _address(file)
+        with Client(address, timeout=20, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=20)
+        yield address
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _address(file: Path) -> str:
+    until(file.is_file)
+    until(file.read_text)
+    return str(json.loads(file.read_text())["address"])
+
+
+def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Wait until the condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def pids(folder: Path, task: object = "*") -> list[int]:
+    """Return the processes that have begun a task, once for every time they began it."""
+    return [int(path.name.split(".")[-2]) for path in folder.glob(f"{task}.*.*")]
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process is there and is no zombie."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False
+
+
+def results(backend: Any, work: Callable[[Any], Any], tasks: list[Any]) -> dict[Any, Any]:
+    """Return what a backend makes of the tasks; each comes once."""
+    found = list(backend.map(work, tasks))
+    assert sorted(task for task, _ in found) == sorted(tasks)
+    return dict(found)
+
+
+def test_a_worker_killed_in_the_middle_costs_no_result(scheduler: str, work: Any, tmp_path: Path) -> None:
+    """Thirty tasks on two workers, one of them killed while it works: all results are those of serial."""
+    tasks, found, victim = list(range(30)), {}, 0
+    for task, result in Dask(scheduler=scheduler).map(partial(work.square, str(tmp_path)), tasks):
+        found[task] = result
+        if len(found) == 8:
+            victim = pids(tmp_path)[-1]
+            os.kill(victim, signal.SIGKILL)
+    assert not alive(victim)
+    assert os.getpid() not in pids(tmp_path)
+    assert found == results(Serial(), partial(work.square, str(tmp_path)), tasks)
+
+
+def test_exceptions_are_results_and_name_the_worker_they_may_come_from(scheduler: str, work: Any) -> None:
+    """Ours and those of missing packages name the worker; others stay as they were; one that cannot travel is a line."""
+    tasks = ["value", "solver", "package", "name", "failure", "odd", "fine"]
+    found = results(Dask(scheduler=scheduler), partial(work.fail, ""), tasks)
+    assert found["fine"] == "fine"
+    assert (type(found["value"]), str(found["value"])) == (ValueError, "boom")
+    assert (type(found["odd"]), str(found["odd"])) == (MilpcbError, "Odd: strange")
+    for task, line in {
+        "solver": "solver 'scip' is missing",
+        "package": "No module named 'no_such_package'",
+        "name": "unknown learner 'hedgehog'; did you mean 'hedge'?",
+    }.items():
+        assert str(found[task]).startswith(f"{line} (on worker tcp://127.0.0.1:"), found[task]
+    assert found["failure"].message.startswith("cannot play (on worker tcp://127.0.0.1:")
+    assert found["failure"].trace == "the trace"
+
+
+def test_work_that_a_worker_cannot_import_is_a_result(scheduler: str, modules: Path) -> None:
+    """A module that only this process has fails each task with a line that names module and worker."""
+    (modules / "here_only.py").write_text("def same(x):\n    return x\n", encoding="utf-8")
+    import here_only
+
+    (modules / "here_only.py").unlink()
+    [(_, error)] = Dask(scheduler=scheduler).map(here_only.same, [1])
+    assert str(error).startswith("No module named 'here_only' (on worker tcp://")
+
+
+def test_closing_early_stops_what_workers_are_playing(scheduler: str, work: Any, tmp_path: Path) -> None:
+    """A task in the middle is stopped although the cluster lives on, and the cluster takes the next tasks."""
+    stream = Dask(scheduler=scheduler).map(partial(work.sleep, str(tmp_path)), [0.01, *map(float, range(60, 80))])
+    assert next(stream) == (0.01, 0.01)
+    until(lambda: list(tmp_path.glob("alive_*_60")))
+    stream.close()
+    playing = {path: path.read_text() for path in tmp_path.glob("alive_*_6?")}
+    assert results(Dask(scheduler=scheduler), partial(work.square, str(tmp_path)), [5]) == {5: 25}
+    assert playing
+    assert {path: path.read_text() for path in tmp_path.glob("alive_*_6?")} == playing
+
+
+def test_another_version_is_refused(scheduler: str) -> None:
+    """Before the first task for the workers that are there, with the task for one that comes later."""
+    with Client(scheduler, set_as_default=False) as client:
+        with pytest.raises(InputError, match=r"^worker tcp://\S+ has milpcb \S+, this run 9\.9: install the same"):
+            dask._check_versions(client, scheduler, "9.9")
+        late = client.submit(dask._on_worker, pickle.dumps(partial(int, 3)), "9.9").result()
+    assert isinstance(late, InputError)
+    assert str(late).startswith("worker tcp://127.0.0.1:")
+    assert "no milpcb (nowhere)" in dask._mismatch("worker w", ImportError("nowhere"), "9.9")
+
+
+def test_the_scheduler_knows_few_tasks_at_a_time(
+    scheduler: str, work: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more tasks are handed over than have come back, and AHEAD."""
+    monkeypatch.setattr(dask, "AHEAD", 4)
+    taken = []
+
+    def tasks() -> Iterator[int]:
+        for task in range(20):
+            taken.append(task)
+            yield task
+
+    back = 0
+    for task, result in Dask(scheduler=scheduler).map(partial(work.square, str(tmp_path)), tasks()):
+        assert result == task * task
+        assert len(taken) <= back + 4
+        back += 1
+    assert back == 20
+
+
+def test_a_cluster_of_ones_own(work: Any, tmp_path: Path) -> None:
+    """Two processes of one thread give what serial gives; a task that kills each is given up after three tries."""
+    backend = Dask(workers=2)
+    environment = [os.environ.get(name) for name in dask.ENVIRONMENT]
+    found = results(backend, partial(work.die_of_three, str(tmp_path)), list(range(12)))
+    error = found.pop(3)
+    assert found == {task: task * task for task in range(12) if task != 3}
+    assert isinstance(error, WorkerDiedError)
+    assert "died 3 times" in str(error)
+    assert len(pids(tmp_path, 3)) == 3
+    assert not any(map(alive, pids(tmp_path)))
+    assert [os.environ.get(name) for name in dask.ENVIRONMENT] == environment
+
+
+def test_closing_early_ends_a_cluster_of_ones_own(work: Any, tmp_path: Path) -> None:
+    """Workers in the middle of a minute are gone when the iterator is closed; they had one thread each."""
+    name = "NUMBA_NUM_THREADS"
+    stream = Dask(workers=2).map(partial(work.either, str(tmp_path)), [name, 60.0, 61.0, 62.0])
+    assert next(stream) == (name, "1")
+    until(lambda: len(pids(tmp_path, "6?.0")) == 2)
+    stream.close()
+    assert not any(map(alive, pids(tmp_path, "6?.0")))
+
+
+def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> None:
+    """SIGINT to the whole group, as a terminal sends it: one line of our own, workers gone."""
+    (modules / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    command = [sys.executable, str(modules / "interrupted.py"), str(tmp_path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as process:
+        until(lambda: len(pids(tmp_path, "6?.0")) == 2)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=20)
+    assert said.removeprefix("0.01\n") == "interrupted\n"
+    until(lambda: not any(map(alive, pids(tmp_path))))
+
+
+class Killer:
+    """Progress that kills a worker as soon as a cell has a checkpoint."""
+
+    def __init__(self, victim: int, path: Path) -> None:
+        self.victim, self.path, self.ended = victim, path, []
+
+    def __enter__(self) -> Killer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def start(self, tasks: Any) -> None:
+        """Watch from now on."""
+        assert len(tasks) == 4
+        threading.Thread(target=self.kill).start()
+
+    def kill(self) -> None:
+        """Wait for the checkpoint, and kill."""
+        until(lambda: list(self.path.glob("**/*.part")))
+        os.kill(self.victim, signal.SIGKILL)
+
+    def done(self, task: Any, failure: str | None) -> None:
+        """Note how it ended."""
+        self.ended.append((task.title, failure))
+
+
+def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
+    scheduler: str, tiny: str, play_into: Any, untimed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run on a cluster, a worker killed in the middle: curves.csv is that of serial, apart from the seconds.
+
+    The workers have another working directory than this process, whose run directory is a relative path.
+    """
+    monkeypatch.chdir(tmp_path)
+    text = tiny.replace("horizon = 40", "horizon = 3000\nseeds = [0, 1]")
+    play_into(text, Path("serial"))
+    with Client(scheduler, timeout=20, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=20)
+        victim = next(iter(client.run(os.getpid).values()))
+    on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\ncheckpoint_seconds = 0.1\n'
+    killer = Killer(victim, tmp_path / "dask")
+    config = parse_config(tomllib.loads(on_dask), on_dask)
+    assert run(config, RunDirectory(Path("dask")), killer) == []
+    assert [failure for _, failure in killer.ended] == [None] * 4
+    assert not alive(victim)
+    assert untimed(Path("dask")) == untimed(Path("serial"))
+    assert len(untimed(Path("dask"))) > 2 * 5
+
+
+def test_an_address_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line: which address, and how to start a scheduler and workers."""
+    monkeypatch.setattr(dask, "SECONDS", 0.3)
+    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9; .*'dask scheduler'"):
+        next(Dask(scheduler="tcp://127.0.0.1:9").map(abs, [1]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scheduler": "127.0.0.1"}, "scheduler '127.0.0.1' is not an address like tcp://host:8786: missing port"),
+        ({"scheduler": "http://here:80"}, "scheduler 'http://here:80' is not an address like .* scheme 'http'"),
+        ({"scheduler": "tcp://h:1", "workers": 2}, "workers and scheduler exclude each other"),
+    ],
+)
+def test_mistakes_are_told_at_once(options: dict[str, Any], message: str) -> None:
+    """Before anything is started or connected to."""
+    with pytest.raises(InputError, match=message):
+        Dask(**options)
+
+
+def test_without_distributed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is the command that installs it."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"dask backend needs distributed .*: pip install 'milpcb\[dask\]'"):
+        Dask()

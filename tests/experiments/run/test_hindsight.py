@@ -1,0 +1,71 @@
+"""The best policy in hindsight against a list of all policies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milpcb.errors import OracleInexact
+from milpcb.experiments.run.hindsight import hindsight
+from milpcb.oracles import open_oracle
+from milpcb.types import Answer, Stop
+from policies import DecisionTrees
+
+CONTEXTS = np.array([[0, 1], [1, 1], [1, 0], [0, 0], [1, 1]], dtype=float)
+TREES = DecisionTrees(n_actions=3, depth=1)
+T = 25
+AT = {1, 4, 11, T}
+
+
+class FakeStream:
+    """Random rows and costs, the same at every reading."""
+
+    contexts = CONTEXTS
+    order = None
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.rows = rng.integers(len(CONTEXTS), size=T)
+        self.all_costs = rng.random((T, 3))
+
+    def reveal(self, t):
+        """Return the row."""
+        return int(self.rows[t])
+
+    def costs(self, t):
+        """Return the costs."""
+        return self.all_costs[t]
+
+
+@pytest.mark.parametrize("kind", ["milp", "enumeration"])
+@pytest.mark.parametrize("seed", range(3))
+def test_best_costs_are_those_of_the_best_labeling(kind, seed):
+    """At every checkpoint the best cost is the least sum over the rounds so far of any policy of the class."""
+    stream = FakeStream(seed)
+    found = hindsight(stream, open_oracle(TREES, CONTEXTS, kind=kind), T, AT)
+    paid = stream.all_costs[np.arange(T), TREES.labelings(CONTEXTS)[:, stream.rows]]  # (N, T)
+    assert set(found.best_cost) == AT
+    for t in AT:
+        assert np.isclose(found.best_cost[t], paid[:, :t].sum(axis=1).min(), atol=1e-9)
+    labels = found.policy.predict(CONTEXTS)[stream.rows]
+    assert np.isclose(stream.all_costs[np.arange(T), labels].sum(), found.best_cost[T], atol=1e-9)
+
+
+def test_every_round_is_heard():
+    """The tick hears 1..T."""
+    heard = []
+    hindsight(FakeStream(0), open_oracle(TREES, CONTEXTS, kind="enumeration"), T, AT, heard.append)
+    assert heard == list(range(1, T + 1))
+
+
+def test_a_bound_is_no_best_cost():
+    """An oracle that ran out of time cannot say what the best policy costs: regret is never measured from a bound."""
+
+    class OutOfTime:
+        n_contexts, n_actions = 5, 3
+
+        def minimise(self, costs):
+            return Answer(0.0, float(costs.sum()), None, Stop.TIME_LIMIT, 1.0)
+
+    with pytest.raises(OracleInexact, match="time_limit"):
+        hindsight(FakeStream(0), OutOfTime(), T, AT)

@@ -1,0 +1,330 @@
+"""One task in a worker: checkpoints that a play goes on from, heartbeats, logs, failures."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import tomllib
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+
+from milpcb import registry
+from milpcb.errors import InputError, OracleInexact, RunError
+from milpcb.experiments.results.store import file_of
+from milpcb.experiments.run import desk as desks
+from milpcb.experiments.run import play as plays
+from milpcb.experiments.run.desk import Desk, Pace
+from milpcb.experiments.run.leader import leader
+from milpcb.experiments.run.play import Failure, Game, Outcome, compute
+from milpcb.experiments.study.cells import build_study
+from milpcb.experiments.study.config import parse_config
+from milpcb.experiments.study.worlds import open_world
+from milpcb.learners.uniform import Uniform
+from milpcb.oracles.base import Oracle
+
+TIMES = {"seconds", "oracle_seconds"}
+LEARNERS = {
+    "bistro_plus": 'name = "bistro_plus"\nqueries = "profile"\nscale = 8\n',
+    "empirical": 'name = "bistro_plus"\nqueries = "profile"\nscale = 8\ncontexts = "empirical"\n',
+    "order": 'name = "bistro_plus"\nqueries = "all"\nscale = 8\ncontexts = "order"\n',
+    "hedge": 'name = "hedge"\n',
+    "uniform": 'name = "uniform"\n',
+    "best": 'name = "best_in_hindsight"\n',
+}
+
+
+def cell_of(text, learner="bistro_plus"):
+    """Return the cell of a config with one learner."""
+    head = text[: text.index("[[learners]]")]
+    (cell,) = build_study(parse_config(tomllib.loads(f"{head}[[learners]]\n{LEARNERS.get(learner, learner)}"))).cells
+    return cell
+
+
+def timeless(record):
+    """Return a record without its times."""
+    return {name: value for name, value in record.items() if name not in TIMES}
+
+
+def sent(value):
+    """Return what arrives of a value in another process."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - its own bytes
+
+
+def played(game, cuts):
+    """Play a game to its end, at most so many rounds at a time; return its record."""
+    while game.tally.round < game.cell.horizon:
+        game.advance(int(next(cuts)))
+    return game.record()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_restored_game_ends_as_if_it_had_never_stopped(learner, seed, tiny):
+    """Saved after any round, as JSON, and restored into a new game: record and oracle calls are the same to the last bit."""
+    cell = cell_of(tiny, learner)
+    rng = np.random.default_rng(seed)
+    whole = played(Game(cell, open_world(cell)), iter(lambda: 7, None))
+    first, stop = Game(cell, open_world(cell)), int(rng.integers(1, cell.horizon))
+    while first.tally.round < stop:
+        first.advance(min(int(rng.integers(1, 5)), stop - first.tally.round))
+    saved = json.loads(json.dumps(first.state()))
+    assert saved["round"] == stop
+    second = Game(cell, open_world(cell))
+    second.restore(saved)
+    assert timeless(played(second, iter(lambda: int(rng.integers(1, 9)), None))) == timeless(whole)
+    if second.oracle and learner != "hedge":
+        assert second.oracle.calls >= cell.horizon
+
+
+def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
+    """Computing a cell whose checkpoint is there plays only the rounds after it; the record is that of a whole play."""
+    cell = cell_of(tiny)
+    whole = compute(cell, tmp_path / "whole", 1e9)
+    game = Game(cell, open_world(cell))
+    while game.tally.round < 23:
+        game.advance(23 - game.tally.round)
+    Desk(tmp_path / "run", cell.key, cell.horizon, 1.0).save(game.state())
+    seen = []
+
+    def spy(learner, stream, tally, until, rng):
+        seen.append((tally.round, until))
+        return real(learner, stream, tally, until, rng)
+
+    real = plays.play
+    monkeypatch.setattr(plays, "play", spy)
+    again = compute(cell, tmp_path / "run", 1e9)
+    assert seen[0][0] == 23
+    assert seen[-1][1] == 40
+    assert timeless(again.record) == timeless(whole.record)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"key": "', b"[]", b'{"key": "other", "round": 3}'])
+def test_a_damaged_checkpoint_is_no_checkpoint(content, tiny, tmp_path):
+    """What a power cut left of a checkpoint, or one of another cell, is not gone on from."""
+    cell = cell_of(tiny)
+    part = file_of(tmp_path, "part", cell.key)
+    part.parent.mkdir(parents=True)
+    part.write_bytes(content)
+    assert timeless(compute(cell, tmp_path, 1e9).record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
+
+
+def test_checkpoints_and_heartbeats_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
+    """With no time between them there is one of each at every cut, which says where the play is; the heartbeat ends with it."""
+    cell, seen = cell_of(tiny), []
+    monkeypatch.setattr(desks, "BEAT_EVERY", 0.0)
+    monkeypatch.setattr(desks, "DEAREST", np.inf)
+
+    class Watched(Pace):
+        def measure(self, rounds):
+            live, part = (file_of(tmp_path, what, cell.key) for what in ("live", "part"))
+            if live.exists():
+                seen.append((json.loads(live.read_bytes()), json.loads(part.read_bytes())))
+            super().measure(rounds)
+
+    monkeypatch.setattr(plays, "Pace", Watched)
+    outcome = compute(cell, tmp_path, 0.0)
+    assert seen
+    for live, part in seen:
+        assert live["key"] == part["key"] == cell.key
+        assert live["horizon"] == 40
+        assert live["first"] == 0
+        assert live["round"] == part["round"]
+        assert live["cost"] == part["cost"]
+        assert [point["rounds"] for point in part["points"]] == [
+            n for n in outcome.record["rounds"] if n <= part["round"]
+        ]
+    assert not list((tmp_path / "live").iterdir())
+
+
+def test_a_tiny_cell_writes_nothing(tiny, tmp_path):
+    """A cell that is over before the first checkpoint leaves no file: its record is written by whoever asked for it."""
+    assert isinstance(compute(cell_of(tiny), tmp_path, 5.0), Outcome)
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Return ``register(learner class)``: make it known to configs under the name 'faulty'."""
+
+    def add(cls):
+        monkeypatch.setattr(plays, "Faulty", cls, raising=False)
+        monkeypatch.setitem(registry.BUILTIN["learner"], "faulty", "milpcb.experiments.run.play:Faulty")
+        registry._table.cache_clear()
+
+    yield add
+    monkeypatch.undo()
+    registry._table.cache_clear()
+
+
+def faulty(raised):
+    """Return a learner that raises in its fifth round."""
+
+    class Faulty(Uniform):
+        rounds = 0
+
+        def act(self, row):
+            self.rounds += 1
+            if self.rounds == 5:
+                raise raised
+            return super().act(row)
+
+    return Faulty
+
+
+FAILURES = {
+    "a mistake of the user": (InputError("mend it so"), "mend it so", ""),
+    "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in act"),
+    "out of memory": (MemoryError(), "out of memory; make the policy class", ""),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_failure_is_a_result(case, tiny, tmp_path, register):
+    """Whatever a learner raises in the middle of a play comes back as one line, with the trace of what was not foreseen."""
+    raised, message, trace = FAILURES[case]
+    register(faulty(raised))
+    failure = compute(cell_of(tiny, 'name = "faulty"\n'), tmp_path, 1e9)
+    assert isinstance(failure, Failure)
+    assert failure.message.startswith(message)
+    assert trace in failure.trace
+    assert bool(failure.trace) == bool(trace)
+    assert sent(failure) == failure
+
+
+def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, untimed):
+    """The rest is played and kept, the failure is in its log, and the next run tries the failed cell alone again."""
+    register(faulty(InputError("mend it so")))
+    text = tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]")
+    run = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
+    assert [(task.title, message) for task, message in run.failed] == [
+        ("faulty, seed 0", "mend it so"),
+        ("faulty, seed 1", "mend it so"),
+    ]
+    for task, _ in run.failed:
+        assert "mend it so" in file_of(run.path, "log", task.key).read_text()
+    assert len(list((run.path / "logs").iterdir())) == 2
+    alone = play_into(f'{text}[[learners]]\nname = "uniform"\n', tmp_path / "alone")
+    assert untimed(run.path) == untimed(alone.path)
+    again = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
+    assert again.tasks == ["faulty, seed 0: 40", "faulty, seed 1: 40"]
+
+
+def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
+    """A checkpoint that cannot be written is no failure of this cell: the run must end."""
+    (tmp_path / "cells").write_text("in the way")
+    monkeypatch.setattr(desks, "DEAREST", np.inf)
+    with pytest.raises(RunError, match="cells"):
+        compute(cell_of(tiny), tmp_path, 0.0)
+
+
+def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, register):
+    """Warnings and log lines of a learner go to its cell's log, and nothing else makes one."""
+
+    class Talkative(Uniform):
+        def act(self, row):
+            logging.getLogger("any.name").warning("row %d", row)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.warn("beware", stacklevel=1)
+            return super().act(row)
+
+    register(Talkative)
+    cell = cell_of(tiny, 'name = "faulty"\n')
+    compute(cell, tmp_path, 1e9)
+    log = file_of(tmp_path, "log", cell.key).read_text()
+    assert "WARNING row " in log
+    assert "beware" in log
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [f"{cell.key}.log"]
+
+
+def test_the_pace_follows_the_clock(monkeypatch):
+    """The rounds between two looks at the clock grow until they take a tenth of a second, and shrink when rounds get dear."""
+    now, per_round = [0.0], [1e-5]
+    monkeypatch.setattr(desks, "perf_counter", lambda: now[0])
+    pace = Pace()
+
+    def settle():
+        for _ in range(20):
+            now[0] += pace.rounds * per_round[0]
+            pace.measure(pace.rounds)
+        return pace.rounds
+
+    assert pace.rounds == 1
+    assert settle() == pytest.approx(10_000, rel=0.01)
+    per_round[0] = 0.03
+    assert settle() == 3
+    per_round[0] = 2.0
+    assert settle() == 1
+
+
+def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
+    """A task, and what computes it, survive pickle; the key is that of the settings."""
+    cell = cell_of(tiny)
+    work = sent(partial(compute, directory=tmp_path, checkpoint_seconds=5.0))
+    copy = sent(cell)
+    assert copy.key == cell.key
+    assert timeless(work(copy).record) == timeless(compute(cell, tmp_path, 5.0).record)
+
+
+@pytest.mark.parametrize("kind", ["enumeration", "search", "milp"])
+def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
+    """It is a policy of least estimated cost; the curve does not count the question; the first cell of a study is drawn."""
+    cell = cell_of(tiny.replace("enumeration", kind))
+    outcome = compute(cell, tmp_path, 1e9)
+    game, world = Game(cell, open_world(cell)), open_world(cell)
+    points = timeless(played(game, iter(lambda: 7, None)))
+    assert {name: outcome.record[name] for name in points} == points
+    totals, contexts = game.learner.estimates(), world.stream.contexts
+    labels = np.array([int(label) for label in outcome.record["actions"]])
+    leaders = {str(policy): policy for policy in world.policies.policies(contexts)}
+    assert leaders[outcome.record["leader"]].predict(contexts).tolist() == labels.tolist()
+    least = min(totals[np.arange(8), policy.predict(contexts)].sum() for policy in leaders.values())
+    assert totals[np.arange(8), labels].sum() == least
+    assert outcome.pictures["svg"].rstrip().endswith(b"</svg>")
+    assert outcome.pictures["png"].startswith(b"\x89PNG")
+
+
+def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
+    """Where estimates tie, the leader does not depend on what a solver was asked before: it is the same after a resume."""
+    cell = cell_of(tiny.replace("enumeration", "milp"))
+    whole = compute(cell, tmp_path / "whole", 1e9)
+    for stop in (1, 13, 39):
+        game = Game(cell, open_world(cell))
+        while game.tally.round < stop:
+            game.advance(stop - game.tally.round)
+        Desk(tmp_path / "run", cell.key, cell.horizon, 1.0).save(game.state())
+        assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
+
+
+def test_of_equal_leaders_the_search_s_is_taken(tiny):
+    """Where few costs are known many policies tie: a learner that asks a solver ends with the one that search breaks ties to."""
+    cell = cell_of(tiny.replace("enumeration", "milp"))
+    game, world = Game(cell, open_world(cell)), open_world(cell)
+    search = world.oracle({"kind": "search"}, ())
+    while game.tally.round < 10:
+        asked = game.oracle.calls
+        found = leader(cell, world, game.learner, game.oracle)
+        assert str(found) == str(search.minimise(game.learner.estimates()).policy)
+        assert game.oracle.calls == asked
+        game.advance(1)
+
+
+def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
+    """Learners that keep no estimates have none, nor has a play whose oracle fails at the end: the record is whole."""
+    for learner in ("uniform", "hedge", "best"):
+        outcome = compute(cell_of(tiny, learner), tmp_path, 1e9)
+        assert not {"leader", "actions"} & set(outcome.record)
+        assert outcome.pictures == {}
+
+    def fail(*_):
+        raise OracleInexact("no time left")
+
+    whole = timeless(compute(cell_of(tiny), tmp_path, 1e9).record)
+    monkeypatch.setattr(Oracle, "minimise", fail)
+    failed = compute(cell_of(tiny), tmp_path, 1e9)
+    assert failed.pictures == {}
+    assert timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}}

@@ -1,0 +1,314 @@
+"""Progress: counts and time left are right, every mode says what happened, a bad heartbeat hurts nobody."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from milpcb.errors import InputError
+from milpcb.experiments.run import heartbeats
+from milpcb.experiments.run import progress as module
+from milpcb.experiments.run.progress import Progress, Quiet, open_progress, span
+
+CONTROL = re.compile(r"\x1b\[[0-9?]*[A-Za-z]|\r")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What progress asks of a task."""
+
+    key: str
+    title: str
+    horizon: int
+
+
+class Clock:
+    """A clock that the test sets; it serves as monotonic and as wall time."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        """Return the time that was set."""
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Return the only clock that progress sees."""
+    clock = Clock()
+    monkeypatch.setattr(module, "monotonic", clock)
+    monkeypatch.setattr(heartbeats, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def beat(tmp_path: Path) -> Callable[..., None]:
+    """Return ``beat(key, round, started, **more)``: write a cell's heartbeat, its cost being twice the round."""
+
+    def write(key: str, round_: int, started: float, **more: object) -> None:
+        said = {"key": key, "round": round_, "horizon": 100, "cost": 2.0 * round_, "started": started} | more
+        (tmp_path / f"{key}.json").write_text(json.dumps(said), encoding="utf-8")
+
+    return write
+
+
+def make(mode: str, live: Path, width: int = 100, height: int = 25) -> tuple[Progress, io.StringIO]:
+    """Return a progress and what it writes; its console is a terminal for "live" only."""
+    file = io.StringIO()
+    terminal = mode == "live"
+    console = Console(
+        file=file,
+        width=width,
+        height=height,
+        force_terminal=terminal,
+        color_system=None,
+        markup=terminal,
+        highlight=False,
+    )
+    return open_progress(mode, console, live), file
+
+
+def cells(count: int, horizon: int = 100) -> list[Cell]:
+    """Return cells k0, k1, ... whose titles hold brackets."""
+    return [Cell(f"k{i}", f"[/bold] uniform [x], seed {i}", horizon) for i in range(count)]
+
+
+def drawn(progress: Progress, file: io.StringIO) -> list[str]:
+    """Return the lines of one drawing of the live table."""
+    file.truncate(0)
+    file.seek(0)
+    progress._refresh.refresh()
+    return [line.strip() for line in CONTROL.sub("", file.getvalue()).split("\n")]
+
+
+def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, clock: Clock, beat) -> None:
+    """Four cells of 100 rounds: one done and one halfway after 10 s leave 250 rounds at 15 a second."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(tasks := cells(4))
+    assert quiet.seconds_left([]) is None
+    quiet.done(tasks[0], None)
+    clock.now += 10
+    assert quiet.seconds_left([]) == pytest.approx(300 / 10)
+    beat("k1", 50, started=clock.now - 5)
+    assert quiet.seconds_left(quiet.beats()) == pytest.approx(250 / 15)
+
+
+def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Clock) -> None:
+    """A failure within a moment does not make the rest look fast."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(tasks := cells(4))
+    quiet.done(tasks[0], None)
+    quiet.done(tasks[1], "no solver")
+    clock.now += 10
+    assert quiet.seconds_left([]) == pytest.approx(200 / 10)
+
+
+def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, beat) -> None:
+    """Many done cells do not hide how slow the one is that is still playing."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(tasks := cells(10))
+    for task in tasks[1:]:
+        quiet.done(task, None)
+    clock.now += 10
+    beat("k0", 10, started=clock.now - 10)
+    assert quiet.seconds_left(quiet.beats()) == pytest.approx(90)
+
+
+def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, clock: Clock, beat) -> None:
+    """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is told."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(tasks := cells(10, horizon=1000))
+    for task in tasks[1:]:
+        quiet.done(task, None)
+    clock.now += 10
+    beat("k0", 1, started=clock.now - 10)
+    assert quiet.seconds_left(quiet.beats()) == pytest.approx(999 * 10 / 9001)
+
+
+def test_a_resumed_cell_is_timed_from_where_it_went_on(tmp_path: Path, clock: Clock, beat) -> None:
+    """Rounds before the checkpoint cost this run nothing: 10 rounds in 10 s leave 110 s for 110 rounds."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(cells(2))
+    clock.now += 10
+    beat("k0", 90, started=clock.now - 10, first=80)
+    assert quiet.beats()[0].pace == pytest.approx(1.0)
+    assert quiet.seconds_left(quiet.beats()) == pytest.approx(110)
+
+
+@pytest.mark.parametrize("text", ["", '{"round": 3', "[]", "{}", '{"round": null, "cost": 1, "started": 0}', "\xff"])
+def test_a_heartbeat_that_cannot_be_read_is_left_out(tmp_path: Path, text: str, beat) -> None:
+    """Half-written files, files of other runs and a missing directory are no news, and no error."""
+    (tmp_path / "k0.json").write_text(text, encoding="latin-1")
+    beat("stranger", 50, started=0.0)
+    beat("k1", 50, started=0.0)
+    assert [found.task.key for found in heartbeats.read_beats(tmp_path, cells(2))] == ["k1"]
+    assert heartbeats.read_beats(tmp_path / "nowhere", cells(2)) == []
+
+
+def test_live_shows_every_playing_cell_and_ends_with_one_line(tmp_path: Path, clock: Clock, beat) -> None:
+    """Round, pace and cost of each playing cell under the count of all; when all is over only the count stays."""
+    progress, file = make("live", tmp_path)
+    with progress:
+        progress.start(tasks := cells(4))
+        progress.done(tasks[0], None)
+        clock.now += 10
+        beat("k0", 99, started=clock.now)
+        beat("k1", 50, started=clock.now - 5)
+        beat("k2", 25, started=clock.now - 5)
+        head, first, second, *_ = drawn(progress, file)
+        assert head.startswith("1/4 tasks")
+        assert head.endswith("15 s left")
+        assert first.split() == [*tasks[1].title.split(), "50/100", "10/s", "cost", "100.0"]
+        assert second.split() == [*tasks[2].title.split(), "25/100", "5/s", "cost", "50.0"]
+        for task in tasks[1:]:
+            progress.done(task, "no solver")
+        file.truncate(0)
+    assert file.getvalue().count("tasks") == 1
+    assert "4/4 tasks" in file.getvalue()
+    assert "in 10 s  3 failed" in file.getvalue()
+    assert "uniform" not in file.getvalue()
+
+
+def test_live_draws_by_itself(tmp_path: Path) -> None:
+    """A cell's end shows without anyone asking for a drawing."""
+    progress, file = make("live", tmp_path)
+    with progress:
+        progress.start(tasks := cells(2))
+        progress.done(tasks[0], None)
+        deadline = time.monotonic() + 5
+        while "1/2 tasks" not in file.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert "1/2 tasks" in file.getvalue()
+
+
+@pytest.mark.parametrize(("width", "height"), [(100, 25), (60, 10), (40, 6)])
+def test_live_fits_the_terminal(tmp_path: Path, clock: Clock, beat, width: int, height: int) -> None:
+    """Thirty playing cells: no line is cut off or too long, the rest is counted, the end of each title is seen."""
+    progress, file = make("live", tmp_path, width, height)
+    with progress:
+        progress.start([Cell(f"k{i}", f"{'long ' * 30}seed {i}", 100) for i in range(30)])
+        clock.now += 10
+        for i in range(30):
+            beat(f"k{i}", 50, started=clock.now - 5)
+        lines = drawn(progress, file)
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= width
+    assert lines[-1] == f"and {30 - len(lines[1:-1])} more"
+    assert all("…" in line and f"seed {i}  50/100  10/s" in line for i, line in enumerate(lines[1:-1]))
+    assert ("cost" in lines[1]) == (width >= 70)
+
+
+def test_a_run_with_nothing_to_play_shows_nothing(tmp_path: Path) -> None:
+    """A finished directory played again draws no empty table."""
+    progress, file = make("live", tmp_path)
+    with progress:
+        progress.start([])
+    assert "tasks" not in file.getvalue()
+
+
+def test_plain_writes_at_most_one_line_a_second(tmp_path: Path, clock: Clock) -> None:
+    """Of 64 cells, sixteen a second, every sixteenth is a line, and the last."""
+    progress, file = make("plain", tmp_path)
+    with progress:
+        progress.start(tasks := cells(64))
+        for task in tasks:
+            progress.done(task, None)
+            clock.now += 1 / 16
+    lines = file.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["1/64", "17/64", "33/64", "49/64", "64/64"]
+    assert lines[1] == f"17/64 {tasks[16].title} (3 s left)"
+    assert lines[-1] == f"64/64 {tasks[63].title}"
+
+
+def test_plain_tells_the_first_failures_at_once(tmp_path: Path, clock: Clock) -> None:
+    """Ten failures are told within the second they happen in, whole and uncut; the others are not."""
+    reason = "the solver 'scip' is missing: " + "x" * 200
+    progress, file = make("plain", tmp_path)
+    with progress:
+        progress.start(tasks := cells(50))
+        for task in tasks[:40]:
+            progress.done(task, reason)
+    lines = file.getvalue().splitlines()
+    assert lines == [f"{i + 1}/50 {tasks[i].title}: FAILED: {reason}" for i in range(10)]
+    assert clock.now == 1000.0
+
+
+def test_json_is_one_object_a_line(tmp_path: Path) -> None:
+    """Every cell is told, with its reason when it failed, between ``started`` and ``done``."""
+    progress, file = make("json", tmp_path, width=20)
+    with progress:
+        progress.start(tasks := cells(3))
+        progress.done(tasks[1], None)
+        progress.done(tasks[0], "no\nsolver")
+    started, finished, failed, done = map(json.loads, file.getvalue().splitlines())
+    assert started == {"event": "started", "tasks": 3, "rounds": 300, "ended": 0, "failures": 0}
+    assert finished == {
+        "event": "finished", "key": "k1", "title": tasks[1].title, "horizon": 100, "ended": 1, "failures": 0,
+    }  # fmt: skip
+    assert (failed["event"], failed["key"], failed["failure"], failed["failures"]) == ("failed", "k0", "no\nsolver", 1)
+    assert done | {"seconds": 0} == {
+        "event": "done", "tasks": 3, "ended": 2, "failures": 1, "complete": True, "seconds": 0,
+    }  # fmt: skip
+
+
+def test_json_says_that_it_was_interrupted(tmp_path: Path) -> None:
+    """Whoever reads the lines learns that the run did not end by itself."""
+    progress, file = make("json", tmp_path)
+
+    def interrupted() -> None:
+        with progress:
+            progress.start(cells(3))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert json.loads(file.getvalue().splitlines()[-1])["complete"] is False
+
+
+def test_quiet_writes_nothing(tmp_path: Path) -> None:
+    """Not even a failure."""
+    progress, file = make("quiet", tmp_path)
+    with progress:
+        progress.start(tasks := cells(2))
+        progress.done(tasks[0], "no solver")
+    assert file.getvalue() == ""
+
+
+def test_live_off_a_terminal_is_plain(tmp_path: Path) -> None:
+    """A table drawn over itself would fill a log file."""
+    console = Console(file=io.StringIO(), force_terminal=False)
+    assert type(open_progress("live", console, tmp_path)) is module.Plain
+
+
+def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
+    """The message lists what there is."""
+    with pytest.raises(InputError, match=r"unknown progress 'fancy'.* live, plain, quiet, json"):
+        open_progress("fancy", Console(), tmp_path)
+
+
+def test_tasks_may_come_in_parts(tmp_path: Path, clock: Clock) -> None:
+    """Tasks that are known later are added to the count; the clock runs from the first."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(first := cells(2))
+    quiet.done(first[0], None)
+    clock.now += 10
+    quiet.start([Cell("late", "late", 300)])
+    assert quiet.total == 3
+    assert quiet.seconds_left([]) == pytest.approx(400 / 10)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.2, "1 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599.4, "59 min 59 s"), (7260, "2 h 1 min"), (1e5, "1 d 3 h")],
+)
+def test_a_span_is_said_in_its_two_greatest_units(seconds: float, said: str) -> None:
+    """Seconds, minutes, hours and days, rounded once."""
+    assert span(seconds) == said

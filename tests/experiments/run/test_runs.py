@@ -1,0 +1,305 @@
+"""Whole runs in one process: the same seed is the same run, and learners do not disturb each other."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import milpcb
+from milpcb.errors import InputError
+from milpcb.experiments.results.report import read_leaders, report
+from milpcb.experiments.run import runner
+from milpcb.experiments.study.config import read_config
+
+UNIFORM = '[[learners]]\nname = "uniform"\n'
+HEDGE = '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n'
+BISTRO = "bistro_plus,planted,decision_trees,enumeration,0,"
+TWO_SEEDS = ("horizon = 40", "horizon = 40\nseeds = [0, 7]")
+
+
+@pytest.fixture
+def three(tiny):
+    """Return a config with three learners and two seeds."""
+    return tiny.replace(*TWO_SEEDS) + UNIFORM + HEDGE
+
+
+def outcome(path):
+    """Return the names and bytes of a run's files, and its curves without times."""
+    timed = ("curves.", ".lock", "cells")
+    files = {file.name: file.read_bytes() for file in path.iterdir() if not file.name.startswith(timed)}
+    names = {str(file.relative_to(path)) for file in path.rglob("*")}
+    return files, names, milpcb.load(path).drop("seconds", "oracle_seconds")
+
+
+def assert_same(one, two):
+    """Require two run directories with the same files, byte for byte but for the times."""
+    (files, names, curves), (other_files, other_names, other_curves) = outcome(one), outcome(two)
+    assert names == other_names
+    assert files == other_files
+    assert_frame_equal(curves, other_curves, check_exact=True)
+
+
+def test_the_same_seed_writes_the_same_bytes(three, tmp_path, play_into, untimed):
+    """Two runs of one config differ in nothing but the columns seconds and oracle_seconds."""
+    for name in ("one", "two"):
+        play_into(three, tmp_path / name)
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
+    assert_same(tmp_path / "one", tmp_path / "two")
+
+
+def test_processes_write_what_one_process_writes(three, tmp_path, play_into, untimed):
+    """Serial and processes leave the same files, byte for byte but for the times."""
+    for backend in ("serial", "processes"):
+        assert play_into(three, tmp_path / backend, backend).failed == []
+    assert untimed(tmp_path / "serial") == untimed(tmp_path / "processes")
+    assert_same(tmp_path / "serial", tmp_path / "processes")
+
+
+def test_another_seed_is_another_run(three, tmp_path, play_into):
+    """Seeds change environment, actions and noise."""
+    curves = milpcb.load(play_into(three, tmp_path / "run").path)
+    for learner in ("bistro_plus", "uniform", "hedge"):
+        zero, seven = (curves.filter(learner=learner, seed=seed)["regret"].to_list() for seed in (0, 7))
+        assert zero
+        assert zero != seven
+
+
+def test_a_learner_more_changes_no_other_learner(tiny, three, tmp_path, play_into, untimed):
+    """Alone or in company, before or after others, with more seeds or fewer: bistro_plus plays the same rounds."""
+    first, rest = tiny.split("[[learners]]")
+    texts = {"alone": tiny, "first": tiny + UNIFORM + HEDGE, "last": f"{first}{UNIFORM}{HEDGE}[[learners]]{rest}"}
+    for name, text in texts.items():
+        play_into(text, tmp_path / name)
+    play_into(three, tmp_path / "seeds")
+    alone = untimed(tmp_path / "alone", BISTRO)
+    assert len(alone) > 5
+    for name in ("first", "last", "seeds"):
+        assert untimed(tmp_path / name, BISTRO) == alone, name
+
+
+def test_a_resolved_config_is_the_same_experiment(three, tmp_path, play_into, untimed):
+    """The config.toml of a run, run elsewhere, gives the same curves, and is written again byte by byte."""
+    play_into(three, tmp_path / "one")
+    resolved = tmp_path / "one/config.toml"
+    play_into(resolved.read_text(encoding="utf-8"), tmp_path / "two")
+    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
+    assert (tmp_path / "two/config.toml").read_bytes() == resolved.read_bytes()
+    assert read_config(resolved).table() == read_config(tmp_path / "two/config.toml").table()
+
+
+def test_rows_are_what_was_measured(tiny, tmp_path, play_into):
+    """Regret is cost minus best cost, calls and seconds grow, and every checkpoint up to T has its row."""
+    curves = milpcb.load(play_into(tiny, tmp_path / "run").path)
+    assert curves["round"].is_sorted()
+    assert curves["round"].n_unique() == len(curves)
+    assert curves["round"][-1] == 40
+    assert (curves["horizon"] == 40).all()
+    assert (curves["regret"] == curves["cumulative_cost"] - curves["best_cost"]).all()
+    assert (curves["oracle_calls"] == curves["round"]).all()  # one profile a round
+    assert (curves["oracle_seconds"] > 0).all()
+    assert (curves["oracle_seconds"] <= curves["seconds"]).all()
+    assert (curves["best_cost"] <= curves["round"]).all()
+    assert curves["guarantee"].is_finite().all()
+
+
+def test_finished_cells_are_not_played_again(three, tmp_path, play_into):
+    """A run goes on with what is missing: one cell whose record is gone here, and nothing the second time."""
+    first = play_into(three, tmp_path / "run")
+    assert len(first.tasks) == 8  # for two seeds: hindsight and three learners
+    before = milpcb.load(first.path)
+    lost = before.filter(learner="uniform", seed=7)["key"][0]
+    (first.path / f"cells/{lost}.json").unlink()
+    assert play_into(three, tmp_path / "run").tasks == ["uniform, seed 7: 40"]
+    after = milpcb.load(first.path)
+    kept = pl.col("key") != lost
+    assert_frame_equal(before.filter(kept), after.filter(kept), check_exact=True)
+    assert_frame_equal(before.drop("seconds"), after.drop("seconds"), check_exact=True)
+    assert play_into(three, tmp_path / "run").tasks == []
+
+
+CHANGES = {
+    "one more seed": (
+        "seeds = [0, 7]",
+        "seeds = [0, 7, 8]",
+        ["bistro_plus, seed 8", "uniform, seed 8", "hedge, seed 8"],
+    ),
+    "an option of one learner": ("scale = 8", "scale = 9", ["bistro_plus, seed 0", "bistro_plus, seed 7"]),
+    "a label": ('name = "uniform"', 'name = "uniform"\nlabel = "coin"', []),
+    "the place of the pictures": ("[experiment]", "[run]\nloglog = true\n[experiment]", []),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_config_plays_what_changed(change, three, tmp_path, play_into, untimed):
+    """Cells with the settings they had are kept, under new labels if there are any; the result is that of a new run."""
+    old, new, played = CHANGES[change]
+    play_into(three, tmp_path / "run")
+    changed = three.replace(old, new)
+    again = play_into(changed, tmp_path / "run")
+    assert [task.split(":")[0] for task in again.tasks if "hindsight" not in task] == played
+    fresh = play_into(changed, tmp_path / "fresh")
+    assert untimed(again.path) == untimed(fresh.path)
+    assert (again.path / "config.toml").read_bytes() == (fresh.path / "config.toml").read_bytes()
+
+
+def test_a_grid_is_the_product_of_its_lists(tiny, tmp_path, play_into, monkeypatch):
+    """Environments, classes, horizons, seeds, learners and oracles multiply; each axis is told by its label."""
+    monkeypatch.setattr("milpcb.experiments.study.cells.MOST_DRAWN", 1)
+    grid = (
+        tiny.replace("horizon = 40", "horizon = [20, 40]\nseeds = [0, 1]")
+        .replace("[environment]", "[[environment]]")
+        .replace("[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n\n[[policies]]')
+        .replace("[oracle]", '[[policies]]\nname = "threshold_rules"\nlabel = "cuts"\n\n[[oracle]]')
+        .replace("[[learners]]", '[[oracle]]\nsolver = ["highs", "scipy"]\n\n[[learners]]')
+    ) + '[[learners]]\nname = "uniform"\nmax_horizon = 20\n'
+    played = play_into(grid, tmp_path / "run")
+    curves = milpcb.load(played.path)
+    axes = ["environment", "policies", "oracle", "horizon", "seed"]
+    cells = {learner: set(curves.filter(learner=learner).select(axes).rows()) for learner in ("bistro_plus", "uniform")}
+    worlds = [
+        (e, p, t, s)
+        for e in ("planted", "switching")
+        for p in ("decision_trees", "cuts")
+        for t in (20, 40)
+        for s in (0, 1)
+    ]
+    oracles = ("enumeration", "milp:highs", "milp:scipy")
+    assert cells["bistro_plus"] == {(e, p, o, t, s) for e, p, t, s in worlds for o in oracles}
+    assert cells["uniform"] == {(e, p, "-", t, s) for e, p, t, s in worlds if t == 20}
+    assert len(played.tasks) == 16 * 4 + 8
+    by_oracle = curves.filter(learner="bistro_plus").drop("key", "seconds", "oracle_seconds")
+    for solver in oracles[1:]:  # exact oracles give the same play
+        one, two = (by_oracle.filter(oracle=oracle).drop("oracle") for oracle in (oracles[0], solver))
+        assert_frame_equal(one, two, check_exact=True)
+    names = {file.name for file in played.path.glob("best_policy_*.txt")}
+    assert len(names) == 16
+    assert len(list(played.path.glob("best_policy_*.svg"))) == 1
+    assert "best_policy_switching_cuts_T20_seed1.txt" in names
+
+
+def test_side_constraints_of_a_config_change_the_yardstick(tiny, tmp_path, play_into):
+    """The best policy in hindsight keeps the constraint, costs at least as much, and learners are measured with it."""
+    rule = '[[constraints]]\nname = "never_play"\naction = 2\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n'
+    free = milpcb.load(play_into(tiny.replace("= 40", "= 400"), tmp_path / "free").path)
+    bound = milpcb.load(play_into(tiny.replace("= 40", "= 400") + rule, tmp_path / "bound").path)
+    assert "action 2" in (tmp_path / "free/best_policy_seed0.txt").read_text()
+    assert "action 2" not in (tmp_path / "bound/best_policy_seed0.txt").read_text()
+    assert (bound["best_cost"] >= free["best_cost"]).all()
+    assert bound["best_cost"][-1] > free["best_cost"][-1]
+    assert bound["cumulative_cost"][-1] != free["cumulative_cost"][-1]
+
+
+def test_a_learner_may_be_told_the_best_policy(tiny, tmp_path, play_into):
+    """A learner that asks for the best policy in hindsight gets its labels, and so has no regret at the horizon."""
+    curves = milpcb.load(play_into(tiny + '[[learners]]\nname = "best_in_hindsight"\n', tmp_path / "run").path)
+    assert curves.filter(learner="best_in_hindsight")["regret"][-1] == 0.0
+    assert curves.filter(learner="bistro_plus")["regret"][-1] > 0.0
+
+
+@pytest.mark.parametrize("contexts", ["order", "empirical"])
+def test_what_a_learner_knows_of_contexts_is_a_key(contexts, tiny, tmp_path, play_into):
+    """The true order, or nothing but what was seen, is another play than that of the known pool."""
+    other = tiny.replace('name = "bistro_plus"', f'name = "bistro_plus"\ncontexts = "{contexts}"')
+    costs = [
+        milpcb.load(play_into(text, tmp_path / name).path)["cumulative_cost"]
+        for name, text in (("pool", tiny), ("other", other))
+    ]
+    assert not costs[0].equals(costs[1])
+
+
+WRONG = {
+    "scale below K": ("scale = 8", "scale = 2", "at least 3"),
+    "leader without profile": ('queries = "profile"', 'leftover = "leader"', 'set queries = "profile"'),
+    "unknown noise": ('queries = "profile"', 'noise = "papr"', "did you mean 'paper'"),
+    "hedge without a list": (
+        'kind = "enumeration"\n\n[[learners]]\nname = "bistro_plus"\nqueries = "profile"\nscale = 8',
+        'kind = "milp"\n\n[[learners]]\nname = "hedge"',
+        'oracle = { kind = "enumeration" }',
+    ),
+    "K of the class": ("depth = 1", "depth = 1\nn_actions = 2", "leave n_actions out"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_setting_is_told_before_the_first_round(case, tiny, tmp_path, play_into, monkeypatch):
+    """Learners are made before anything is played or written, even those that come after others."""
+    old, new, message = WRONG[case]
+    assert tiny.count(old) == 1
+    head, learner = tiny.replace(old, new).split("[[learners]]")
+    monkeypatch.setattr(runner, "compute", None)
+    with pytest.raises(InputError) as refused:
+        play_into(f"{head}{UNIFORM}[[learners]]{learner}", tmp_path / "run")
+    assert message in str(refused.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_into):
+    """For every seed: rules as text, and drawings."""
+    play_into(three, tmp_path / "run")
+    for seed in (0, 7):
+        assert (tmp_path / f"run/best_policy_seed{seed}.txt").read_text().startswith(("if x", "play action"))
+        assert (tmp_path / f"run/best_policy_seed{seed}.png").read_bytes().startswith(b"\x89PNG")
+        assert (tmp_path / f"run/best_policy_seed{seed}.svg").read_text().rstrip().endswith("</svg>")
+
+
+def test_the_resolved_config_says_what_it_was_run_with(tiny, tmp_path, play_into):
+    """Versions of the packages that decide the numbers stand in config.toml."""
+    play_into(tiny, tmp_path / "run")
+    assert tomllib.loads((tmp_path / "run/config.toml").read_text())["versions"]["numpy"] == np.__version__
+
+
+def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
+    """Names are safe and distinct whatever the labels are; those of an earlier config are taken away."""
+    labels = ["A/é ../x", "a é -..-x", "A\\é ..?x", "é" * 300]
+    more = "".join(
+        f"[[learners]]\nname = \"ftpl\"\ncap = {9 + i}\nlabel = '{label}'\n" for i, label in enumerate(labels)
+    )
+    play_into(tiny + more, tmp_path / "run")
+    names = {file.name for file in tmp_path.glob("run/leader_*")}
+    stems = {"leader_bistro_plus", "leader_A-é-..-x", "leader_a-é--..-x", f"leader_{'é' * 43}"}
+    assert len(names) == 3 * 5
+    assert {name.rsplit("_seed0", 1)[0] for name in names} == stems
+    assert len({name.casefold() for name in names}) == 15
+    for name in names:
+        content = (tmp_path / "run" / name).read_bytes()
+        start = {"txt": (b"if x", b"play action"), "png": b"\x89PNG", "svg": b"<?xml"}[name.rsplit(".", 1)[1]]
+        assert content.startswith(start)
+    assert play_into(tiny, tmp_path / "run").tasks == []
+    assert {file.name for file in tmp_path.glob("run/leader_*")} == {
+        f"leader_bistro_plus_seed0.{suffix}" for suffix in ("txt", "png", "svg")
+    }
+
+
+def test_a_lost_picture_of_a_leader_is_drawn_again(tiny, tmp_path, play_into):
+    """The cell is played once more, and its picture is the same."""
+    run = tmp_path / "run"
+    play_into(tiny, run)
+    before = (run / "leader_bistro_plus_seed0.svg").read_bytes()
+    index = json.loads((run / "study.json").read_text())
+    (run / f"cells/{index['leaders'][0]['key']}.svg").unlink()
+    assert play_into(tiny, run).tasks == ["bistro_plus, seed 0: 40"]
+    assert (run / "leader_bistro_plus_seed0.svg").read_bytes() == before
+
+
+def test_a_record_from_before_there_were_leaders_is_kept(tiny, tmp_path, play_into):
+    """It is finished though it has no leader and no pictures; the page of such a run is made without that section."""
+    run = tmp_path / "run"
+    play_into(tiny, run)
+    for file in run.glob("cells/*.json"):
+        record = json.loads(file.read_text())
+        file.write_text(json.dumps({name: record[name] for name in record if name not in {"leader", "actions"}}))
+    index = json.loads((run / "study.json").read_text())
+    for leader in index["leaders"]:
+        for suffix in ("png", "svg"):
+            (run / f"cells/{leader['key']}.{suffix}").unlink()
+    assert play_into(tiny, run).tasks == []
+    assert not list(run.glob("leader_*"))
+    assert read_leaders(run) == []
+    del index["leaders"]
+    (run / "study.json").write_text(json.dumps(index))
+    assert "What the learners would stay with" not in report(run)

@@ -1,0 +1,161 @@
+"""The grid: which cells there are, what they are called, and what makes two cells the same."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.experiments.study.cells import MOST_DRAWN, build_study
+from milpcb.experiments.study.config import parse_config
+
+RULE = '[[constraints]]\nname = "share_at_most"\naction = {action}\nshare = 0.5\n'
+
+
+def study_of(text):
+    """Return the study of a config."""
+    return build_study(parse_config(tomllib.loads(text)))
+
+
+SETTINGS = {
+    "horizon": ("horizon = 40", "horizon = 41"),
+    "checkpoints": ("checkpoints = 4", "checkpoints = 5"),
+    "seed": ("checkpoints", "seeds = [1]\ncheckpoints"),
+    "environment": ('"planted"', '"switching"'),
+    "option of the environment": ("n_contexts = 8", "n_contexts = 9"),
+    "policy class": ('name = "decision_trees"\ndepth = 1', 'name = "threshold_rules"'),
+    "option of the class": ("depth = 1", "depth = 2"),
+    "constraint": ("[oracle]", RULE.format(action=1) + "[oracle]"),
+    "another constraint": ("[oracle]", RULE.format(action=2) + "[oracle]"),
+    "kind of oracle": ('"enumeration"', '"search"'),
+    "solver": ('"enumeration"', '"milp"'),
+    "another solver": ('"enumeration"', '"milp"\nsolver = "scipy"'),
+    "time limit of a solver": ('"enumeration"', '"milp"\ntime_limit = 1.0'),
+    "option of the learner": ("scale = 8", "scale = 9"),
+    "contexts": ("scale = 8", 'scale = 8\ncontexts = "order"'),
+}
+
+
+def test_every_setting_makes_another_cell(tiny):
+    """No two configs that differ in a setting share a key: records are never taken for those of another cell."""
+    keys = [study_of(tiny).cells[0].key]
+    for old, new in SETTINGS.values():
+        assert tiny.count(old) == 1
+        keys.append(study_of(tiny.replace(old, new)).cells[0].key)
+    assert len(set(keys)) == len(keys)
+
+
+UNCHANGED = {
+    "label of the learner": ("scale = 8", 'scale = 8\nlabel = "mine"'),
+    "label of the environment": ("n_contexts", 'label = "mine"\nn_contexts'),
+    "label of the oracle": ('"enumeration"', '"enumeration"\nlabel = "mine"'),
+    "name of the experiment": ('"tiny"', '"other"'),
+    "a default written down": ("depth = 1", "depth = 1\nthresholds = 3"),
+    "a solver that is not used": ('"enumeration"', '"enumeration"\nsolver = "scipy"'),
+    "max_horizon": ("scale = 8", "scale = 8\nmax_horizon = 40"),
+    "one more seed": ("checkpoints", "seeds = [0, 1]\ncheckpoints"),
+    "one more horizon": ("horizon = 40", "horizon = [40, 50]"),
+    "where and how it runs": ("[oracle]", '[run]\nout = "x"\nbackend = "dask"\nworkers = 9\n[oracle]'),
+}
+
+
+@pytest.mark.parametrize("change", UNCHANGED)
+def test_presentation_makes_no_other_cell(change, tiny):
+    """Labels, defaults, further cells and how the study is run leave a cell what it is."""
+    old, new = UNCHANGED[change]
+    assert tiny.count(old) == 1
+    first, other = study_of(tiny), study_of(tiny.replace(old, new))
+    assert first.cells[0].key == other.cells[0].key
+    assert first.yardsticks[0].key == other.yardsticks[0].key
+
+
+def test_the_yardstick_does_not_depend_on_learners_and_oracles(tiny):
+    """All learners of an environment, class, horizon and seed share one; constraints make another."""
+    text = tiny.replace('kind = "enumeration"', 'solver = ["highs", "scipy"]') + '[[learners]]\nname = "uniform"\n'
+    study = study_of(text)
+    assert len(study.cells) == 3
+    (yardstick,) = study.yardsticks
+    assert set(study.yardstick_of.values()) == {yardstick.key}
+    assert yardstick.key == study_of(tiny).yardsticks[0].key
+    assert yardstick.key != study_of(text + RULE.format(action=1)).yardsticks[0].key
+    assert yardstick.key not in {cell.key for cell in study.cells}
+
+
+def test_titles_tell_what_there_are_several_of(tiny):
+    """A title names the learner and the seed, and the other axes only where they have several entries."""
+    assert [task.title for task in study_of(tiny).tasks] == ["best policy in hindsight, seed 0", "bistro_plus, seed 0"]
+    text = tiny.replace("horizon = 40", "horizon = [40, 50]").replace(
+        'kind = "enumeration"', 'solver = ["highs", "scipy"]'
+    )
+    titles = [task.title for task in study_of(text).tasks]
+    assert titles[:3] == [
+        "best policy in hindsight, T = 50, seed 0",
+        "bistro_plus, milp:highs, T = 50, seed 0",
+        "bistro_plus, milp:scipy, T = 50, seed 0",
+    ]
+    assert len(set(titles)) == 6
+
+
+def test_a_learners_own_oracle_is_put_over_every_common_one(tiny):
+    """Its keys replace those of each; where that leaves the same oracle twice there is one cell."""
+    common = tiny.replace(
+        '[oracle]\nkind = "enumeration"',
+        '[[oracle]]\nlabel = "quick"\ntime_limit = 1.0\n[[oracle]]\nkind = "search"\n',
+    )
+    listed = study_of(common + '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n')
+    assert [cell.labels["oracle"] for cell in listed.cells] == ["quick", "search", "enumeration"]
+    solved = study_of(common + '[[learners]]\nname = "epsilon_greedy"\noracle = { kind = "milp", solver = "scipy" }\n')
+    own = [cell for cell in solved.cells if cell.learner.label == "epsilon_greedy"]
+    assert [cell.oracle.options["time_limit"] for cell in own] == [1.0, None]
+    assert {cell.oracle.options["solver"] for cell in own} == {"scipy"}
+    assert len({cell.labels["oracle"] for cell in own}) == 2
+
+
+def test_equal_cells_are_refused(tiny):
+    """Two cells whose numbers would be the same are told by name, whatever their labels."""
+    with pytest.raises(InputError, match="'bistro_plus, seed 0' and 'again, seed 0' have the same settings"):
+        study_of(tiny + '[[learners]]\nname = "bistro_plus"\nlabel = "again"\nqueries = "profile"\nscale = 8\n')
+
+
+def test_longest_tasks_come_first(tiny):
+    """Yardstick and learners of the longest horizon are begun first."""
+    horizons = [task.horizon for task in study_of(tiny.replace("horizon = 40", "horizon = [9, 40, 20]")).tasks]
+    assert horizons == [40, 40, 20, 20, 9, 9]
+
+
+def drawn(text):
+    """Return the titles of the cells whose leaders are drawn."""
+    return [cell.title for cell in study_of(text).cells if cell.draw]
+
+
+def test_leaders_are_drawn_for_one_seed_at_the_longest_horizon(tiny):
+    """The first seed of the list, the longest horizon, every world; not learners that keep no estimates; it changes no key."""
+    text = tiny.replace("horizon = 40", "horizon = [9, 40, 20]\nseeds = [3, 1]")
+    text = text.replace("[environment]", "[[environment]]").replace(
+        "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
+    )
+    text += '[[learners]]\nname = "uniform"\n[[learners]]\nname = "hedge"\n[[learners]]\nname = "ftpl"\n'
+    assert drawn(text) == [
+        "bistro_plus, planted, T = 40, seed 3",
+        "ftpl, planted, T = 40, seed 3",
+        "bistro_plus, switching, T = 40, seed 3",
+        "ftpl, switching, T = 40, seed 3",
+    ]
+    (other,) = study_of(tiny.replace("horizon = 40", "horizon = [40, 50]")).cells[:1]
+    assert not other.draw
+    assert other.key == study_of(tiny).cells[0].key
+
+
+def test_of_too_many_leaders_those_of_the_first_world_are_drawn(tiny):
+    """18 learners in 8 environments: the 18 of the first; 30 learners: the first 24 of them."""
+    world = '[[environment]]\nname = "planted"\nlabel = "world {0}"\nn_contexts = 8\nn_features = {1}\n'
+    worlds = "".join(world.format(i, 3 + i) for i in range(8))
+    head, tail = tiny.index("[environment]"), tiny.index("[policies]")
+    text = tiny[:head] + worlds + tiny[tail : tiny.index("[[learners]]")]
+    learner = '[[learners]]\nname = "ftpl"\nlabel = "ftpl {0}"\ncap = {1}\n'
+    titles = drawn(text + "".join(learner.format(i, 9 + i) for i in range(18)))
+    assert len(titles) == 18
+    assert all("world 0" in title for title in titles)
+    titles = drawn(text + "".join(learner.format(i, 9 + i) for i in range(30)))
+    assert titles == [f"ftpl {i}, world 0, seed 0" for i in range(MOST_DRAWN)]
