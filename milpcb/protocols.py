@@ -7,12 +7,14 @@ and is cheap; opening it on data (contexts, a program, a seed) gives the *workin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from milpcb.checks import context_array
 from milpcb.errors import InputError
 from milpcb.program import Program
 from milpcb.types import Answer, Floats, Ints, Solution
@@ -60,16 +62,13 @@ class Separator(Protocol):
 
 
 class Encoding(ABC):
-    """A policy class on fixed contexts: a polytope that never changes, and the cost map into objectives.
+    """A policy class on fixed contexts as a program: a polytope that never changes, and the cost map into objectives.
 
-    ``program`` is the polytope; ``group`` (m,) sends each context row to its class of contexts that no policy tells
-    apart, numbered 0..g-1, and ``contexts`` (g, d) holds one representative of each class. A ``separator`` finds the
-    rows that ``program`` leaves out because they are too many.
+    ``program`` is the polytope. A ``separator`` finds the rows that ``program`` leaves out because they are too many.
+    Costs are (g, K), a row for each distinct context of the Opened that made the encoding.
     """
 
     program: Program
-    group: Ints
-    contexts: Floats
     separator: Separator | None = None
 
     @abstractmethod
@@ -88,14 +87,8 @@ class Encoding(ABC):
 class Search(ABC):
     """A policy class's own exact search on fixed contexts: one recursion, read in several semirings.
 
-    ``group`` and ``contexts`` are as in Encoding. Costs are (g, K), ``row`` a number of a distinct context. A class that does
-    not factorise says so, and has no ``log_weights``.
+    Costs are (g, K), a row for each distinct context of the Opened that made the search; ``row`` is the number of one.
     """
-
-    factorises: ClassVar[bool] = True
-    n_actions: int
-    group: Ints
-    contexts: Floats
 
     @abstractmethod
     def value(self, costs: Floats) -> float:
@@ -109,59 +102,127 @@ class Search(ABC):
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return V[a] (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
 
-    @abstractmethod
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the sum of exp(-rate * total cost) over the derivations that play a on ``row``.
 
         The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
-        this is the logarithm of a count.
+        this is the logarithm of a count. Asked only where the Opened can do "action_weights".
         """
+        raise NotImplementedError(f"{type(self).__name__} declares 'action_weights' and does not give them")
 
-    def log_count(self) -> float:
-        """Return the natural log of the number of derivations, the N of Exp4's guarantee."""
-        nothing = np.zeros((len(self.contexts), self.n_actions))
-        return float(np.logaddexp.reduce(self.log_weights(nothing, 0, 0.0)))
+
+class Opened(ABC):
+    """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
+
+    Attributes
+    ----------
+    n_actions : K
+    group : (m,) sends each row of the given contexts to its class of contexts that no policy tells apart, 0..g-1
+    contexts : (g, d) one representative of each such class
+    log_size : natural log of the number of policies, exactly or as an upper bound (each class says which)
+    can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
+        "fixed" (the class may be kept while more contexts arrive)
+    cannot : for what is not in ``can``, the reason in words, where there is more to say than that it is not there
+
+    """
+
+    n_actions: int
+    group: Ints
+    contexts: Floats
+    log_size: float
+    can: frozenset[str] = frozenset({"program", "policies"})
+    cannot: Mapping[str, str] = MappingProxyType({})
+
+    def require(self, capability: str) -> None:
+        """Raise InputError, with the reason, unless ``capability`` is in ``can``."""
+        if capability not in self.can:
+            raise InputError(self.cannot.get(capability, f"{type(self).__name__} has no {_ASKED_FOR[capability]}"))
+
+    @abstractmethod
+    def program(self, *, constrained: bool = False) -> Encoding:
+        """Return the encoding; ``constrained`` asks for a cost map usable as a row."""
+
+    def search(self) -> Search:
+        """Return the class's own exact search."""
+        raise NotImplementedError(f"{type(self).__name__} declares 'search' and does not give it")
+
+    @abstractmethod
+    def policies(self) -> Iterator[Policy]:
+        """List every policy by its definition, independently of program and search (repeats allowed)."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Policy:
+        """Return a random policy of the class (the class says by which law)."""
+
+    def labelings(self) -> Ints:
+        """Return the distinct labelings (N, m) of the given contexts, in the order in which the policies are listed."""
+        labels = (np.asarray(policy.predict(self.contexts), dtype=np.int64) for policy in self.policies())
+        distinct = {labeling.tobytes(): labeling for labeling in labels}
+        return np.array(list(distinct.values()), dtype=np.int64)[:, self.group]
+
+    def fixed(self) -> PolicyClass:
+        """Return the class as it is on these contexts, to be kept while more arrive (quantile cuts become explicit)."""
+        raise NotImplementedError(f"{type(self).__name__} declares 'fixed' and does not give it")
+
+
+_ASKED_FOR = {
+    "program": "program; use oracle kind 'search'",
+    "search": "search of its own; use oracle kind 'milp'",
+    "action_weights": "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'",
+    "policies": "list of its policies; use oracle kind 'milp' or 'search'",
+    "fixed": "way to take contexts that arrive later; open it on all of them",
+}
 
 
 class PolicyClass(ABC):
-    """A set of policies. Constructor arguments are the keys of the ``[policies]`` section of a config."""
+    """A set of policies, as settings. Constructor arguments are the keys of the ``[policies]`` section of a config."""
 
     n_actions: int
 
-    @abstractmethod
-    def formulate(self, contexts: Floats, *, constrained: bool = False) -> Encoding:
-        """Return the encoding on ``contexts`` (m, d); ``constrained`` asks for a cost map usable as a row."""
+    def on(self, contexts: Any) -> Opened:
+        """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError on a table it cannot read."""
+        return _Wrapped(self, context_array(contexts))
 
-    def search(self, contexts: Floats) -> Search:
-        """Return the class's own exact search on ``contexts`` (m, d); raises InputError when it has none."""
-        del contexts
-        raise InputError(f"{type(self).__name__} has no search of its own; use oracle kind 'milp'")
-
-    @abstractmethod
-    def policies(self, contexts: Floats) -> Iterator[Policy]:
-        """List every policy by its definition, independently of the encoding (repeats allowed)."""
-
-    @abstractmethod
-    def draw(self, contexts: Floats, rng: np.random.Generator) -> Policy:
-        """Return a random policy of the class (the class says by which law)."""
-
-    @abstractmethod
-    def log_size(self, contexts: Floats) -> float:
-        """Return the natural log of the number of policies, exactly or as an upper bound (the class says which)."""
-
-    def fixed(self, contexts: Floats) -> PolicyClass:
-        """Return the class as it is on ``contexts``, to be kept while more contexts arrive (quantile cuts settled)."""
-        del contexts
-        raise InputError(f"{type(self).__name__} cannot take contexts that arrive later; open it on all of them")
+    def log_size(self, contexts: Any) -> float:
+        """Return the natural log of the number of policies on ``contexts``; see Opened.log_size."""
+        return float(self.on(contexts).log_size)
 
     def patterns(self, contexts: Floats) -> Any:
         """Return an array (n, k) whose equal rows are contexts that no policy of a fixed class tells apart."""
         return contexts
 
-    def labelings(self, contexts: Floats) -> Ints:
-        """Return the distinct labelings (N, m) of ``contexts``, in the order in which the policies are listed."""
-        distinct = {labels.tobytes(): labels for labels in (p.predict(contexts) for p in self.policies(contexts))}
-        return np.array(list(distinct.values()), dtype=np.int64)
+
+class _Wrapped(Opened):
+    """A class of the older protocol, whose every method takes the contexts anew."""
+
+    def __init__(self, policies: Any, contexts: Floats) -> None:
+        self._policies, self._given = policies, contexts
+        self.n_actions = policies.n_actions
+        encoding = policies.formulate(contexts)
+        self.group, self.contexts = encoding.group, encoding.contexts
+        self.log_size = policies.log_size(contexts)
+        try:
+            search = policies.search(contexts)
+            self.can = self.can | {"search"} | ({"action_weights"} if getattr(search, "factorises", True) else set())
+        except (InputError, AttributeError) as error:
+            self.cannot = {"search": str(error)}
+        if hasattr(policies, "fixed"):
+            self.can = self.can | {"fixed"}
+
+    def program(self, *, constrained: bool = False) -> Encoding:
+        return self._policies.formulate(self._given, constrained=constrained)  # type: ignore[no-any-return]
+
+    def search(self) -> Search:
+        return self._policies.search(self._given)  # type: ignore[no-any-return]
+
+    def policies(self) -> Iterator[Policy]:
+        return self._policies.policies(self._given)  # type: ignore[no-any-return]
+
+    def draw(self, rng: np.random.Generator) -> Policy:
+        return self._policies.draw(self._given, rng)  # type: ignore[no-any-return]
+
+    def fixed(self) -> PolicyClass:
+        return self._policies.fixed(self._given)  # type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------- solvers

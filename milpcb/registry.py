@@ -23,6 +23,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "box_rules": "policies.boxes:BoxRules",
         "monotone_rules": "policies.monotone:MonotoneRules",
     },
+    "policy": {  # what a class's answers are, by the name that stands in their JSON
+        "ThresholdRule": "policies.thresholds:ThresholdRule",
+    },
     "solver": {
         "highs": "milpcb.solvers.highs:Highs",
         "pulp": "milpcb.solvers.pulp:Pulp",

@@ -1,10 +1,11 @@
-"""Interpretable policy classes, one a file: set notation, program, decode, enumeration."""
+"""Interpretable policy classes, one a folder: rule, geometry, program, search, class."""
 
 from policies.boxes import BoxRules
 from policies.finite import FiniteClass
 from policies.linear import LinearRules
 from policies.listed import ListedRules
 from policies.monotone import MonotoneRules
+from policies.rule import from_json
 from policies.rule_lists import RuleLists
 from policies.thresholds import ThresholdRules
 from policies.trees import DecisionTrees
@@ -18,4 +19,5 @@ __all__ = [
     "MonotoneRules",
     "RuleLists",
     "ThresholdRules",
+    "from_json",
 ]

@@ -36,7 +36,7 @@ from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Search
 from milpcb.types import Bools, Floats, Ints
-from policies.literals import (
+from policies.cuts import (
     CuttingClass,
     Distinct,
     Thresholds,

@@ -1,14 +1,64 @@
-"""Pictures of policies."""
+"""Rules as graphs, and graphs as pictures."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from policies.names import Names
 
 if TYPE_CHECKING:
     import networkx as nx
 
+    from policies.rule import Leaf, Rule
+
 # Okabe & Ito's palette without black: told apart by colour-blind readers; pale enough to carry black text.
 LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
+
+
+def chain(
+    tests: Sequence[str], actions: Sequence[int], names: Names, leaves: Sequence[Leaf] | None = None
+) -> nx.DiGraph:
+    """Return the graph of "if test 0: action 0, elif test 1: action 1, ..., else: last action"."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    last = len(tests)
+    for i in range(last + 1):
+        if i < last:
+            graph.add_node(2 * i, label=tests[i])
+        leaf = 2 * i + 1 if i < last else 2 * last
+        graph.add_node(leaf, label=leaf_label(i, actions[i], names, leaves), action=actions[i])
+        if i < last:
+            graph.add_edge(2 * i, 2 * i + 1, label="yes")
+        if i:
+            graph.add_edge(2 * i - 2, 2 * i, label="no")
+    return graph
+
+
+def leaf_label(part: int, action: int, names: Names, leaves: Sequence[Leaf] | None) -> str:
+    """Return what stands in the drawing of part number ``part``: its action, and what ``leaves`` know of it."""
+    lines = [f"play {names.action(action)}"]
+    if leaves is not None:
+        lines.append(f"{leaves[part].share:.1%} of contexts")
+        if leaves[part].mean_cost is not None:
+            lines.append(f"mean cost {leaves[part].mean_cost:.3g}")
+    return "\n".join(lines)
+
+
+def svg(rule: Rule, leaves: Sequence[Leaf] | None = None) -> str:
+    """Return a drawing as SVG markup for notebooks; "" where matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return ""
+    figure = Figure(figsize=(7.0, 4.0))
+    rule.draw(figure.subplots(), leaves)
+    picture = io.StringIO()
+    figure.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
+    text = picture.getvalue()
+    return text[text.index("<svg") :]
 
 
 def draw_tree(graph: nx.DiGraph, axes: Any) -> None:

@@ -27,7 +27,7 @@ from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, PolicyClass, Search
 from milpcb.types import Floats, Ints
-from policies.literals import Distinct
+from policies.cuts import Distinct
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ from milpcb.errors import InputError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Encoding, Objective, PolicyClass
 from milpcb.types import Floats, Ints
-from policies.literals import Distinct, Thresholds, check_names, check_thresholds, cut_points
+from policies.cuts import Distinct, Thresholds, check_names, check_thresholds, cut_points
 from policies.names import Names
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from milpcb.errors import InputError, SolverFailedError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts, Encoding, Objective, Separator, Session, Solver
 from milpcb.types import Bools, Floats, Ints
+from policies.cuts import Distinct
 from policies.linear import LinearRule, LinearRules
-from policies.literals import Distinct
 from policies.names import Names
 
 # The margin of a labeling as a share of the largest score; ten times what solvers are exact to.

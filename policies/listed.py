@@ -49,7 +49,7 @@ class ListedRules(PolicyClass):
     def _list(self, contexts: Floats) -> tuple[list[Policy], Ints]:
         """Return the first policy of each labeling, and the labelings (N, m)."""
         distinct: dict[bytes, tuple[Policy, Ints]] = {}
-        for policy in self.policies(contexts):
+        for policy in self.policies(contexts):  # type: ignore[attr-defined]
             labels = np.asarray(policy.predict(contexts), dtype=np.int64)
             if labels.shape != (len(contexts),) or labels.min() < 0 or labels.max() >= self.n_actions:
                 raise InputError(

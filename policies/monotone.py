@@ -34,7 +34,7 @@ from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, PolicyClass, Search
 from milpcb.types import Bools, Floats, Ints
-from policies.literals import Distinct, Thresholds, check_names, check_thresholds, cut_points
+from policies.cuts import Distinct, Thresholds, check_names, check_thresholds, cut_points
 from policies.names import Names
 
 Point = tuple[float, ...]

@@ -40,7 +40,7 @@ from milpcb.checks import context_array, whole
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Search
 from milpcb.types import Bools, Floats, Ints
-from policies.literals import CuttingClass, Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
+from policies.cuts import CuttingClass, Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
 from policies.names import Names
 
 

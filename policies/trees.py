@@ -40,7 +40,7 @@ from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective
 from milpcb.types import Bools, Floats, Ints
-from policies.literals import CuttingClass, Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
+from policies.cuts import CuttingClass, Distinct, Literals, Thresholds, check_names, check_thresholds, describe_test
 from policies.names import Names
 
 if TYPE_CHECKING:

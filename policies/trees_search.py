@@ -27,7 +27,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.protocols import Search
 from milpcb.types import Bools, Floats
-from policies.literals import Distinct
+from policies.cuts import Distinct
 from policies.trees import DecisionTree, DecisionTrees, Leaf, cheapest_leaf, grow
 from policies.trees_kernels import Array, Soft, search
 

@@ -67,7 +67,7 @@ def _battery(policies: PolicyClass, contexts: Floats, data: st.DataObject, solve
 
 def _assert_integral(policies: PolicyClass, contexts: Floats, seed: int) -> None:
     for constrained in (False, True):
-        program = policies.formulate(contexts, constrained=constrained).program
+        program = policies.on(contexts).program(constrained=constrained).program
         assert program.integral
         assert program.integer.all()
         session = load_solver("highs").open(program, relax=True)

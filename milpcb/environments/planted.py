@@ -11,7 +11,7 @@ from milpcb.checks import whole
 from milpcb.environments.chances import Chances, Labelled, Phases
 from milpcb.environments.stream import BernoulliStream, check_opening, check_probability
 from milpcb.errors import InputError
-from milpcb.protocols import Policy, PolicyClass
+from milpcb.protocols import Opened, Policy, PolicyClass
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
@@ -80,11 +80,12 @@ class Planted:
         """Return the stream of one seed with policies of ``policies`` planted; raises InputError."""
         check_opening(self.n_actions, policies, horizon)
         contexts = self.contexts(seed)
+        opened = policies.on(contexts)
         planted: list[Policy] = []
         labels: list[Ints] = []
         for number in range(self.n_planted(horizon)):
             rng = child(seed, "environment", "planted", number)
-            policy, right = _plant(policies, contexts, rng, labels[-1] if labels else None)
+            policy, right = _plant(opened, contexts, rng, labels[-1] if labels else None)
             planted.append(policy)
             labels.append(right)
         chances = self.chances(np.array(labels).reshape(-1, len(contexts)), horizon, seed)
@@ -98,11 +99,9 @@ class Planted:
         return contexts
 
 
-def _plant(
-    policies: PolicyClass, contexts: Floats, rng: np.random.Generator, before: Ints | None
-) -> tuple[Policy, Ints]:
+def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: Ints | None) -> tuple[Policy, Ints]:
     """Return the most evenly spread of the drawn policies whose labels differ from ``before``, and its labels (m,)."""
-    drawn = [policies.draw(contexts, rng) for _ in range(CANDIDATES)]
+    drawn = [opened.draw(rng) for _ in range(CANDIDATES)]
     pairs = [(policy, policy.predict(contexts)) for policy in drawn]
     new = [pair for pair in pairs if before is None or (pair[1] != before).any()]
     if not new:

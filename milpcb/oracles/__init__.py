@@ -12,11 +12,11 @@ from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import PolicyClass
+from milpcb.protocols import Opened, PolicyClass
 
 
 def open_oracle(
-    policies: PolicyClass,
+    policies: PolicyClass | Opened,
     contexts: Any,
     kind: str = "milp",
     solver: str = "highs",
@@ -29,8 +29,9 @@ def open_oracle(
 
     Parameters
     ----------
-    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``
-    contexts : (m, d) finite numbers, rows may repeat
+    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``, or what its ``on(contexts)`` returned, to be
+        shared by several oracles
+    contexts : (m, d) finite numbers, an array or a data frame, rows may repeat
     kind : ``"milp"`` (a solver), ``"search"`` (the class's own exact search), ``"audited"`` (that search, a share of
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
     solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"``, ``"scip"``, ``"scipy"`` or ``"pulp:<PuLP solver name>"``
@@ -49,9 +50,11 @@ def open_oracle(
     questions also OracleDisagreement
 
     """
+    array = context_array(contexts)
+    opened = policies if isinstance(policies, Opened) else policies.on(contexts)
     oracle = registry.load("oracle", kind)(
-        policies,
-        context_array(contexts),
+        opened,
+        array,
         solver=solver,
         constraints=tuple(constraints),
         time_limit=_seconds(time_limit),

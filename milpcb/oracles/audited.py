@@ -10,7 +10,7 @@ from milpcb import registry
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleDisagreement
 from milpcb.oracles.base import Oracle, whole_numbers
-from milpcb.protocols import Policy, PolicyClass
+from milpcb.protocols import Opened, Policy
 from milpcb.types import Floats, Stop
 
 
@@ -24,7 +24,7 @@ class AuditedOracle(Oracle):
 
     def __init__(
         self,
-        policies: PolicyClass,
+        opened: Opened,
         contexts: Floats,
         *,
         solver: str = "highs",
@@ -35,9 +35,9 @@ class AuditedOracle(Oracle):
     ) -> None:
         if isinstance(audit, bool) or not isinstance(audit, (int, float)) or not 1e-12 < audit <= 1.0:
             raise InputError(f"audit must be a share of the questions, above 0 and at most 1, got {audit!r}")
-        super().__init__(contexts, policies.n_actions, policies.log_size(contexts))
-        self._search: Oracle = registry.load("oracle", "search")(policies, contexts, constraints=constraints)
-        self._milp: Oracle = registry.load("oracle", "milp")(policies, contexts, solver=solver, time_limit=time_limit)
+        super().__init__(opened, contexts, grouped=False)
+        self._search: Oracle = registry.load("oracle", "search")(opened, contexts, constraints=constraints)
+        self._milp: Oracle = registry.load("oracle", "milp")(opened, contexts, solver=solver, time_limit=time_limit)
         self.can |= self._search.can
         self._solver = solver
         self._rows, self._contexts = np.arange(len(contexts)), contexts

@@ -10,6 +10,7 @@ import numpy as np
 
 from milpcb.checks import cost_array
 from milpcb.errors import InputError
+from milpcb.protocols import Opened
 from milpcb.types import Answer, Floats, Ints
 
 
@@ -23,14 +24,15 @@ class Oracle(ABC):
 
     can: frozenset[str] = frozenset({"value", "minimise", "profile"})
 
-    def __init__(self, contexts: Floats, n_actions: int, log_size: float, group: Ints | None = None) -> None:
+    def __init__(self, opened: Opened, contexts: Floats, *, grouped: bool = True) -> None:
+        """Take a class that is opened on ``contexts`` (m, d); where ``grouped``, questions go on with costs (g, K)."""
         self.contexts = contexts
         self.n_contexts = len(contexts)
-        self.n_actions = n_actions
-        self.log_size = log_size
+        self.n_actions = opened.n_actions
+        self.log_size = opened.log_size
         self.calls = 0
         self.seconds = 0.0
-        self._grouping = None if group is None else _Grouping(group)
+        self._grouping = _Grouping(opened.group) if grouped else None
 
     def minimise(self, costs: Any) -> Answer:
         """Return bounds, a policy and why the search stopped; ``costs`` is (m, K), any sign."""

@@ -27,7 +27,9 @@ class GrowingOracle:
         self, policies: PolicyClass, contexts: Any, kind: str = "search", solver: str = "highs", **options: Any
     ) -> None:
         first = context_array(contexts)
-        self._policies = policies.fixed(first)
+        opened = policies.on(first)
+        opened.require("fixed")
+        self._policies = opened.fixed()
         self._options = {"kind": kind, "solver": solver, **options}
         self._rows: dict[bytes, int] = {}
         self._contexts: list[Floats] = []

@@ -12,7 +12,7 @@ from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle, whole_numbers
 from milpcb.program import Program
-from milpcb.protocols import Encoding, Policy, PolicyClass, Session
+from milpcb.protocols import Encoding, Opened, Policy, Session
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
@@ -37,7 +37,7 @@ class MilpOracle(Oracle):
 
     def __init__(
         self,
-        policies: PolicyClass,
+        opened: Opened,
         contexts: Floats,
         *,
         solver: str = "highs",
@@ -46,9 +46,10 @@ class MilpOracle(Oracle):
         gap: float = 0.0,
         **_unused: Any,
     ) -> None:
-        self._encoding = policies.formulate(contexts, constrained=bool(constraints))
-        super().__init__(contexts, policies.n_actions, policies.log_size(contexts), self._encoding.group)
-        self._rows = np.arange(len(self._encoding.contexts))
+        super().__init__(opened, contexts)
+        opened.require("program")
+        self._encoding = opened.program(constrained=bool(constraints))
+        self._distinct, self._rows = opened.contexts, np.arange(len(opened.contexts))
         self._time_limit, self._gap = time_limit, gap
         self._engine = load_solver(solver)
         self._constraints = constraints
@@ -118,7 +119,7 @@ class MilpOracle(Oracle):
             if solution.x is None:
                 return _Found(solution.stop, bound)
             policy = self._encoding.decode(solution.x, costs)
-            labels = policy.predict(self._encoding.contexts)
+            labels = policy.predict(self._distinct)
             if all(side.weights[self._rows, labels].sum() <= side.largest for side in self._held):
                 return _Found(solution.stop, bound, policy, labels)
             self._cut_off(labels)

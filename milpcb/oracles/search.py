@@ -7,27 +7,26 @@ from typing import Any
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Policy, PolicyClass
+from milpcb.protocols import Opened, Policy, Search
 from milpcb.types import Floats, Stop
 
 
 class SearchOracle(Oracle):
-    """Exact answers from ``policies.search(contexts)``; side constraints need kind "milp"."""
+    """Exact answers from ``opened.search()``; side constraints need kind "milp"."""
 
     def __init__(
-        self,
-        policies: PolicyClass,
-        contexts: Floats,
-        *,
-        constraints: tuple[LabelConstraint, ...] = (),
-        **_unused: Any,
+        self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = (), **_unused: Any
     ) -> None:
+        super().__init__(opened, contexts)
+        self._search = self._open(opened, constraints)
+
+    def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Search:
+        """Return the search that all questions go to."""
         if constraints:
             raise InputError("kind 'search' cannot hold side constraints; open the oracle with kind 'milp'")
-        self._search = policies.search(contexts)
-        super().__init__(contexts, policies.n_actions, policies.log_size(contexts), self._search.group)
-        if self._search.factorises:
-            self.can |= {"action_weights"}
+        opened.require("search")
+        self.can |= opened.can & {"action_weights"}
+        return opened.search()
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         value, policy = self._search.minimise(costs)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from policies.boxes import Boxes, BoxRule, BoxRules, Interval
-from policies.literals import cut_points
+from policies.cuts import cut_points
 from policies.names import Names
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=float)

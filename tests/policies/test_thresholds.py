@@ -11,9 +11,10 @@ from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from policies.literals import cut_points
+from policies.cuts import cut_points
 from policies.names import Names
 from policies.thresholds import ThresholdRule, ThresholdRules
+from policies.thresholds.geometry import Bins
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=float)
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5], [0.9, 3.0]])
@@ -71,14 +72,14 @@ def test_the_relaxation_is_integral(name, seed, assert_integral):
 def test_labelings_are_all_those_of_the_definition(name):
     """Dropping cuts that divide alike loses no labeling and invents none."""
     rules, contexts = INSTANCES[name]
-    assert set(map(tuple, rules.labelings(contexts).tolist())) == labelings_by_hand(rules, contexts)
+    assert set(map(tuple, rules.on(contexts).labelings().tolist())) == labelings_by_hand(rules, contexts)
 
 
 @EVERY_INSTANCE
 def test_log_size_counts_the_rules(name):
     """log_size is the log of the number of listed rules, which are all different."""
     rules, contexts = INSTANCES[name]
-    listed = list(rules.policies(contexts))
+    listed = list(rules.on(contexts).policies())
     assert len(set(listed)) == len(listed)
     assert np.isclose(rules.log_size(contexts), np.log(len(listed)))
 
@@ -88,9 +89,9 @@ def test_draw_reaches_every_rule(name):
     """Every rule of the class can be drawn."""
     rules, contexts = INSTANCES[name]
     rng = np.random.default_rng(1)
-    missing = set(rules.policies(contexts))
+    missing = set(rules.on(contexts).policies())
     for _ in range(20_000):
-        missing.discard(rules.draw(contexts, rng))
+        missing.discard(rules.on(contexts).draw(rng))
         if not missing:
             break
     assert not missing
@@ -99,9 +100,10 @@ def test_draw_reaches_every_rule(name):
 def test_side_constraints_leave_the_program_as_it_is():
     """One program and one linear cost map serve both with and without side constraints."""
     rules, contexts = INSTANCES["reals, two cuts"]
-    free, constrained = rules.formulate(contexts), rules.formulate(contexts, constrained=True)
+    opened = rules.on(contexts)
+    free, constrained = opened.program(), opened.program(constrained=True)
     rng = np.random.default_rng(0)
-    first, second = rng.normal(size=(2, len(free.contexts), 2))
+    first, second = rng.normal(size=(2, len(opened.contexts), 2))
     total = constrained.objective(first + second).coefficients
     assert free.program.to_text(total) == constrained.program.to_text(total)
     assert np.allclose(constrained.objective(first).coefficients + constrained.objective(second).coefficients, total)
@@ -109,7 +111,7 @@ def test_side_constraints_leave_the_program_as_it_is():
 
 def test_golden_program(assert_golden):
     """The program of three contexts, one feature and two cuts is the one on file."""
-    encoding = ThresholdRules(2, max_cuts=2).formulate(np.array([[1.0], [2.0], [4.0]]))
+    encoding = ThresholdRules(2, max_cuts=2).on(np.array([[1.0], [2.0], [4.0]])).program()
     costs = np.array([[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0]])
     assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "threshold_rules.lp")
 
@@ -117,28 +119,28 @@ def test_golden_program(assert_golden):
 def test_contexts_between_the_same_cuts_are_one():
     """Contexts that no rule tells apart are merged."""
     rules = ThresholdRules(2, thresholds=((1.0,), (0.0,)))
-    encoding = rules.formulate(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
-    assert encoding.group.tolist() == [0, 1, 0, 2]
-    assert encoding.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
+    opened = rules.on(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
+    assert opened.group.tolist() == [0, 1, 0, 2]
+    assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
 
 
 def test_cuts_that_divide_alike_are_kept_once():
     """Of the cuts between the same two values only the lowest stays, and cuts outside the values go."""
     rules = ThresholdRules(2, thresholds=((-1.0, 0.2, 0.4, 1.0, 1.5, 9.0), (0.5,)))
-    cuts = rules.cuts(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]))
+    cuts = Bins.of(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), rules.thresholds).cuts
     assert {feature: points.tolist() for feature, points in cuts.items()} == {0: [0.2, 1.0]}
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 2.0])
 def test_a_constant_column_has_no_cut(value):
     """A column with one value gives no cut, not even when that value is 0 or 1."""
-    assert list(ThresholdRules(2).cuts(np.array([[value, 3.0], [value, 5.0]]))) == [1]
+    assert list(Bins.of(np.array([[value, 3.0], [value, 5.0]]), 3).cuts) == [1]
 
 
 def test_without_dividing_cuts_only_constants_remain():
     """Contexts that are all alike have the K constants and the cheapest of them wins."""
     rules, contexts = INSTANCES["no cut"]
-    assert [str(rule) for rule in rules.policies(contexts)] == ["play action 0", "play action 1", "play action 2"]
+    assert [str(rule) for rule in rules.on(contexts).policies()] == ["play action 0", "play action 1", "play action 2"]
     answer = open_oracle(rules, contexts).minimise([[0, -1, 0], [0, 0, 0], [2, 0, 0]])
     assert (answer.value, str(answer.policy)) == (-1.0, "play action 1")
 
@@ -192,7 +194,7 @@ def test_a_feature_is_binary_only_if_all_its_values_are():
     rules = ThresholdRules(2, thresholds=((0.5,),))
     answer = open_oracle(rules, contexts).minimise([[0, 1], [1, 0], [0, 1]])
     assert str(answer.policy).startswith("if x0 <= 0.5:")
-    assert answer.policy in set(rules.policies(contexts))
+    assert answer.policy in set(rules.on(contexts).policies())
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,7 @@ def test_wrong_arguments_are_named(arguments, message):
 
 @pytest.mark.parametrize(
     ("contexts", "message"),
-    [([[1.0]], "tests feature 1, but the contexts have 1 columns"), ([[1.0, np.nan]], "nan"), ([1.0, 2.0], "table")],
+    [([[1.0]], "contexts have 1 columns, but the policy reads 2"), ([[1.0, np.nan]], "nan"), ([1.0, 2.0], "table")],
 )
 def test_predict_refuses_wrong_contexts(contexts, message):
     """Contexts without the feature, with NaN or of the wrong shape raise InputError."""

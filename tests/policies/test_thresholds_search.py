@@ -13,6 +13,7 @@ from hypothesis import given
 from milpcb import open_oracle
 from milpcb.types import Floats
 from policies.thresholds import ThresholdRule, ThresholdRules
+from policies.thresholds.geometry import Bins
 
 RNG = np.random.default_rng(0)
 POOLS = {
@@ -50,14 +51,15 @@ def test_action_weights_sum_over_derivations(draw_costs: Callable[..., Floats], 
     contexts, rules = POOLS["real"], ThresholdRules(2, max_cuts=2)
     costs, row = draw_costs(data, 9, 2), data.draw(st.integers(0, 8))
     mass = np.zeros(2)
-    for f, cuts in rules.cuts(contexts).items():
+    for f, cuts in Bins.of(contexts, rules.thresholds).cuts.items():
         for c in range(3):
             for chosen, actions in product(combinations(cuts.tolist(), c), product(range(2), repeat=c + 1)):
                 labels = ThresholdRule(f, chosen, actions).predict(contexts)
                 mass[labels[row]] += np.exp(-0.3 * costs[np.arange(9), labels].sum())
-    weights = open_oracle(rules, contexts, kind="search").action_weights(costs, row, 0.3)
+    oracle = open_oracle(rules, contexts, kind="search")
+    weights = oracle.action_weights(costs, row, 0.3)
     assert weights == pytest.approx(mass / mass.sum(), abs=1e-10)
-    assert np.exp(rules.search(contexts).log_count()) == pytest.approx(2 * (2 + 3 * 4 + 3 * 8))
+    assert np.exp(oracle.log_derivations) == pytest.approx(2 * (2 + 3 * 4 + 3 * 8))
 
 
 def test_search_equals_the_program_on_a_larger_pool() -> None:

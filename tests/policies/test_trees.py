@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from policies.literals import Literals
+from policies.cuts import Literals
 from policies.names import Names
 from policies.trees import DecisionTree, DecisionTrees, Leaf, Split, path_totals
 

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from milpcb.experiments.study.options import option_names
 from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import ContextModel, Environment, Learner, PolicyClass, Stream
+from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream
 from milpcb.types import Ints
 
 KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
@@ -35,6 +36,11 @@ class World:
     stream: Stream
     horizon: int
 
+    @cached_property
+    def opened(self) -> Opened:
+        """The policy class on the contexts of this world; all its oracles share the geometry."""
+        return self.policies.on(self.stream.contexts)
+
     def constraints(self, sections: tuple[Component, ...]) -> tuple[LabelConstraint, ...]:
         """Return the side constraints on the contexts of this world."""
         supplied = {
@@ -46,7 +52,7 @@ class World:
 
     def oracle(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
         """Open a learner's oracle."""
-        return open_oracle(self.policies, self.stream.contexts, constraints=self.constraints(sections), **options)
+        return open_oracle(self.opened, self.stream.contexts, constraints=self.constraints(sections), **options)
 
     def yardstick_oracle(self, sections: tuple[Component, ...]) -> Oracle:
         """Open the oracle that finds the best policy in hindsight: the class's own search, else the default solver."""
@@ -54,11 +60,8 @@ class World:
 
     def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
         """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` say."""
-        if not sections:
-            try:
-                return self.oracle({"kind": "search"}, ())
-            except InputError:  # it has none, or not for contexts like these
-                pass
+        if not sections and "search" in self.opened.can:
+            return self.oracle({"kind": "search"}, ())
         return self.oracle(options, sections)
 
     def knowledge(self, contexts: str) -> ContextModel:

@@ -11,8 +11,10 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import PolicyClass
+from milpcb.protocols import Opened, PolicyClass
 from milpcb.types import Bools, Floats, Ints
+from policies.decimals import shortest_between, written
+from policies.named import NamedClass
 from policies.names import Names
 
 # A number of quantile cuts per feature, or the cut points of every feature.
@@ -49,12 +51,12 @@ def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
     return [_dividing(column, cuts) for column, cuts in zip(contexts.T, _quantiles(contexts, thresholds), strict=True)]
 
 
-class CuttingClass(PolicyClass):
+class CuttingClass(NamedClass):
     """A class made of tests ``x[feature] <= cut``: contexts between the same cuts are one context."""
 
     thresholds: Thresholds
 
-    def fixed(self, contexts: Floats) -> Self:
+    def with_cuts_of(self, contexts: Floats) -> Self:
         """Return the class with the cut points that ``contexts`` give it, explicit from now on."""
         cuts = self.thresholds
         if isinstance(cuts, int):
@@ -67,6 +69,14 @@ class CuttingClass(PolicyClass):
         if isinstance(cuts, int) or len(cuts) != contexts.shape[1]:
             raise InputError("patterns need explicit cut points, one list per column of the contexts")
         return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
+
+    # For the classes that are still of the older protocol.
+    def _on(self, contexts: Floats, names: Names) -> Opened:  # noqa: ARG002
+        return PolicyClass.on(self, contexts)
+
+    def fixed(self, contexts: Floats) -> Self:
+        """Return the class with the cut points that ``contexts`` give it, explicit from now on."""
+        return self.with_cuts_of(contexts)
 
 
 @dataclass(frozen=True)
@@ -123,8 +133,8 @@ class Distinct:
 
 
 def describe_test(names: Names, feature: int, threshold: float, *, binary: bool) -> str:
-    """Return the test as people say it."""
-    return f"{names.feature(feature)} = 0" if binary else f"{names.feature(feature)} <= {threshold:.6g}"
+    """Return the test as people say it; the number is read back as exactly the one that is compared with."""
+    return f"{names.feature(feature)} = 0" if binary else f"{names.feature(feature)} <= {written(threshold)}"
 
 
 def check_names(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -132,14 +142,25 @@ def check_names(names: Sequence[str] | None) -> tuple[str, ...]:
     return () if names is None else tuple(str(name) for name in names)
 
 
-def _quantiles(contexts: Floats, count: int) -> list[Floats]:
-    """Return ``count`` quantile cuts of each feature, 0.5 for one that only takes 0 and 1."""
-    levels = np.arange(1, count + 1) / (count + 1)
-    return [np.array([0.5]) if _binary(c) else np.unique(np.quantile(c, levels)) for c in contexts.T]
-
-
-def _binary(column: Floats) -> bool:
+def is_binary(column: Floats) -> bool:
+    """Tell whether a column (m,) holds only 0 and 1."""
     return bool(np.isin(column, (0.0, 1.0)).all())
+
+
+def _quantiles(contexts: Floats, count: int) -> list[Floats]:
+    """Return ``count`` quantile cuts of each feature, 0.5 for one that only takes 0 and 1.
+
+    A quantile stands for all numbers between the two neighbouring values of the feature; the shortest decimal is taken.
+    """
+    levels = np.arange(1, count + 1) / (count + 1)
+    return [np.array([0.5]) if is_binary(c) else _readable(c, np.quantile(c, levels)) for c in contexts.T]
+
+
+def _readable(column: Floats, cuts: Floats) -> Floats:
+    """Return the cuts, each moved to the shortest decimal that divides the values of the column alike."""
+    values = np.append(np.unique(column), np.inf)
+    above = np.searchsorted(values, cuts, side="right")
+    return np.unique([shortest_between(values[i - 1], values[i], cut) for i, cut in zip(above, cuts, strict=True)])
 
 
 def _dividing(column: Floats, cuts: Floats) -> Floats:

@@ -12,24 +12,21 @@ import numpy as np
 
 from milpcb.protocols import Search
 from milpcb.types import Bools, Floats
-from policies.literals import Distinct
-from policies.thresholds import ThresholdRule, ThresholdRules
+from policies.names import Names
+from policies.thresholds.geometry import Bins
+from policies.thresholds.rule import ThresholdRule
 
 
 class ThresholdSearch(Search):
     """Bins of all features side by side: (features, bins, K), features with fewer bins padded with empty ones."""
 
-    def __init__(self, rules: ThresholdRules, contexts: Floats) -> None:
-        cuts = rules.cuts(contexts) or {0: np.zeros(0)}
-        self.n_actions = rules.n_actions
-        self._rules, self._pool, self._cuts = rules, contexts, cuts
-        bins = np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in cuts.items()])
-        distinct = Distinct.rows(bins)
-        self.group, self.contexts = distinct.group, contexts[distinct.first]
-        self._bins = bins[distinct.first]
-        width = max(len(points) for points in cuts.values()) + 1
+    def __init__(self, bins: Bins, n_actions: int, max_cuts: int, names: Names) -> None:
+        self._n_actions, self._max_cuts, self._names = n_actions, max_cuts, names
+        self._features, self._cuts, self._binary = list(bins.cuts), list(bins.cuts.values()), bins.binary
+        self._bins = bins.bins
+        width = max(len(points) for points in self._cuts) + 1
         self._member: Floats = (self._bins.T[:, None, :] == np.arange(width)[None, :, None]).astype(float)
-        self._may_cut: Bools = np.array([[0 < b <= len(points) for b in range(width)] for points in cuts.values()])
+        self._may_cut: Bools = np.array([[0 < b <= len(points) for b in range(width)] for points in self._cuts])
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -42,7 +39,7 @@ class ThresholdSearch(Search):
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return the log of the summed weights, by the action at the row."""
         folded = self._forced(-rate * (self._member @ costs), row, np.logaddexp, -np.inf)
-        return np.asarray(np.logaddexp.reduce(folded.reshape(self.n_actions, -1), axis=1))
+        return np.asarray(np.logaddexp.reduce(folded.reshape(self._n_actions, -1), axis=1))
 
     def minimise(self, costs: Floats) -> tuple[float, ThresholdRule]:
         """Return the best rule, walking back from its last piece."""
@@ -57,11 +54,10 @@ class ThresholdSearch(Search):
                 continue
             used -= 1
             action = int(before[used].argmin())
-            cuts.append(float(list(self._cuts.values())[f][b - 1]))
+            cuts.append(float(self._cuts[f][b - 1]))
             actions.append(action)
-        feature = list(self._cuts)[f]
-        binary = bool(np.isin(self._pool[:, feature], (0.0, 1.0)).all())
-        rule = ThresholdRule(feature, tuple(cuts[::-1]), tuple(actions[::-1]), self._rules.names, binary)
+        feature = self._features[f]
+        rule = ThresholdRule(feature, tuple(cuts[::-1]), tuple(actions[::-1]), self._names, self._binary[feature])
         return float(last.min()), rule
 
     def _by_rule(self, totals: Floats, add: Any) -> Floats:
@@ -71,7 +67,7 @@ class ThresholdSearch(Search):
     def _states(self, totals: Floats, add: Any) -> list[Floats]:
         """Fold the bins from low to high; ``add`` is min or log-sum-exp, ``totals`` (..., features, bins, K)."""
         nothing = np.inf if add is np.minimum else -np.inf
-        state = np.full((*totals.shape[:-2], self._rules.max_cuts + 1, self.n_actions), nothing)
+        state = np.full((*totals.shape[:-2], self._max_cuts + 1, self._n_actions), nothing)
         state[..., 0, :] = totals[..., 0, :]
         states = [state]
         for b in range(1, totals.shape[-2]):
@@ -85,7 +81,7 @@ class ThresholdSearch(Search):
 
     def _forced(self, totals: Floats, row: int, add: Any, nothing: float) -> Floats:
         """Return (K, features, cuts used, last action), the row's bin held to each action in turn."""
-        K, F = self.n_actions, len(self._bins[row])
+        K, F = self._n_actions, len(self._bins[row])
         forced = np.repeat(totals[None], K, axis=0)
         other = ~np.eye(K, dtype=bool)
         forced[:, np.arange(F), self._bins[row], :] = np.where(

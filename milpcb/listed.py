@@ -1,0 +1,47 @@
+"""A list of policies as a search: every total is computed. The reference for all other searches and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from milpcb.protocols import Policy, Search
+from milpcb.types import Floats, Ints
+
+
+class ListedSearch(Search):
+    """Policies and their labels (N, g) on the distinct contexts; a derivation is an entry of the list, repeats included.
+
+    Of several policies of least total the first is returned.
+    """
+
+    def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int) -> None:
+        self._policies, self._labels, self._n_actions = policies, labels, n_actions
+        self._cell = n_actions * np.arange(labels.shape[1]) + labels
+
+    def totals(self, costs: Floats) -> Floats:
+        """Return the total cost (N,) of every policy."""
+        return np.asarray(costs.ravel()[self._cell].sum(axis=1))
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total."""
+        return float(self.totals(costs).min())
+
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the first policy of least total."""
+        totals = self.totals(costs)
+        best = int(totals.argmin())
+        return float(totals[best]), self._policies[best]
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return the least total by the label of the row."""
+        profile = np.full(self._n_actions, np.inf)
+        np.minimum.at(profile, self._labels[:, row], self.totals(costs))
+        return profile
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return the log of the summed weights by the label of the row."""
+        logs = np.full(self._n_actions, -np.inf)
+        np.logaddexp.at(logs, self._labels[:, row], -rate * self.totals(costs))
+        return logs

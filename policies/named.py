@@ -1,0 +1,32 @@
+"""What the classes of readable rules have in common: names for their features and actions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from milpcb.protocols import Opened, PolicyClass
+from milpcb.types import Floats
+from policies.names import Names
+
+
+class NamedClass(PolicyClass):
+    """A class whose rules call features and actions by names; a data frame of contexts brings those of the features."""
+
+    feature_names: Sequence[str] | None
+    action_names: Sequence[str] | None
+
+    @property
+    def names(self) -> Names:
+        """The names that were given, checked."""
+        return Names.of(self.feature_names, self.action_names)
+
+    def on(self, contexts: Any) -> Opened:
+        """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError."""
+        names, array = self.names.on(contexts, self.n_actions)
+        return self._on(array, names)
+
+    @abstractmethod
+    def _on(self, contexts: Floats, names: Names) -> Opened:
+        """Return the class on contexts that are checked, with the names that go with them."""

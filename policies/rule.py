@@ -1,0 +1,164 @@
+"""What every policy that people can read has in common: it predicts, prints, is drawn, and is written to JSON and back."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from milpcb import registry
+from milpcb.checks import cost_array
+from milpcb.errors import InputError
+from milpcb.types import Floats, Ints
+from policies.names import Names
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+FORMAT = 1  # of the JSON
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What a rule does with one part of the contexts.
+
+    ``share`` (0..1) is the part's share of the contexts, ``mean_cost`` what the action costs there on average, None
+    where no costs are known or no context is in the part.
+    """
+
+    action: int
+    name: str
+    share: float
+    mean_cost: float | None = None
+
+    def __str__(self) -> str:
+        cost = "" if self.mean_cost is None else f", mean cost {self.mean_cost:.3g}"
+        return f"{self.name} on {self.share:.1%} of contexts{cost}"
+
+
+class Rule(ABC):
+    """A policy that divides contexts into parts, numbered in the order in which they are printed, an action each.
+
+    A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, texts and tuples of them, or it
+    overrides ``_plain`` and ``_from_plain``.
+    """
+
+    names: Names
+
+    @property
+    @abstractmethod
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The action of each part."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """The least number of columns that contexts must have."""
+
+    @abstractmethod
+    def _leaf(self, contexts: Floats) -> Ints:
+        """Return the number of the part (n,) that each context (n, d) is in."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the rule in words: read literally, it gives every context the action that ``predict`` gives it."""
+
+    @abstractmethod
+    def graph(self, leaves: Sequence[Leaf] | None = None) -> nx.DiGraph:
+        """Return the rule as a rooted networkx graph: nodes and edges carry ``label``, leaf nodes ``action`` too.
+
+        ``leaves``, as ``leaves()`` returns them, adds share and mean cost to the labels of the leaf nodes.
+        """
+
+    def predict(self, contexts: Any) -> Ints:
+        """Return the action of each context, (n, d) -> (n,) numbers; of a data frame, the columns of the rule's names."""
+        return np.array(self.leaf_actions, dtype=np.int64)[self._leaf(self.names.table(contexts, self.n_features))]
+
+    def predict_names(self, contexts: Any) -> list[str]:
+        """Return the name of the action of each context; "action 0" and so on where actions were given no names."""
+        return [self.names.action(action) for action in self.predict(contexts).tolist()]
+
+    def leaves(self, contexts: Any, costs: Any = None) -> list[Leaf]:
+        """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
+
+        Raises InputError on tables that do not go together.
+        """
+        array = self.names.table(contexts, self.n_features)
+        part = self._leaf(array)
+        sizes = np.bincount(part, minlength=len(self.leaf_actions))
+        means: list[float | None] = [None] * len(sizes)
+        if costs is not None:
+            table = cost_array(costs, len(array), np.shape(costs)[-1] if np.ndim(costs) else 0)
+            paid = table[np.arange(len(array)), np.array(self.leaf_actions)[part]]
+            totals = np.bincount(part, paid, minlength=len(sizes))
+            means = [
+                total / size if size else None for total, size in zip(totals.tolist(), sizes.tolist(), strict=True)
+            ]
+        return [
+            Leaf(action, self.names.action(action), size / len(array), mean)
+            for action, size, mean in zip(self.leaf_actions, sizes.tolist(), means, strict=True)
+        ]
+
+    def draw(self, axes: Any, leaves: Sequence[Leaf] | None = None) -> None:
+        """Draw the rule on matplotlib axes; ``leaves`` adds shares and mean costs."""
+        from policies.drawing import draw_tree
+
+        draw_tree(self.graph(leaves), axes)
+
+    def to_json(self) -> str:
+        """Return the rule as JSON that ``policies.from_json`` reads."""
+        return json.dumps(self.document(), ensure_ascii=False)
+
+    def document(self) -> dict[str, Any]:
+        """Return what ``to_json`` writes, as plain data."""
+        head = {"milpcb_policy": FORMAT, "class": type(self).__name__, "rules": str(self)}
+        return {**head, "names": asdict(self.names), **self._plain()}
+
+    def _plain(self) -> dict[str, Any]:
+        """Return the fields but the names, as plain data."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "names"}  # type: ignore[arg-type]
+
+    @classmethod
+    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
+        """Return the rule of ``_plain``'s data, lists for tuples; a KeyError, TypeError or ValueError says it is not that."""
+        found = {field.name: _tuples(data[field.name]) for field in fields(cls) if field.name != "names"}  # type: ignore[arg-type]
+        return cls(**found, names=names)  # type: ignore[call-arg]  # a dataclass with the field
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>\n{self}"
+
+    def _repr_html_(self) -> str:
+        """Return rules and, where matplotlib is installed, a drawing, for notebooks."""
+        from policies.drawing import svg
+
+        return f"<pre>{escape(str(self))}</pre>{svg(self)}"
+
+
+def from_json(text: str) -> Any:
+    """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out answer.json``.
+
+    Raises InputError on a text that is not one.
+    """
+    try:
+        document = json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"this is no JSON of a policy: {error}") from error
+    if isinstance(document, dict) and isinstance(document.get("policy"), dict):
+        document = document["policy"]
+    if not isinstance(document, dict) or document.get("milpcb_policy") != FORMAT:
+        raise InputError(f"this is no JSON of a policy in format {FORMAT}; give what policy.to_json() wrote")
+    cls = registry.load("policy", str(document.get("class")))
+    try:
+        names = Names(*(tuple(map(str, document["names"][key])) for key in ("features", "actions")))
+        return cls._from_plain(document, names)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(f"the JSON of a {document['class']} is damaged ({type(error).__name__}: {error})") from error
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,6 @@
+"""Threshold rules: one feature cut into pieces. Read rule, geometry, program, search, policy_class, in this order."""
+
+from policies.thresholds.policy_class import ThresholdRules
+from policies.thresholds.rule import ThresholdRule
+
+__all__ = ["ThresholdRule", "ThresholdRules"]

@@ -1,0 +1,107 @@
+"""The class of threshold rules: its settings, and what it is on given contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from math import comb, log
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.protocols import Opened
+from milpcb.types import Floats
+from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.names import Names
+from policies.thresholds.geometry import Bins
+from policies.thresholds.program import ThresholdEncoding
+from policies.thresholds.rule import ThresholdRule
+from policies.thresholds.search import ThresholdSearch
+
+
+@dataclass(frozen=True)
+class ThresholdRules(CuttingClass):
+    """Rules that cut one feature into pieces.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+    max_cuts : B >= 1, the most cuts of a rule
+    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
+        0 and 1 gives one cut
+    feature_names, action_names : used in printed rules
+
+    """
+
+    n_actions: int
+    max_cuts: int = 1
+    thresholds: Thresholds = 3
+    feature_names: Sequence[str] | None = None
+    action_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        whole("n_actions", self.n_actions, 2)
+        whole("max_cuts", self.max_cuts, 1)
+        object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
+
+    def _on(self, contexts: Floats, names: Names) -> OpenedThresholds:
+        return OpenedThresholds(self, Bins.of(contexts, self.thresholds), names, self.with_cuts_of(contexts))
+
+
+class OpenedThresholds(Opened):
+    """Threshold rules on fixed contexts. ``log_size`` is exact for rules, an upper bound for labelings."""
+
+    can = Opened.can | {"search", "action_weights", "fixed"}
+
+    def __init__(self, rules: ThresholdRules, bins: Bins, names: Names, fixed: ThresholdRules) -> None:
+        self.n_actions = rules.n_actions
+        self.group, self.contexts = bins.group, bins.contexts
+        self._bins, self._max_cuts, self._names, self._fixed = bins, rules.max_cuts, names, fixed
+        self.log_size = log(sum(self._counts()))
+
+    def program(self, *, constrained: bool = False) -> ThresholdEncoding:
+        """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
+        del constrained  # the one cost map is linear and exact
+        return ThresholdEncoding(self._bins, self.n_actions, self._max_cuts, self._names)
+
+    def search(self) -> ThresholdSearch:
+        """Return the dynamic programme over bins."""
+        return ThresholdSearch(self._bins, self.n_actions, self._max_cuts, self._names)
+
+    def policies(self) -> Iterator[ThresholdRule]:
+        """List all rules once: constants, then feature by feature, few cuts first."""
+        yield from (ThresholdRule(0, (), (a,), self._names) for a in range(self.n_actions))
+        for f, cuts in self._bins.cuts.items():
+            for c in range(1, self._most(cuts) + 1):
+                for chosen, actions in product(combinations(cuts.tolist(), c), _alternating(self.n_actions, c + 1)):
+                    yield ThresholdRule(f, chosen, actions, self._names, self._bins.binary[f])
+
+    def draw(self, rng: np.random.Generator) -> ThresholdRule:
+        """Return a random rule: a feature, as many of its cuts as allowed, any action for each piece, all uniform."""
+        f = int(rng.choice(list(self._bins.cuts)))
+        cuts = self._bins.cuts[f]
+        chosen = np.sort(rng.choice(cuts, self._most(cuts), replace=False))
+        actions = rng.integers(self.n_actions, size=len(chosen) + 1)
+        return ThresholdRule(f, tuple(chosen.tolist()), tuple(actions.tolist()), self._names, self._bins.binary[f])
+
+    def fixed(self) -> ThresholdRules:
+        """Return the class with these cut points, explicit from now on."""
+        return self._fixed
+
+    def _counts(self) -> Iterator[int]:
+        """Yield N in parts: the constants, then K (K - 1)^c for each choice of c cut points."""
+        k = self.n_actions
+        yield k
+        for cuts in self._bins.cuts.values():
+            yield from (comb(len(cuts), c) * k * (k - 1) ** c for c in range(1, self._most(cuts) + 1))
+
+    def _most(self, cuts: Floats) -> int:
+        return min(self._max_cuts, len(cuts))
+
+
+def _alternating(n_actions: int, pieces: int) -> Iterator[tuple[int, ...]]:
+    """Yield the actions of pieces whose neighbours differ."""
+    for actions in product(range(n_actions), repeat=pieces):
+        if all(left != right for left, right in pairwise(actions)):
+            yield actions
