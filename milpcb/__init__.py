@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
+from milpcb.extras import needs
 from milpcb.oracles import open_oracle
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ __all__ = ["Empirical", "FinitePool", "LabelConstraint", "Sampler", "Transductiv
 def __getattr__(name: str) -> Any:
     """Find ``load``, which needs a package for tables, when it is asked for."""
     if name == "load":
-        from milpcb.experiments.results.curves import load
+        with needs("studies", "milpcb.load"):
+            from milpcb.experiments.results.curves import load
 
         return load
     raise AttributeError(f"module 'milpcb' has no attribute '{name}'")

@@ -25,6 +25,10 @@ class SolverMissingError(MilpcbError):
     """The solver that the config names cannot run here; the message says how to install it."""
 
 
+class ExtraMissingError(MilpcbError, ImportError):
+    """A part of milpcb was asked for whose packages are not installed; the message gives the pip line."""
+
+
 class SolverFailedError(MilpcbError):
     """The solver stopped without an answer, for a reason outside the model."""
 

@@ -18,18 +18,9 @@ from milpcb.checks import context_array
 from milpcb.errors import InputError
 from milpcb.program import Program
 from milpcb.types import Answer, Floats, Ints, Solution
+from milpcb.types import Policy as Policy  # noqa: PLC0414 - a promise too, kept where answers need it
 
 # --------------------------------------------------------------------------- policies
-
-
-class Policy(Protocol):
-    """A decision rule: a function from contexts to actions that prints as a rule one can read aloud."""
-
-    def predict(self, contexts: Any) -> Ints:
-        """Return the action of each context, (n, d) -> (n,) int."""
-        ...
-
-    def __str__(self) -> str: ...
 
 
 @dataclass(frozen=True)

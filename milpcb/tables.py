@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from milpcb.errors import InputError
+from milpcb.extras import needs
 from milpcb.types import Floats
 
 
@@ -17,7 +18,8 @@ def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
 
 
 def _read_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
-    import polars as pl
+    with needs("studies", f"reading the Parquet file {path}"):
+        import polars as pl
 
     try:
         frame = pl.read_parquet(path)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from milpcb.errors import OracleInexact
 
-if TYPE_CHECKING:
-    from milpcb.protocols import Policy
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+class Policy(Protocol):
+    """A decision rule: a function from contexts to actions that prints as a rule one can read aloud."""
+
+    def predict(self, contexts: Any) -> Ints:
+        """Return the action of each context, (n, d) -> (n,) int."""
+        ...
+
+    def __str__(self) -> str: ...
 
 
 class Stop(StrEnum):

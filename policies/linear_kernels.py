@@ -8,23 +8,17 @@ those from ``first[k]`` to ``first[k + 1]``. ``tables`` holds f for the level th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from policies.kernels import compiled
 
 Array = npt.NDArray[Any]
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 
-def _compiled(kernel: _Kernel) -> _Kernel:
-    """Compile at the first call, and keep the machine code on disk for the next process."""
-    return cast("_Kernel", njit(cache=True)(kernel))
-
-
-@_compiled
+@compiled()
 def descend(columns: Array, gains: Array, weights: Array, bounds: Array, largest: int, limit: int) -> float:
     """Change one weight at a time while the least total of the gains over all cuts falls; return where it ends.
 
@@ -55,7 +49,7 @@ def descend(columns: Array, gains: Array, weights: Array, bounds: Array, largest
     return best
 
 
-@_compiled
+@compiled()
 def branch(
     gains: Array,
     best: float,
@@ -131,13 +125,13 @@ def branch(
     return best
 
 
-@_compiled
+@compiled()
 def _features(weight: int, largest: int) -> int:
     """Return how many equal features it takes to give their column this weight."""
     return (abs(weight) + largest - 1) // largest
 
 
-@_compiled
+@compiled()
 def _best_cut(scores: Array, gains: Array, by_score: Array, widest: int) -> float:
     """Return the least sum of the gains from a score on; ``by_score`` (2 widest + 1,) is 0 before and after."""
     for j in range(len(scores)):
@@ -150,7 +144,7 @@ def _best_cut(scores: Array, gains: Array, by_score: Array, widest: int) -> floa
     return best
 
 
-@_compiled
+@compiled()
 def _extend(
     f: Array, span: int, w: int, origin: int, value: Array, above: Array, child: Array, child_span: int
 ) -> None:
@@ -168,7 +162,7 @@ def _extend(
             row[shift + c] += f[p, c]
 
 
-@_compiled
+@compiled()
 def _floor(f: Array, span: int, reach: Array, changes: Array, window: Array) -> float:
     """Return the least, over the cut, of the sum over patterns of the least f[p] within ``reach[p]`` of the cut.
 
@@ -202,7 +196,7 @@ def _floor(f: Array, span: int, reach: Array, changes: Array, window: Array) -> 
     return best
 
 
-@_compiled
+@compiled()
 def _slide(row: Array, span: int, h: int, window: Array) -> None:
     """Fill ``window`` with the least of 2h + 1 neighbours, from h places left of the row to h places right of it."""
     size, length = 2 * h + 1, span + 4 * h

@@ -14,18 +14,15 @@ and (row, a + 1) endless demand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar, cast
+from typing import NoReturn
 
 import numpy as np
-from numba import njit
 
 from milpcb.errors import InputError
 from milpcb.protocols import Search
 from milpcb.types import Bools, Floats, Ints
+from policies.kernels import compiled
 from policies.monotone import MonotoneRule, Order
-
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 
 class MonotoneSearch(Search):
@@ -102,12 +99,7 @@ def _arcs(tails: Ints, heads: Ints, n_nodes: int) -> tuple[Ints, Ints, Ints]:
     return first, targets[order], np.concatenate([numbers, -1 - numbers])[order]
 
 
-def _compiled(kernel: _Kernel) -> _Kernel:
-    """Compile at the first call; the machine code is kept on disk."""
-    return cast("_Kernel", njit(cache=True)(kernel))
-
-
-@_compiled
+@compiled()
 def maximum_flow(first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floats, flow: Floats) -> Bools:
     """Send as much supply to demand as goes; arcs carry any flow, ways back what flows. Return what supply reaches."""
     n_nodes = len(supply)
@@ -120,7 +112,7 @@ def maximum_flow(first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floa
     return depth >= 0
 
 
-@_compiled
+@compiled()
 def _layer(
     first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floats, flow: Floats, depth: Ints, queue: Ints
 ) -> bool:
@@ -145,7 +137,7 @@ def _layer(
     return found
 
 
-@_compiled
+@compiled()
 def _drain(
     start: int,
     first: Ints,
@@ -181,7 +173,7 @@ def _drain(
             return
 
 
-@_compiled
+@compiled()
 def _send(path: Ints, amount: float, need: Ints, flow: Floats) -> float:
     """Send along the path as much of ``amount`` as it has room for; return how much."""
     for e in path:
@@ -194,6 +186,6 @@ def _send(path: Ints, amount: float, need: Ints, flow: Floats) -> float:
     return amount
 
 
-@_compiled
+@compiled()
 def _room(number: int, flow: Floats) -> float:
     return np.inf if number >= 0 else flow[-1 - number]

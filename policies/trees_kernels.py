@@ -19,16 +19,15 @@ the semiring (min, +), a float for -log-sum-exp of minus the costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from policies.kernels import compiled
 
 Array = npt.NDArray[Any]
 Soft = float | None
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 # Totals may add up in any order: in range, whole numbers are exact in any. No kernel makes NaN.
 _ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
@@ -37,19 +36,7 @@ _NO_NAN = {"nnan", "nsz"}
 _NEGLIGIBLE = 40.0
 
 
-def _compiled(flags: set[str]) -> Callable[[_Kernel], _Kernel]:
-    """Compile at the first call, and keep the machine code on disk for the next process."""
-
-    def decorate(kernel: _Kernel) -> _Kernel:
-        try:
-            return cast("_Kernel", njit(cache=True, fastmath=flags)(kernel))
-        except RuntimeError:  # no directory can be written, not even the user's: every process compiles again
-            return cast("_Kernel", njit(fastmath=flags)(kernel))
-
-    return decorate
-
-
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _add(soft: Soft, a: float, b: float) -> float:
     """Return a (+) b: min(a, b) where ``soft`` is None, else -log(e^-a + e^-b); which of the two is compiled in."""
     low = min(a, b)
@@ -59,7 +46,7 @@ def _add(soft: Soft, a: float, b: float) -> float:
     return low - np.log1p(np.exp(-gap)) if gap < _NEGLIGIBLE else low
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def search(
     soft: Soft,
     depth: int,
@@ -94,7 +81,7 @@ def search(
     return everywhere, bound
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _differences(table: Array, costs: Array) -> tuple[float, float]:
     """Fill costs (blocks, A, B) from table (g, K); return what ``search`` returns."""
     block = costs.shape[2]
@@ -110,7 +97,7 @@ def _differences(table: Array, costs: Array) -> tuple[float, float]:
     return everywhere, bound
 
 
-@_compiled(_ANY_ORDER)
+@compiled(_ANY_ORDER)
 def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, last: int) -> None:
     """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for f < last and g >= f.
 
@@ -139,7 +126,7 @@ def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, last: 
                         pairs[a, f + 1, g + i] += t
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _one_test(soft: Soft, pattern: Array, pairs: Array, near: Array, far: Array) -> None:
     """Fill near and far for leaves below the test."""
     for f in range(1, len(pattern)):
@@ -150,7 +137,7 @@ def _one_test(soft: Soft, pattern: Array, pairs: Array, near: Array, far: Array)
             far[f] = _add(soft, far[f], fails if pattern[f] else holds)
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near: Array, far: Array) -> None:
     """Fill near and far for tests with leaves below the test; each pair f <= g serves the roots f and g.
 
@@ -177,7 +164,7 @@ def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near:
                 far[g] = _add(soft, far[g], other_g + other_both)
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _take(soft: Soft, near: Array, same: Array, sibling: float) -> None:
     """Add to near (K,) the alternative of the leaf ``same``, whose action is left open, beside its sibling."""
     near[0] = _add(soft, near[0], sibling)
@@ -185,7 +172,7 @@ def _take(soft: Soft, near: Array, same: Array, sibling: float) -> None:
         near[a + 1] = _add(soft, near[a + 1], same[a] + sibling)
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _three_tests(
     soft: Soft,
     pattern: Array,
@@ -219,7 +206,7 @@ def _three_tests(
                     far[0, f] = _add(soft, far[0, f], best[1, a])
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _choose(soft: Soft, near: Array, far: Array, best: Array) -> None:
     """Fill best (K,) with the sum over all tests f of near[f] (x) far[f]."""
     best[:] = np.inf
@@ -228,7 +215,7 @@ def _choose(soft: Soft, near: Array, far: Array, best: Array) -> None:
             best[a] = _add(soft, best[a], near[f, a] + far[f])
 
 
-@_compiled(_NO_NAN)
+@compiled(_NO_NAN)
 def _leave(whole: Array, part: Array) -> None:
     """Put the rest of ``whole`` in place of ``part``."""
     for i in range(len(whole)):

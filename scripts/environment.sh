@@ -15,10 +15,9 @@ find_python() {
     die "needs Python 3.11 or newer on PATH; install one, or name it: PYTHON=/path/to/python3.12 $0"
 }
 
-# prepare EXTRA: install the clone with the named extra ("" for none) and put .venv/bin on PATH.
+# prepare EXTRA: install the clone with the named extra and put .venv/bin on PATH.
 prepare() {
-    extra=${1:+[$1]}
-    stamp=.venv/installed${1:+-$1}
+    stamp=.venv/installed-$1
     if [ ! -x .venv/bin/python ] || ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
         python=$(find_python) || exit 2
         say "making .venv with $("$python" --version)"
@@ -26,8 +25,8 @@ prepare() {
         "$python" -m venv .venv || die "this Python has no working venv module (on Debian and Ubuntu: apt install python3-venv)"
     fi
     if ! cmp -s pyproject.toml "$stamp"; then
-        say "installing milpcb$extra and what it needs into .venv (wheels only, about a minute)"
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -e ".$extra" ||
+        say "installing milpcb[$1] and what it needs into .venv (wheels only, about a minute)"
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -e ".[$1]" ||
             die "pip could not install the packages that pyproject.toml names; read its message above"
         cp pyproject.toml "$stamp"
     fi

@@ -12,6 +12,7 @@ from milpcb.checks import context_array, whole
 from milpcb.environments.chances import Labelled
 from milpcb.environments.stream import BernoulliStream, check_opening
 from milpcb.errors import UnknownNameError
+from milpcb.extras import needs
 from milpcb.protocols import PolicyClass
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
@@ -132,7 +133,8 @@ class _DataSet:
 @cache
 def _load(name: str) -> _DataSet:
     """Return a data set of scikit-learn's own package; no download, read once."""
-    from sklearn import datasets
+    with needs("studies", "the environment 'supervised'"):
+        from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
     labels: Ints = np.array(bunch.target, dtype=np.int64)

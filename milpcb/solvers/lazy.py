@@ -1,7 +1,7 @@
 """Programs with too many rows to list: rows are added as points of the program break them, and kept.
 
-The relaxation is tightened first, round by round, in HiGHS; where its bound does not prove the best point known, the
-solver asked for is run on the rows found so far, again round by round. Every bound is that of a program with too few
+The relaxation is tightened first, round by round; where its bound does not prove the best point known, the solver is
+run on the rows found so far with integers, again round by round. Every bound is that of a program with too few
 rows, so it is a lower bound of the full one, and every point returned is that of a policy. All columns are integers.
 """
 
@@ -14,7 +14,6 @@ import numpy as np
 from milpcb.errors import SolverFailedError
 from milpcb.program import Program
 from milpcb.protocols import Cuts, Separator, Session, Solver
-from milpcb.solvers.highs import Highs
 from milpcb.types import Floats, Solution, Stop
 
 # More rows per column slow the solver down more than they help: half of them go, those not tight for longest.
@@ -69,7 +68,7 @@ class LazySession:
 
     def _open(self) -> None:
         program = self._program.with_rows(self._matrix, self._lower, self._upper)
-        self._relaxed: Session = Highs().open(program, relax=True)
+        self._relaxed = self._engine.open(program, relax=True)
         self._session = self._engine.open(program)
 
     def _rounds(self, session: Session, query: _Query) -> Stop:

@@ -95,8 +95,16 @@ class PulpSession:
         options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
         with one_line(f"pulp:{self._name}"), _quiet():
             self._problem.solve(_solver(self._name, **options))
-            stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
-            return self._solution(stop, objective)
+            return self._solution(self._status(timed=time_limit is not None), objective)
+
+    def _status(self, *, timed: bool) -> Stop:
+        """Return why the solver stopped.
+
+        CBC calls a program infeasible when the clock stops it before it has a point: under a time limit that proves
+        nothing.
+        """
+        stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
+        return Stop.TIME_LIMIT if timed and stop is Stop.INFEASIBLE else stop
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
         """Add rows to the LpProblem."""

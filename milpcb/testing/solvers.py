@@ -16,7 +16,7 @@ from milpcb.protocols import Solver
 from milpcb.solvers import load_solver
 from milpcb.testing import Check, Unmet
 from milpcb.testing.problems import KnownProblem, known_problems, violation
-from milpcb.types import Ints, Solution, Stop
+from milpcb.types import Floats, Ints, Solution, Stop
 
 TOLERANCE = 1e-6
 
@@ -134,6 +134,57 @@ def check_closing_twice(solver: Solver) -> None:
     session.close()
 
 
+def check_added_rows(solver: Solver) -> None:
+    """Rows added between questions count from the next one on: answers are those of a session opened with them.
+
+    One row with an upper bound, one with a lower bound, one with both and one equality come one after the other.
+    """
+    program, points = _packing()
+    rows = np.array([[1.0, 0, 0, 0, 1, 0], [0, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1], [0, 0, 1, -1, 0, 0]])
+    lower, upper = np.array([-np.inf, 1.0, 2.0, 0.0]), np.array([1.0, np.inf, 3.0, 0.0])
+    rng = np.random.default_rng(1)
+    for relax in (False, True):
+        session, left = solver.open(program, relax=relax), points
+        for r in range(len(rows)):
+            session.add_rows(rows[r : r + 1], lower[r : r + 1], upper[r : r + 1])
+            left = left[(left @ rows[r] >= lower[r]) & (left @ rows[r] <= upper[r])]
+            whole = program.with_rows(rows[: r + 1], lower[: r + 1], upper[: r + 1])
+            for objective in (*rng.integers(-9, 10, (2, 6)).astype(float), *rng.normal(size=(2, 6))):
+                solution = session.solve(objective)
+                expected = solver.open(whole, relax=True).solve(objective).objective if relax else left @ objective
+                x = _check_optimal(solution, objective, float(np.min(expected)))
+                assert violation(whole, x, relax=relax) <= TOLERANCE, (r, solution)
+        session.close()
+
+
+def check_optimum_cut_off(solver: Solver) -> None:
+    """Each optimum is cut off by a row, so the session names the points from the cheapest on, then says infeasible."""
+    program, points = _packing()
+    objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
+    session = solver.open(program)
+    for least in np.sort(points @ objective):
+        solution = session.solve(objective)
+        x = np.rint(_check_optimal(solution, objective, float(least)))
+        session.add_rows((2.0 * x - 1.0)[None, :], np.array([-np.inf]), np.array([x.sum() - 1.0]))
+    assert session.solve(objective).stop is Stop.INFEASIBLE, "all points are cut off"
+    session.close()
+
+
+def check_infeasible_after_rows(solver: Solver) -> None:
+    """Rows that no point keeps make every later question infeasible, and an optimum found before is forgotten."""
+    program, _ = _packing()
+    for relax in (False, True):
+        session = solver.open(program, relax=relax)
+        objective = -np.ones(6)
+        assert session.solve(objective).stop is Stop.OPTIMAL
+        session.add_rows(np.ones((1, 6)), np.array([7.0]), np.array([np.inf]))
+        for asked in (objective, -objective, np.zeros(6)):
+            solution = session.solve(asked)
+            assert solution.stop is Stop.INFEASIBLE, (relax, solution)
+            assert solution.x is None, solution
+        session.close()
+
+
 CHECKS: dict[str, Callable[[Solver], None]] = {
     "many objectives": check_many_objectives,
     "relaxation": check_relaxation,
@@ -141,6 +192,9 @@ CHECKS: dict[str, Callable[[Solver], None]] = {
     "no time": check_no_time,
     "two sessions": check_two_sessions,
     "closing twice": check_closing_twice,
+    "added rows": check_added_rows,
+    "optimum cut off": check_optimum_cut_off,
+    "infeasible after rows": check_infeasible_after_rows,
 }
 
 
@@ -161,6 +215,16 @@ def _check(problem: KnownProblem, solution: Solution) -> None:
     assert solution.x is not None, problem.name
     assert violation(problem.program, solution.x) <= TOLERANCE, (problem.name, solution.x)
     assert abs(problem.objective @ solution.x - problem.optimum) <= TOLERANCE, (problem.name, solution.x)
+
+
+def _check_optimal(solution: Solution, objective: Floats, least: float) -> Floats:
+    """Return the point (n_columns,) of a proved optimum of value ``least``."""
+    assert solution.stop is Stop.OPTIMAL, solution
+    assert solution.x is not None, solution
+    assert abs(solution.objective - least) <= TOLERANCE, (solution, least)
+    assert abs(solution.bound - least) <= TOLERANCE, (solution, least)
+    assert abs(objective @ solution.x - least) <= TOLERANCE, (solution, least)
+    return solution.x
 
 
 def _packing() -> tuple[Program, Ints]:

@@ -18,7 +18,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
-from policies import trees_kernels, trees_search
+from policies import trees_search
 from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
 
 RNG = np.random.default_rng(0)
@@ -217,15 +217,3 @@ def test_nothing_is_compiled_for_those_who_do_not_search() -> None:
         "open_oracle(DecisionTrees(2), [[0.0], [1.0]]).value([[0, 1], [1, 0]]); sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
-
-
-def test_kernels_compile_where_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a directory for the machine code, kernels are compiled in each process."""
-
-    def njit(*, cache: bool = False, **_flags: object) -> Callable[[object], object]:
-        if cache:
-            raise RuntimeError("no locator available")
-        return lambda kernel: ("compiled", kernel)
-
-    monkeypatch.setattr(trees_kernels, "njit", njit)
-    assert trees_kernels._compiled(set())(abs) == ("compiled", abs)

@@ -238,6 +238,59 @@ def test_a_solver_that_remembers_an_objective_fails_its_battery():
         testing.run_all("solver", Solver())
 
 
+class AddsNoRows(HighsSession):
+    """HiGHS that does not hear of rows added later."""
+
+    def add_rows(self, matrix, lower, upper):
+        """Do nothing."""
+
+
+class AddsUpperBounds(HighsSession):
+    """HiGHS that forgets what added rows must at least be."""
+
+    def add_rows(self, matrix, lower, upper):
+        """Add half of the row."""
+        super().add_rows(matrix, np.full(len(lower), -np.inf), upper)
+
+
+class AddsOnce(HighsSession):
+    """HiGHS that takes one row, and no further ones."""
+
+    taken = False
+
+    def add_rows(self, matrix, lower, upper):
+        """Add the first row."""
+        if not self.taken:
+            self.taken = True
+            super().add_rows(matrix, lower, upper)
+
+
+class KeepsTheIncumbent(HighsSession):
+    """HiGHS that returns its last point where added rows leave none."""
+
+    last = None
+
+    def solve(self, objective, **options):
+        """Answer with what was found before, if there is no answer."""
+        found = super().solve(objective, **options)
+        if found.x is not None:
+            self.last = found
+        return self.last if found.stop is Stop.INFEASIBLE and self.last else found
+
+
+@pytest.mark.parametrize("session", [AddsNoRows, AddsUpperBounds, AddsOnce, KeepsTheIncumbent])
+def test_a_solver_that_loses_added_rows_fails_its_battery(session):
+    """Whatever a session does with added rows but to keep them is caught."""
+
+    class Solver(Highs):
+        def open(self, program, *, relax=False):
+            return session(program, mip=bool(program.integer.any()) and not relax)
+
+    with pytest.raises(AssertionError) as caught:
+        testing.run_all("solver", Solver())
+    assert any("rows" in note or "cut off" in note for note in caught.value.__notes__)
+
+
 def test_a_wrong_cost_map_fails_the_battery():
     """A class whose program prices one context wrongly is caught."""
 

@@ -1,0 +1,24 @@
+"""The entry of the command line, which is in milpcb.cli and needs the packages of the extra 'studies'."""
+
+from __future__ import annotations
+
+import sys
+
+from milpcb.errors import ExtraMissingError
+from milpcb.extras import needs
+
+
+def main() -> None:
+    """Run the command line; where its packages are absent, say so in one line and exit with code 2."""
+    try:
+        with needs("studies", "this command"):
+            from milpcb.cli import main as run
+
+            run()
+    except ExtraMissingError as error:
+        sys.stderr.write(f"milpcb: {error}\n")
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Extras: groups of packages that a part of milpcb needs and the rest does not, and the one line where they are absent.
+
+Policy classes, oracles and learners need none of them. Whatever does imports its packages inside ``needs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from milpcb.errors import ExtraMissingError
+
+# The modules that each extra of pyproject.toml brings.
+MODULES = {
+    "studies": {
+        "click", "filelock", "jinja2", "matplotlib", "polars", "pydantic", "rich", "sklearn", "tomli_w",
+    },
+}  # fmt: skip
+
+
+@contextmanager
+def needs(extra: str, what: str) -> Iterator[None]:
+    """Turn the failed import of a package of ``extra`` inside the block into ExtraMissingError, one line about ``what``."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in MODULES[extra]:
+            raise
+        raise ExtraMissingError(f"{what} needs the extra '{extra}': pip install 'milpcb[{extra}]'") from error

@@ -1,0 +1,75 @@
+"""One decorator for functions that are compiled to machine code, and the one line that says so when it takes a while.
+
+Numba compiles at the first call and keeps the machine code beside the source, in the user's cache folder, or in
+NUMBA_CACHE_DIR, so that the next process loads it. Where none of these can be written, every process compiles again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar, cast
+
+from numba import njit
+from numba.core import event
+
+_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+
+KEPT = "milpcb: compiling the search, once on this machine (about 10 s)"
+NOT_KEPT = (
+    "milpcb: compiling the search (about 10 s), in every process, as no folder for machine code can be written: "
+    "set NUMBA_CACHE_DIR to one that can"
+)
+
+
+def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
+    """Return a decorator that compiles a function at its first call; compiled functions may call each other.
+
+    Parameters
+    ----------
+    flags
+        What the compiler may assume of floating-point numbers, by LLVM's names ("nnan": no NaN occurs); none by default.
+    """
+
+    def decorate(kernel: _Kernel) -> _Kernel:
+        fastmath = set(flags) or False
+        try:
+            dispatcher = njit(cache=True, fastmath=fastmath)(kernel)
+        except RuntimeError:  # no folder can be written, not even the user's
+            dispatcher = njit(fastmath=fastmath)(kernel)
+            _notice.lines[id(dispatcher)] = NOT_KEPT
+        else:
+            _notice.lines[id(dispatcher)] = KEPT
+        return cast("_Kernel", dispatcher)
+
+    return decorate
+
+
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Writes one line to standard error when a function of ours is about to be compiled; in a process only the first.
+
+    Numba sends the event when it has found no machine code on disk. A call of what is already compiled costs nothing.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[int, str] = {}
+        self._said = False
+
+    def on_start(self, event: Any) -> None:
+        """Write the line of the dispatcher, a compiled function, that the event is about."""
+        line = self.lines.get(id(event.data["dispatcher"]))
+        if line is None or self._said:
+            return
+        self._said = True
+        try:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+        except (AttributeError, OSError, ValueError):  # no standard error, or one that is closed: the search goes on
+            return
+
+    def on_end(self, event: Any) -> None:
+        """Write nothing."""
+
+
+_notice = _Notice()
+event.register("numba:compile", _notice)

@@ -1,0 +1,86 @@
+"""Functions that are compiled: with and without a folder for machine code, and the line that says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from policies import kernels
+
+FIRST_QUESTION = (
+    "from milpcb import open_oracle; from policies import MonotoneRules;"
+    "oracle = open_oracle(MonotoneRules(2), [[0.0], [1.0]], kind='search');"
+    "print(oracle.value([[0, 1], [1, 0]]), oracle.value([[0, 1], [2, 0]]))"
+)
+
+
+def _ask(folder: Path) -> subprocess.CompletedProcess[str]:
+    environ = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    return subprocess.run(
+        [sys.executable, "-c", FIRST_QUESTION], env=environ, text=True, capture_output=True, check=True
+    )
+
+
+def test_the_first_question_says_that_it_compiles(tmp_path: Path) -> None:
+    """With no machine code on disk one line says that it is made; the next process finds it, and says nothing."""
+    first, second = _ask(tmp_path), _ask(tmp_path)
+    assert first.stderr == f"{kernels.KEPT}\n"
+    assert second.stderr == ""
+    assert first.stdout == second.stdout == "0.0 0.0\n"
+
+
+@pytest.fixture
+def notice(monkeypatch: pytest.MonkeyPatch) -> kernels._Notice:
+    """Replace the process-wide notice by one that has written nothing."""
+    fresh = kernels._Notice()
+    monkeypatch.setattr(kernels, "_notice", fresh)
+    return fresh
+
+
+def _no_folder(*, cache: bool = False, **flags: object) -> Callable[[object], object]:
+    if cache:
+        raise RuntimeError("no locator available")
+    return lambda kernel: (kernel, flags)
+
+
+def test_kernels_compile_where_nothing_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, notice: kernels._Notice, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a folder for the machine code, kernels are compiled in each process, and the line says what to do."""
+    monkeypatch.setattr(kernels, "njit", _no_folder)
+    dispatcher = kernels.compiled({"nnan"})(abs)
+    assert dispatcher == (abs, {"fastmath": {"nnan"}})
+    notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
+    assert capsys.readouterr().err == f"{kernels.NOT_KEPT}\n"
+
+
+def test_the_notice_is_ours_and_once(notice: kernels._Notice, capsys: pytest.CaptureFixture[str]) -> None:
+    """What others compile is not announced; of our functions the first is, the next are not."""
+    ours = [kernels.compiled()(lambda x: x + 1), kernels.compiled()(lambda x: x - 1)]
+    notice.on_start(SimpleNamespace(data={"dispatcher": object()}))
+    assert capsys.readouterr().err == ""
+    for dispatcher in ours:
+        notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
+    assert capsys.readouterr().err == f"{kernels.KEPT}\n"
+
+
+def test_the_notice_survives_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch, notice: kernels._Notice) -> None:
+    """Under pythonw and in some services there is no standard error; the search answers all the same."""
+    dispatcher = kernels.compiled()(lambda x: x)
+    monkeypatch.setattr(sys, "stderr", None)
+    notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
+
+
+def test_flags_reach_the_compiler_and_inner_calls_work() -> None:
+    """A compiled function calls another one, and keeps its flags."""
+    inner = kernels.compiled({"nnan", "nsz"})(lambda x: x + 1.0)
+    outer = kernels.compiled()(lambda x: 2.0 * inner(x))
+    assert outer(1.0) == 4.0
+    assert inner.targetoptions["fastmath"] == {"nnan", "nsz"}
+    assert not outer.targetoptions["fastmath"]

@@ -1,0 +1,140 @@
+"""The core without the extra 'studies': what a service imports runs, and what needs the extra says so in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from milpcb import extras
+
+CORE = {"numpy", "scipy", "highspy", "pulp", "numba", "networkx"}
+MODULE_OF = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}  # where a package and its module differ in name
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+WITHOUT = f"""
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {sorted(extras.MODULES["studies"])!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+IMPORT_ALL = """
+from importlib import import_module
+from pkgutil import walk_packages
+import milpcb, policies
+
+STUDIES = ("milpcb.experiments", "milpcb.commands", "milpcb.cli")
+for package in (milpcb, policies):
+    for module in walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.startswith(STUDIES):
+            import_module(module.name)
+"""
+
+ONE_ROUND = """
+import numpy as np
+from milpcb import FinitePool, LabelConstraint, open_oracle, registry
+from milpcb.learners import BistroPlus, Exp4
+from policies import DecisionTrees
+
+contexts, costs = np.eye(3), np.arange(6.0).reshape(3, 2) % 4
+trees = DecisionTrees(2, depth=1)
+for kind in ("milp", "search", "enumeration", "audited"):
+    assert open_oracle(trees, contexts, kind=kind).value(costs) == open_oracle(trees, contexts).minimise(costs).value
+for solver in ("highs", "scipy", "pulp:PULP_CBC_CMD"):
+    assert open_oracle(trees, contexts, solver=solver).value(costs) == open_oracle(trees, contexts).value(costs)
+rule = LabelConstraint(np.tile([0.0, 1.0], (3, 1)), 1)
+print(open_oracle(trees, contexts, constraints=[rule]).minimise(costs).policy)
+oracle = open_oracle(trees, contexts, kind="search")
+for learner in (BistroPlus(oracle, FinitePool(contexts), horizon=9, seed=0), Exp4(oracle, horizon=9)):
+    q = learner.act(0)
+    learner.learn(0, 1, 1.0, q[1])
+    print(learner.guarantee())
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a new process."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_pyproject_says_which_packages_are_core_and_which_extra() -> None:
+    """The core needs six packages, and milpcb.extras knows the modules of the extra."""
+    project = tomllib.loads(PYPROJECT.read_text())["project"]
+    assert {named(line) for line in project["dependencies"]} == CORE
+    for extra, modules in extras.MODULES.items():
+        assert {named(line) for line in project["optional-dependencies"][extra]} == modules
+
+
+def named(requirement: str) -> str:
+    """Return the module that a requirement brings."""
+    package = requirement.partition(">")[0]
+    return MODULE_OF.get(package, package)
+
+
+def test_all_but_studies_is_imported_without_the_extra() -> None:
+    """Every module outside experiments and the command line can be imported from the core alone."""
+    done = run(WITHOUT + IMPORT_ALL)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_oracle_and_a_learner_run_without_the_extra() -> None:
+    """Every kind of oracle answers, and learners play a round, from the core alone."""
+    done = run(WITHOUT + ONE_ROUND)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_service_loads_nothing_of_the_extra() -> None:
+    """Where the extra is installed, importing what a service imports and playing a round still loads none of it."""
+    code = f"{ONE_ROUND}\nimport sys, milpcb, policies, milpcb.learners\nsys.exit(str({extras.MODULES['studies']} & set(sys.modules)))"
+    assert run(code).stderr == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("import milpcb; milpcb.load", "milpcb.load"),
+        ("from milpcb import load", "milpcb.load"),
+        (
+            "from milpcb.environments.supervised import Supervised; Supervised().n_actions",
+            "the environment 'supervised'",
+        ),
+        ("from milpcb.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))", "x.parquet"),
+    ],
+)
+def test_what_needs_the_extra_says_so(code: str, what: str) -> None:
+    """The error names what was asked for and the pip line, and is an ImportError too."""
+    done = run(WITHOUT + code)
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("milpcb.errors.ExtraMissingError: ")
+    assert what in last
+    assert last.endswith("needs the extra 'studies': pip install 'milpcb[studies]'")
+    assert issubclass(extras.ExtraMissingError, ImportError)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["list"], ["run", "study.toml"]])
+def test_the_command_line_says_so_in_one_line(arguments: list[str]) -> None:
+    """Without click there is one line, exit code 2 and no traceback."""
+    code = f"{WITHOUT}\nsys.argv[1:] = {arguments!r}\nfrom milpcb.__main__ import main; main()"
+    done = run(code)
+    line = "milpcb: this command needs the extra 'studies': pip install 'milpcb[studies]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+
+
+def test_a_broken_import_of_our_own_is_not_hidden() -> None:
+    """Only the packages of the extra are taken for absent; another missing module stays what it is."""
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"), extras.needs("studies", "this"):
+        import no_such_module  # type: ignore[import-not-found] # noqa: F401
+
+
+def test_the_entry_runs_the_command_line() -> None:
+    """``python -m milpcb`` is the command."""
+    done = subprocess.run([sys.executable, "-m", "milpcb", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: milpcb")
