@@ -18,12 +18,13 @@ BUILTIN: dict[str, dict[str, str]] = {
         "decision_trees": "policies.trees:DecisionTrees",
         "threshold_rules": "policies.thresholds:ThresholdRules",
         "linear_rules": "policies.linear:LinearRules",
-        "finite_class": "policies.finite:FiniteClass",
+        "finite_class": "policies.listed:FiniteClass",
         "rule_lists": "policies.rule_lists:RuleLists",
         "box_rules": "policies.boxes:BoxRules",
         "monotone_rules": "policies.monotone:MonotoneRules",
     },
     "policy": {  # what a class's answers are, by the name that stands in their JSON
+        "ListedPolicy": "policies.listed:ListedPolicy",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
     },
     "solver": {

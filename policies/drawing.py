@@ -37,6 +37,20 @@ def chain(
     return graph
 
 
+def fan(
+    root: str, tests: Sequence[str], actions: Sequence[int], names: Names, leaves: Sequence[Leaf] | None = None
+) -> nx.DiGraph:
+    """Return the graph of one node with a leaf for each test that may hold, one at a time."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_node(0, label=root)
+    for part, (test, action) in enumerate(zip(tests, actions, strict=True)):
+        graph.add_node(part + 1, label=leaf_label(part, action, names, leaves), action=action)
+        graph.add_edge(0, part + 1, label=test)
+    return graph
+
+
 def leaf_label(part: int, action: int, names: Names, leaves: Sequence[Leaf] | None) -> str:
     """Return what stands in the drawing of part number ``part``: its action, and what ``leaves`` know of it."""
     lines = [f"play {names.action(action)}"]
