@@ -280,7 +280,7 @@ def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
     assert {name: outcome.record[name] for name in points} == points
     totals, contexts = game.learner.estimates(), world.stream.contexts
     labels = np.array([int(label) for label in outcome.record["actions"]])
-    leaders = {str(policy): policy for policy in world.policies.policies(contexts)}
+    leaders = {str(policy): policy for policy in world.policies.on(contexts).policies()}
     assert leaders[outcome.record["leader"]].predict(contexts).tolist() == labels.tolist()
     least = min(totals[np.arange(8), policy.predict(contexts)].sum() for policy in leaders.values())
     assert totals[np.arange(8), labels].sum() == least
