@@ -83,11 +83,11 @@ def stop_in_second_curve(tmp_path, write, start, config):
     def stop(number):
         write(tmp_path, {"long.toml": long(config)})
         with start(tmp_path, *RUN_LONG) as process:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 600
             while not list(tmp_path.glob("out/cells/*.part")) and time.monotonic() < deadline:
                 time.sleep(0.005)
             process.send_signal(number)
-            stdout, stderr = process.communicate(timeout=30)
+            stdout, stderr = process.communicate(timeout=600)
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
     return stop

@@ -387,7 +387,7 @@ def installed(tmp_path_factory):
 def run(environment, *arguments):
     """Run this Python; return what it prints."""
     done = subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

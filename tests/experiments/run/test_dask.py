@@ -153,8 +153,8 @@ def scheduler(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path, **NO_RETRY}, cwd=folder, **quiet)
             stack.callback(_end, process)
         address = _address(file)
-        with Client(address, timeout=20, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=20)
+        with Client(address, timeout=600, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=600)
         yield address
 
 
@@ -173,7 +173,7 @@ def _address(file: Path) -> str:
     return str(json.loads(file.read_text())["address"])
 
 
-def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 600.0) -> None:
     """Wait until the condition holds."""
     end = time.monotonic() + seconds
     while not condition():
@@ -316,7 +316,7 @@ def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> N
     ) as process:
         until(lambda: len(pids(tmp_path, "6?.0")) == 2)
         os.killpg(process.pid, signal.SIGINT)
-        said, _ = process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=600)
     assert said.removeprefix("0.01\n") == "interrupted\n"
     until(lambda: not any(map(alive, pids(tmp_path))))
 
@@ -358,8 +358,8 @@ def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
     monkeypatch.chdir(tmp_path)
     text = tiny.replace("horizon = 40", "horizon = 3000\nseeds = [0, 1]")
     play_into(text, Path("serial"))
-    with Client(scheduler, timeout=20, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=20)
+    with Client(scheduler, timeout=600, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=600)
         victim = next(iter(client.run(os.getpid).values()))
     on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\ncheckpoint_seconds = 0.1\n'
     killer = Killer(victim, tmp_path / "dask")

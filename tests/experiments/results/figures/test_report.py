@@ -107,7 +107,7 @@ def browse(tmp_path):
         file = tmp_path / "page & more.html"
         file.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
         command = [CHROMIUM, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", *options, file.as_uri() + address]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
 
     return ask
 
