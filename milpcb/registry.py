@@ -24,6 +24,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "monotone_rules": "policies.monotone:MonotoneRules",
     },
     "policy": {  # what a class's answers are, by the name that stands in their JSON
+        "BoxRule": "policies.boxes:BoxRule",
         "ListedPolicy": "policies.listed:ListedPolicy",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
     },

@@ -12,7 +12,7 @@ from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.drawing import fan
 from policies.names import Names
-from policies.rule import Leaf, Rule
+from policies.rule import LeafSummary, Rule
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -55,7 +55,7 @@ class ListedPolicy(Rule):
         parts[0] += " context" if counts[0] == 1 else " contexts"
         return f"labeling {self.index}: {', '.join(parts)}"
 
-    def graph(self, leaves: Sequence[Leaf] | None = None) -> nx.DiGraph:
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return one node for the list, with a leaf an action; see Rule.graph."""
         tests = [f"{count} listed" for count in np.unique(self.labels, return_counts=True)[1].tolist()]
         return fan(f"labeling {self.index}", tests, self.leaf_actions, self.names, leaves)

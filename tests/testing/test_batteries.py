@@ -33,6 +33,8 @@ MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
 UNMET = {
     "decision_trees": set(),
     "threshold_rules": set(),
+    "rule_lists": set(),
+    "box_rules": set(),
     "linear_rules": {"renamed actions", "search", "action weights"},  # of three ordered cuts only the reverse is alike
     "finite_class": {"renamed actions", "reordered contexts"},
 }
