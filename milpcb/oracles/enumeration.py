@@ -27,7 +27,6 @@ class EnumerationOracle(Oracle):
         contexts: Floats,
         *,
         constraints: tuple[LabelConstraint, ...] = (),
-        **_unused: Any,
     ) -> None:
         super().__init__(contexts, policies.n_actions, policies.log_size(contexts))
         self._policies, labels = _list(policies, contexts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
@@ -20,7 +18,6 @@ class SearchOracle(Oracle):
         contexts: Floats,
         *,
         constraints: tuple[LabelConstraint, ...] = (),
-        **_unused: Any,
     ) -> None:
         if constraints:
             raise InputError("kind 'search' cannot hold side constraints; open the oracle with kind 'milp'")
