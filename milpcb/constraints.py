@@ -176,12 +176,12 @@ def _groups(
     """Return 0 or 1 for each context (m,)."""
     if (groups is None) == (feature is None):
         raise InputError("parity needs either groups, one 0 or 1 per context, or the feature that holds them")
-    if feature is None:
+    if groups is not None:
         member = _floats(groups, "groups")
         if member.ndim != 1 or not np.isin(member, (0.0, 1.0)).all():
             raise InputError("groups must be one 0 or 1 per context")
         return member
-    if contexts is None:
+    if contexts is None or feature is None:
         raise InputError("parity by a feature needs the contexts that have it; give contexts, or groups")
     table = context_array(contexts)
     member = table[:, _column(feature, names, table.shape[1])]

@@ -337,7 +337,7 @@ def _lacking(entry: type, promise: Any, called: str) -> str:
         if not issubclass(entry, promise):
             return f"is a class that does not inherit from {called}"
         if isabstract(entry):
-            return f"is not finished: {', '.join(sorted(entry.__abstractmethods__))} of {called} is missing"
+            return f"is not finished: {', '.join(sorted(vars(entry)['__abstractmethods__']))} of {called} is missing"
         return ""
     wanted = {*vars(promise), *getattr(promise, "__annotations__", ())}
     missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, promise, name)]

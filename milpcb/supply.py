@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from inspect import Parameter, isfunction, signature
+from inspect import Parameter, cleandoc, isfunction, signature
 from typing import Any, get_type_hints
 
 from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
@@ -17,7 +17,9 @@ def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
         raise InputError(f"{_name(make)} does not say which arguments it takes: {error}") from error
     for name, parameter in found.items():
         if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
-            raise InputError(f"{_name(make)} must name all its arguments, so that they can be options; '{name}' is open")
+            raise InputError(
+                f"{_name(make)} must name all its arguments, so that they can be options; '{name}' is open"
+            )
     return found
 
 
@@ -28,14 +30,16 @@ def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[st
 
 def types(make: Callable[..., Any]) -> dict[str, Any]:
     """Return the types of the arguments by name, evaluated; raises InputError where one is missing or cannot be read."""
-    written = make if isfunction(make) else make.__init__  # type: ignore[misc]  # only its annotations are read
+    written = make if isfunction(make) else make.__init__
     try:
         hints = get_type_hints(written)
     except Exception as error:  # annotations are expressions, and may raise anything
         raise InputError(f"the annotations of {_name(make)} cannot be read: {cause(error)}") from error
     for name in arguments(make):
         if name not in hints:
-            raise InputError(f"{_name(make)} does not say the type of its argument '{name}'; annotate it, as in {name}: int")
+            raise InputError(
+                f"{_name(make)} does not say the type of its argument '{name}'; annotate it, as in {name}: int"
+            )
     return hints
 
 
@@ -61,6 +65,12 @@ def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mappin
         raise
     except Exception as error:  # a constructor may raise anything
         raise InputError(f"{_name(what)} cannot be made: {cause(error)}") from error
+
+
+def summary(what: Any) -> str:
+    """Return the first sentence of a docstring on one line, '' where there is none of its own."""
+    text = cleandoc(what.__doc__ or "").partition("\n\n")[0]
+    return " ".join(text.split())
 
 
 def _name(make: Callable[..., Any]) -> str:

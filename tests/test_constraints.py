@@ -198,7 +198,9 @@ def test_a_share_is_a_share_of_the_contexts(kind, seed):
     costs, labelings = rng.integers(-9, 10, (5, 3)).astype(float), LABELINGS["threshold rules"]
     weights = rng.random(5)
     for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
-        value, labels = best("threshold rules", costs, [share_at_most(2, 0.4, n_contexts=5, n_actions=3, weights=given_weights)], kind)
+        value, labels = best(
+            "threshold rules", costs, [share_at_most(2, 0.4, n_contexts=5, n_actions=3, weights=given_weights)], kind
+        )
         share = ((labelings == 2) * counted).sum(axis=1) / counted.sum()
         assert value == totals(costs, labelings[share <= 0.4 + 1e-9]).min()
         assert ((labels == 2) * counted).sum() / counted.sum() <= 0.4 + 1e-9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from milpcb import registry, supply
@@ -47,17 +47,19 @@ def open_oracle(
     given = options if solver is None else {"solver": solver, **options}
     for key in given:
         if key not in own:
-            raise InputError(_unknown_option(kind, key, own))
+            raise InputError(unknown_option(kind, key))
     fixed = {"policies": policies, "contexts": context_array(contexts), "constraints": tuple(constraints)}
     return cast("Oracle", supply.make(cls, fixed, given))
 
 
-def _unknown_option(kind: str, key: str, own: Collection[str]) -> str:
-    """Return the message on an option that a kind does not know: the nearest that it does know, and who knows this one."""
+def unknown_option(kind: str, key: str) -> str:
+    """Return the message on an option that a kind does not know: the kinds that know it, or the nearest one that it knows."""
+    fixed = registry.KINDS["oracle"].supplied
+    own = supply.options(registry.load("oracle", kind), fixed)
     owners = [
         f"'{other}'"
         for other in registry.names("oracle")
-        if key in supply.options(registry.load("oracle", other), registry.KINDS["oracle"].supplied)
+        if key in supply.options(registry.load("oracle", other), fixed)
     ]
     known = f"; it is one of kind {' and '.join(owners)}" if owners else did_you_mean(key, own) if own else ""
     return f"oracle kind '{kind}' has no option '{clipped(key)}'{known}"
