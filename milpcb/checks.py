@@ -71,6 +71,22 @@ def check_delta(delta: float) -> float:
     return float(delta)
 
 
+def check_time_limit(time_limit: float | None) -> float | None:
+    """Return seconds, or None for no limit; raises InputError unless they are 0 or more."""
+    if time_limit is None or time_limit == np.inf:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
+        raise InputError(f"time_limit must be seconds, 0 or more, or None for no limit; got {time_limit!r}")
+    return float(time_limit)
+
+
+def check_gap(gap: float) -> float:
+    """Return an absolute gap in units of the costs; raises InputError unless it is finite, and 0 or more."""
+    if isinstance(gap, bool) or not isinstance(gap, (int, float)) or not 0 <= gap < np.inf:
+        raise InputError(f"gap must be an absolute gap in units of the costs, 0 or more and finite; got {gap!r}")
+    return float(gap)
+
+
 def whole(name: str, value: Any, least: int) -> int:
     """Return ``value`` as an int; raises InputError unless it is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:

@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import os
+import sysconfig
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
+
+LONGEST = 60  # characters of a name in a message
+_HERE = Path(__file__).parent
+_RESOLVERS = tuple(str(_HERE / name) for name in ("registry.py", "supply.py"))  # they call what is somebody else's
+_INSTALLED = tuple(
+    f"{path}{os.sep}"
+    for path in (
+        *(sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")),
+        _HERE,
+        _HERE.parent / "policies",
+    )
+)
 
 
 class MilpcbError(Exception):
@@ -18,7 +34,7 @@ class UnknownNameError(InputError):
     """A name that no registry entry or key carries."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"unknown {kind} '{name}'{did_you_mean(name, known)}")
+        super().__init__(f"unknown {kind} '{clipped(name)}'{did_you_mean(name, known)}")
 
 
 class SolverMissingError(MilpcbError):
@@ -51,7 +67,28 @@ class RunError(MilpcbError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return '; did you mean ...?' when a known name is near, else the list of all known names."""
-    names = sorted(known)
+    names, name = sorted(known), name[:1000]
     by_lower = {known_name.lower(): known_name for known_name in names}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
     return f"; did you mean '{by_lower[near[0]]}'?" if near else f"; known: {', '.join(names)}"
+
+
+def clipped(text: str, longest: int = LONGEST) -> str:
+    """Return a text that a user wrote as a message shows it: on one line, and with its middle left out where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest // 2]}...{line[-(longest // 2) :]}"
+
+
+def cause(error: BaseException) -> str:
+    """Return what went wrong in somebody else's code, on one line with the file and line it happened on.
+
+    That is the deepest place outside installed packages, or the deepest of all where there is none outside.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+    what = f"{type(error).__name__}: {clipped(str(error), 300)}" if str(error) else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    called = [frame for frame in frames if not frame.filename.startswith(("<frozen", *_RESOLVERS))]
+    own = [frame for frame in called if not frame.filename.startswith(_INSTALLED)]
+    place = (own or called)[-1:]
+    return f"{place[0].filename}, line {place[0].lineno}: {what}" if place else what

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from milpcb import registry
 from milpcb.errors import InputError
 from milpcb.types import Ints
 
 # What the runtime supplies to constructors that name it; every other argument is an option.
-SUPPLIED = ("oracle", "pool", "horizon", "seed", "n_actions", "best")
+SUPPLIED = registry.KINDS["learner"].supplied
 
 # capability -> what to write in the config for an oracle that has it
 REMEDY = {

@@ -11,8 +11,9 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.drawing import fan
+from policies.leaves import LeafSummary
 from policies.names import Names
-from policies.rule import LeafSummary, Rule
+from policies.rule import Rule
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -6,7 +6,6 @@ import pytest
 from matplotlib.image import imread
 
 from milpcb import registry
-from milpcb.commands import COMMANDS
 
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
 COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
@@ -150,7 +149,7 @@ def test_help_names_every_command(option, tmp_path, milpcb_):
     """Help goes to stdout and the exit code is 0."""
     done = milpcb_(tmp_path, option)
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+    assert all(f"  {name} " in done.stdout for name in registry.names("command"))
 
 
 def test_version_is_printed(tmp_path, milpcb_):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,9 +10,9 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from milpcb import registry
+from milpcb import registry, supply
 from milpcb.errors import InputError
-from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection, used_options
+from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.protocols import Learner
 
 FORMAT = 2  # of run directories and of keys
@@ -25,7 +24,8 @@ class Task:
     """What cells and yardsticks share: rounds 1..``horizon`` of one environment, seen at ``checkpoints``.
 
     ``title`` is how people tell tasks of one study apart; it is presentation, like all labels, and no part of ``key``.
-    Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one.
+    Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one, nor ``folder``,
+    where classes of the config's own are.
     """
 
     environment: Component
@@ -36,6 +36,7 @@ class Task:
     checkpoints: int
     title: str
     draw: bool = field(default=False, kw_only=True)
+    folder: str | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
@@ -78,7 +79,7 @@ class Cell(Task):
             "task": "cell",
             **super().settings(),
             "learner": {**_nameless(self.learner.component), "contexts": self.learner.contexts},
-            "oracle": None if self.oracle is None else used_options(self.oracle.options),
+            "oracle": None if self.oracle is None else self.oracle.options,
         }
 
     @property
@@ -124,12 +125,19 @@ def build_study(config: Config) -> Study:
     for environment, policies, horizon, seed in _worlds(config):
         shared = (environment, policies, config.constraints, horizon, seed, config.experiment.checkpoints)
         played = [
-            Cell(*shared, _title(config, learner, environment, policies, oracle, horizon, seed), learner, oracle)
+            Cell(
+                *shared,
+                _title(config, learner, environment, policies, oracle, horizon, seed),
+                learner,
+                oracle,
+                folder=config.run.folder,
+            )
             for learner, oracle in _players(config, horizon)
         ]
         if played:
             title = _title(config, None, environment, policies, None, horizon, seed)
-            yardsticks.append(Yardstick(*shared, title, draw=len(yardsticks) < MOST_DRAWN))
+            draw = len(yardsticks) < MOST_DRAWN
+            yardsticks.append(Yardstick(*shared, title, draw=draw, folder=config.run.folder))
             yardstick_of |= {cell.key: yardsticks[-1].key for cell in played}
             cells += played
     _check_distinct([*cells, *yardsticks])
@@ -142,7 +150,7 @@ def build_study(config: Config) -> Study:
 
 def asks_oracle(learner: LearnerSection) -> bool:
     """Tell whether a learner's constructor asks for an oracle."""
-    return "oracle" in inspect.signature(registry.load("learner", learner.component.name)).parameters
+    return supply.asks(registry.load("learner", learner.component.name), "oracle")
 
 
 def keeps_estimates(learner: LearnerSection) -> bool:
