@@ -306,7 +306,7 @@ class Learner(ABC):
 
     def _learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs in [0, 1]; for learners that declare ``full_information``."""
-        raise NotImplementedError(f"{type(self).__name__} declares full_information and has no _learn_all")
+        raise InputError(f"learner {type(self).__name__} declares full_information, so it must define _learn_all")
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:
