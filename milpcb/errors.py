@@ -25,6 +25,9 @@ _INSTALLED = tuple(
 class MilpcbError(Exception):
     """Base of every error raised on purpose; the command line prints it as one line and exits with 2."""
 
+    def __init__(self, message: object = "") -> None:
+        super().__init__(" ".join(str(message).split()))
+
 
 class InputError(MilpcbError, ValueError):
     """An argument, a file or a config key is wrong."""
@@ -33,8 +36,9 @@ class InputError(MilpcbError, ValueError):
 class UnknownNameError(InputError):
     """A name that no registry entry or key carries."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"unknown {kind} '{clipped(name)}'{did_you_mean(name, known)}")
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        text = f"'{clipped(name)}'" if isinstance(name, str) else shown(name)
+        super().__init__(f"unknown {kind} {text}{did_you_mean(name, known)}")
 
 
 class SolverMissingError(MilpcbError):
@@ -65,11 +69,11 @@ class RunError(MilpcbError):
     """A run directory cannot be read, written or continued."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return '; did you mean ...?' when a known name is near, else the list of all known names."""
-    names, name = sorted(known), name[:1000]
+    names = sorted(known)
     by_lower = {known_name.lower(): known_name for known_name in names}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(clipped(name).lower(), by_lower, n=1, cutoff=0.5) if isinstance(name, str) else []
     return f"; did you mean '{by_lower[near[0]]}'?" if near else f"; known: {', '.join(names)}"
 
 
@@ -92,3 +96,11 @@ def cause(error: BaseException) -> str:
     own = [frame for frame in called if not frame.filename.startswith(_INSTALLED)]
     place = (own or called)[-1:]
     return f"{place[0].filename}, line {place[0].lineno}: {what}" if place else what
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: its repr on one line, its middle left out where it is long."""
+    try:
+        return clipped(repr(value))
+    except Exception:  # noqa: BLE001 - a number of 5 000 digits, or a repr that fails: the message must be had
+        return f"a {type(value).__name__}"

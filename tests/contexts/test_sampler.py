@@ -51,7 +51,7 @@ def test_counts_are_those_of_kept_rounds() -> None:
 def test_an_oracle_with_fixed_contexts_is_refused() -> None:
     """The message names the oracle to use, and what a sampler is made of."""
     with pytest.raises(InputError, match="GrowingOracle"):
-        BistroPlus(open_oracle(TREES, [[0.0, 0.0], [1.0, 2.0]]), Sampler(draw), 10, 0)
+        BistroPlus(open_oracle(TREES, [[0.0, 0.0], [1.0, 2.0]]), Sampler(draw), horizon=10, seed=0)
     with pytest.raises(InputError, match="draw"):
         Sampler(3)  # type: ignore[arg-type]
 

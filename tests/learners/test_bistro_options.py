@@ -20,7 +20,7 @@ CLASS = FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0
 def learner_on(**options: Any) -> tuple[BistroPlus, Any]:
     """Return a learner and its oracle."""
     oracle = open_oracle(CLASS, CONTEXTS, kind="enumeration")
-    return BistroPlus(oracle, FinitePool(CONTEXTS), 300, **{"seed": 3, "scale": 8.0, **options}), oracle
+    return BistroPlus(oracle, FinitePool(CONTEXTS), horizon=300, **{"seed": 3, "scale": 8.0, **options}), oracle
 
 
 def rounds(learner: BistroPlus, count: int = 150) -> list[Floats]:

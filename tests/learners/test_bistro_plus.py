@@ -242,7 +242,7 @@ def test_k_plus_one_questions_a_round() -> None:
     """``queries="all"`` asks exactly K + 1 values a round, ``"profile"`` one question."""
     for queries, per_round in (("all", 4), ("profile", 1)):
         oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
-        transcript(BistroPlus(oracle, FinitePool(CONTEXTS), 50, 0, queries=queries), 20)  # type: ignore[arg-type]
+        transcript(BistroPlus(oracle, FinitePool(CONTEXTS), horizon=50, seed=0, queries=queries), 20)  # type: ignore[arg-type]
         assert oracle.calls == 20 * per_round
 
 
@@ -297,7 +297,9 @@ def test_unplayed_costs_do_not_matter() -> None:
 def test_transductive_play_runs_to_the_end() -> None:
     """With a known order the last round has an empty future, and one more round is refused."""
     order = [0, 3, 1, 4, 2]
-    learner = BistroPlus(open_oracle(CLASSES["decision_trees"], CONTEXTS), Transductive(CONTEXTS, order), 5, 0)
+    learner = BistroPlus(
+        open_oracle(CLASSES["decision_trees"], CONTEXTS), Transductive(CONTEXTS, order), horizon=5, seed=0
+    )
     for row in order:
         q = learner.act(row)
         learner.learn(row, 0, 1.0, q[0])
@@ -339,14 +341,14 @@ def test_a_wrong_value_of_the_relaxation_s_scale_is_refused() -> None:
         learner_on(CLASSES["decision_trees"], scale="relax")
     oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
     with pytest.raises(InputError, match="Empirical does not know"):
-        BistroPlus(oracle, Empirical(CONTEXTS), 10, 0, scale="relaxation")
+        BistroPlus(oracle, Empirical(CONTEXTS), horizon=10, seed=0, scale="relaxation")
 
 
 def test_regret_stays_below_the_guarantee() -> None:
     """On a planted game the expected regret bends away from uniform play and stays below the guarantee."""
     T, labelings = 6000, np.array([[0, 1, 0, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]])
     oracle = open_oracle(FiniteClass(labelings, 2), CONTEXTS, kind="enumeration")
-    learner = BistroPlus(oracle, FinitePool(CONTEXTS), T, seed=1, queries="profile")
+    learner = BistroPlus(oracle, FinitePool(CONTEXTS), horizon=T, seed=1, queries="profile")
     rng, regret = np.random.default_rng(0), []
     for t in range(T):
         row = t % 5
@@ -401,7 +403,7 @@ def test_pool_and_oracle_must_share_their_contexts() -> None:
     """A pool of another size than the oracle's is refused."""
     oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
     with pytest.raises(InputError, match="use the same"):
-        BistroPlus(oracle, FinitePool(CONTEXTS[:3]), 10, 0)
+        BistroPlus(oracle, FinitePool(CONTEXTS[:3]), horizon=10, seed=0)
 
 
 @settings(max_examples=20, deadline=None)

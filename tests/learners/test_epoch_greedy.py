@@ -24,7 +24,7 @@ UNIT = 2 * 2 * np.log(4)  # 2 K log N
 def epochs(horizon: int | None = None, labelings: Any = LABELINGS, n_actions: int = 2) -> Any:
     """Return the learner on a list of labelings."""
     contexts = np.arange(float(np.shape(labelings)[1]))[:, None]
-    return EpochGreedy(open_oracle(FiniteClass(labelings, n_actions), contexts, kind="search"), horizon)
+    return EpochGreedy(open_oracle(FiniteClass(labelings, n_actions), contexts, kind="search"), horizon=horizon)
 
 
 def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELINGS) -> tuple[list[Any], float]:

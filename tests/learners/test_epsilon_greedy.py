@@ -125,7 +125,7 @@ def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
     contexts = np.random.default_rng(0).random((5, 2))
     for data in ("all", "exploration"):
         oracle = open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search")
-        learner = EpsilonGreedy(oracle, 0, data=data)  # type: ignore[arg-type]
+        learner = EpsilonGreedy(oracle, seed=0, data=data)  # type: ignore[arg-type]
         play(learner, 4096, np.tile([0.9, 0.2, 0.5], (5, 1)), 1, np.repeat(np.arange(3)[:, None], 5, axis=1))
         assert [int(learner.act(row).argmax()) for row in range(5)] == [1] * 5
 

@@ -22,7 +22,7 @@ def etc(horizon: int, labelings: Any = LABELINGS, n_actions: int = 2, **options:
     """Return the learner on a list of labelings."""
     contexts = np.arange(float(np.shape(labelings)[1]))[:, None]
     return ExploreThenCommit(
-        open_oracle(FiniteClass(labelings, n_actions), contexts, kind="search"), horizon, **options
+        open_oracle(FiniteClass(labelings, n_actions), contexts, kind="search"), horizon=horizon, **options
     )
 
 
@@ -104,7 +104,7 @@ def test_training_is_weighted_classification(seed: int) -> None:
 def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
     """Among all depth-1 trees it ends with the action that is cheapest everywhere."""
     contexts = np.random.default_rng(0).random((5, 2))
-    learner = ExploreThenCommit(open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search"), 3000)
+    learner = ExploreThenCommit(open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search"), horizon=3000)
     mean = np.tile([0.9, 0.2, 0.5], (5, 1))
     play(learner, mean, 1, labelings=np.repeat(np.arange(3)[:, None], 5, axis=1))
     assert [int(learner.act(row).argmax()) for row in range(5)] == [1] * 5
@@ -179,7 +179,9 @@ def test_mistakes_are_told() -> None:
             learner.learn(0, 0, cost, probability)
     assert learner.state() == etc(10).state()
     contexts = np.random.default_rng(0).random((20, 3))
-    hurried = ExploreThenCommit(open_oracle(DecisionTrees(2, 2, thresholds=3), contexts, time_limit=0.0), 10, rounds=1)
+    hurried = ExploreThenCommit(
+        open_oracle(DecisionTrees(2, 2, thresholds=3), contexts, time_limit=0.0), horizon=10, rounds=1
+    )
     with pytest.raises(OracleInexact):
         hurried.learn(0, 0, 1.0, 0.5)
 

@@ -25,7 +25,7 @@ def ftpl(labelings: Any, horizon: int = 100, contexts: Any = None, kind: str = "
     labelings = np.array(labelings)
     contexts = np.arange(float(labelings.shape[1]))[:, None] if contexts is None else np.array(contexts)
     oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind=kind)
-    return ContextualFTPL(oracle, horizon, **{"seed": 0, **options})
+    return ContextualFTPL(oracle, horizon=horizon, **{"seed": 0, **options})
 
 
 def with_past(learner: Any, past: Any) -> Any:
@@ -206,7 +206,12 @@ def test_guarantee_is_the_bound_and_the_defaults_are_tuned(separator: Any, kappa
 class FullInformation(ContextualFTPL):
     """The same play on all true costs: no estimates, no resampling."""
 
-    def learn_all(self, row: int, costs: Floats) -> None:
+    full_information = True
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Wait for all costs."""
+
+    def _learn_all(self, row: int, costs: Floats) -> None:
         """Add the costs as they are."""
         self._past[row] += costs
 
@@ -219,12 +224,14 @@ def test_full_information_keeps_the_bound_without_its_bandit_terms(separator: An
     oracle = open_oracle(FiniteClass(table, 2), CONTEXTS, kind="search")
     for game in ("flip", "fixed"):
         rng = np.random.default_rng(5)
-        learner = FullInformation(oracle, T, 7, epsilon=epsilon, separator=separator)
+        learner = FullInformation(oracle, horizon=T, seed=7, epsilon=epsilon, separator=separator)
         suffered, totals = 0.0, np.zeros(4)
         for t in range(T):
             row, flipped = int(rng.integers(4)), game == "flip" and t % 2
             costs = np.array([1.0, 0.0] if row % 2 ^ flipped else [0.0, 1.0])
-            suffered += float(learner.act(row) @ costs)
+            q = learner.act(row)
+            suffered += float(q @ costs)
+            learner.learn(row, int(q.argmax()), costs[q.argmax()], 1.0)
             learner.learn_all(row, costs)
             totals += costs[table[:, row]]
         assert suffered - totals.min() <= epsilon * kappa * T + price / epsilon
@@ -268,7 +275,7 @@ def test_profile_and_minimiser_give_the_same_run_on_every_oracle() -> None:
     runs = []
     for kind, queries in [("search", "profile"), ("search", "argmin"), ("enumeration", "profile"), ("milp", "argmin")]:
         oracle = open_oracle(DecisionTrees(2, 1, thresholds=2), contexts, kind=kind)
-        learner = ContextualFTPL(oracle, 60, 3, queries=queries)  # type: ignore[arg-type]
+        learner = ContextualFTPL(oracle, horizon=60, seed=3, queries=queries)  # type: ignore[arg-type]
         runs.append((play(learner, 60, 0)[0], learner.state()))
     assert all(run == runs[0] for run in runs)
     assert len(set(runs[0][0])) == 2

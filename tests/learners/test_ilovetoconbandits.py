@@ -190,7 +190,7 @@ BEST = 3  # its action costs 0.2 on average, every other 0.8
 
 def learner_on(labelings: Any = LABELINGS, K: int = 3, horizon: int = 10**6, **options: Any) -> ILoveToConBandits:
     """Return the learner on a listed class."""
-    return ILoveToConBandits(listed(labelings, K), horizon, **options)
+    return ILoveToConBandits(listed(labelings, K), horizon=horizon, **options)
 
 
 def rounds(learner: ILoveToConBandits, n: int, seed: int = 0) -> Any:
@@ -237,7 +237,7 @@ def test_every_epoch_ends_with_op_solved(psi: float) -> None:
 def test_calls_are_few() -> None:
     """The oracle is asked at the ends of epochs only: once for the best policy, once a step, once to see that none is left."""
     oracle = listed(LABELINGS, 3)
-    learner = ILoveToConBandits(oracle, 10**6)
+    learner = ILoveToConBandits(oracle, horizon=10**6)
     calls = [oracle.calls] + [oracle.calls for _ in rounds(learner, 1024)]
     asked = np.flatnonzero(np.diff(calls)) + 1
     assert calls[0] == 1
@@ -259,7 +259,7 @@ def test_regret_is_far_below_uniform_play() -> None:
     rng = np.random.default_rng(5)
     contexts = rng.integers(0, 2, (20, 4)).astype(float)
     best = np.where(contexts[:, 0] == 1, 2, np.where(contexts[:, 2] == 1, 1, 0))
-    learner = ILoveToConBandits(open_oracle(DecisionTrees(3, 2), contexts, kind="search"), 8192, psi=0.1)
+    learner = ILoveToConBandits(open_oracle(DecisionTrees(3, 2), contexts, kind="search"), horizon=8192, psi=0.1)
     regret = 0.0
     for _ in range(8192):
         row = int(rng.integers(20))
@@ -318,7 +318,7 @@ def test_wrong_arguments_are_one_clear_line() -> None:
     oracle = listed(LABELINGS, 3)
     oracle.can = frozenset({"value"})
     with pytest.raises(InputError, match="minimise"):
-        ILoveToConBandits(oracle, 10)
+        ILoveToConBandits(oracle, horizon=10)
 
 
 def test_callers_cannot_change_the_play() -> None:

@@ -193,7 +193,7 @@ def test_wrong_arguments_are_one_clear_line() -> None:
         learner_on(np.indices((16,) * 4).reshape(4, -1).T, 16)
     oracle: Any = open_oracle(FiniteClass(LABELINGS, 2), CONTEXTS, kind="milp")
     with pytest.raises(InputError, match="enumeration"):
-        PolicyElimination(oracle, FinitePool(CONTEXTS), 10)
+        PolicyElimination(oracle, FinitePool(CONTEXTS), horizon=10)
     with pytest.raises(InputError, match="growth"):
         learner_on(growth=0.9)
     with pytest.raises(InputError, match="delta"):

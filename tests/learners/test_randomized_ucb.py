@@ -24,7 +24,7 @@ BEST, K, DELTA = 4, 3, 0.05
 def learner_on(labelings: Any = LABELINGS, **options: Any) -> RandomizedUCB:
     """Return the learner on a listed class."""
     oracle = open_oracle(FiniteClass(labelings, K), CONTEXTS, kind="enumeration")
-    return RandomizedUCB(oracle, 10**6, **options)
+    return RandomizedUCB(oracle, horizon=10**6, **options)
 
 
 def play(learner: RandomizedUCB, n: int, seed: int = 0, gap: float = 1.0) -> Iterator[tuple[int, int, float, Floats]]:

@@ -18,7 +18,7 @@ LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
 
 def hedge(horizon: int, **options: float) -> Hedge:
     """Return Hedge over the four labelings."""
-    return Hedge(open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration"), horizon, **options)  # type: ignore[arg-type]
+    return Hedge(open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration"), horizon=horizon, **options)  # type: ignore[arg-type]
 
 
 def test_uniform_is_uniform_and_promises_nothing() -> None:
@@ -68,7 +68,7 @@ def test_hedge_continues_from_its_state() -> None:
 def test_hedge_needs_a_list_of_policies() -> None:
     """An oracle that cannot list its labelings is refused, with the line to write."""
     with pytest.raises(InputError, match="enumeration"):
-        Hedge(open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS), 10)  # type: ignore[arg-type]
+        Hedge(open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS), horizon=10)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="rate"):
         hedge(10, rate=-1.0)
 
@@ -89,7 +89,7 @@ def test_hedge_refuses_costs_outside_the_unit_interval() -> None:
 def exp4p(horizon: int, labelings: Any = LABELINGS, **options: float) -> Exp4P:
     """Return Exp4.P over the labelings."""
     oracle = open_oracle(FiniteClass(labelings, 3), CONTEXTS, kind="enumeration")
-    return Exp4P(oracle, horizon, **options)  # type: ignore[arg-type]
+    return Exp4P(oracle, horizon=horizon, **options)  # type: ignore[arg-type]
 
 
 def test_exp4p_follows_the_published_box() -> None:
@@ -184,7 +184,7 @@ def test_the_best_policy_has_no_regret_in_the_end() -> None:
     rows, costs = rng.integers(0, 4, T), rng.random((T, 3))
     by_policy = costs[np.arange(T)[:, None], LABELINGS[:, rows].T].cumsum(axis=0)
     best = LABELINGS[by_policy[-1].argmin()]
-    learner = BestInHindsight(best, 3)
+    learner = BestInHindsight(best, n_actions=3)
     paid = np.cumsum([learner.act(int(row)) @ cost for row, cost in zip(rows, costs, strict=True)])
     regret = paid - by_policy.min(axis=1)
     assert regret[-1] == pytest.approx(0.0, abs=1e-12)
@@ -200,4 +200,4 @@ def test_the_best_policy_has_no_regret_in_the_end() -> None:
 def test_the_best_policy_must_be_labels(best: Any, wrong: str) -> None:
     """What is no list of actions is refused."""
     with pytest.raises(InputError, match=wrong):
-        BestInHindsight(best, 3)
+        BestInHindsight(best, n_actions=3)

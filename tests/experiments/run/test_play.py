@@ -166,18 +166,18 @@ def faulty(raised):
     class Faulty(Uniform):
         rounds = 0
 
-        def act(self, row):
+        def _act(self, row):
             self.rounds += 1
             if self.rounds == 5:
                 raise raised
-            return super().act(row)
+            return super()._act(row)
 
     return Faulty
 
 
 FAILURES = {
     "a mistake of the user": (InputError("mend it so"), "mend it so", ""),
-    "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in act"),
+    "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in _act"),
     "out of memory": (MemoryError(), "out of memory; make the policy class", ""),
 }
 
@@ -225,12 +225,12 @@ def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, r
     """Warnings and log lines of a learner go to its cell's log, and nothing else makes one."""
 
     class Talkative(Uniform):
-        def act(self, row):
+        def _act(self, row):
             logging.getLogger("any.name").warning("row %d", row)
             with warnings.catch_warnings():
                 warnings.simplefilter("always")
                 warnings.warn("beware", stacklevel=1)
-            return super().act(row)
+            return super()._act(row)
 
     register(Talkative)
     cell = cell_of(tiny, 'name = "faulty"\n')
