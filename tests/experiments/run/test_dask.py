@@ -347,6 +347,10 @@ class Killer:
         """Note how it ended."""
         self.ended.append((task.title, failure))
 
+    def remark(self, line: str) -> None:
+        """There is none."""
+        raise AssertionError(line)
+
 
 def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
     scheduler: str, tiny: str, play_into: Any, untimed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
