@@ -231,6 +231,11 @@ def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
     _own.folder, _own.trusted = folder, trusted
 
 
+def own_folders() -> list[str]:
+    """Return the folder that ``module:Class`` is looked for in after the path of imports, if there is one."""
+    return [] if _own.folder is None else [_own.folder]
+
+
 def _check_own(kind: str, name: str) -> None:
     """Raise InputError unless ``module:Class`` may be imported."""
     module, _, attribute = name.partition(":")

@@ -69,3 +69,11 @@ def draw(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
         for drawing in figures.draw(results, names)
         for suffix, content in render(drawing.figure).items()
     ]
+
+
+def print_remarks(directory: Path) -> None:
+    """Print on standard error what is damaged in a run directory, and which versions differ, a line each."""
+    from milpcb.experiments.results.store import remarks
+
+    for line in remarks(directory):
+        err.print(line)

@@ -39,7 +39,7 @@ def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, 
     failed = milpcb_(tmp_path, *arguments, preexec_fn=limit_files(170_000))
     assert_one_line(failed, "cannot write out/curves.csv", "too large", "finished before is kept", "run again")
     assert set(milpcb.load(tmp_path / "out")["learner"]) == {"bistro_plus", "uniform"}
-    left = [file for file in (tmp_path / "out").rglob(".*") if file.name != ".lock"]
+    left = [file for file in (tmp_path / "out").rglob(".*") if file.name != ".milpcb.lock"]
     assert not left, "the part that was written is left behind"
     again = milpcb_(tmp_path, *arguments)
     assert again.returncode == 0, again.stderr

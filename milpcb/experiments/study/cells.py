@@ -12,10 +12,11 @@ from typing import Any
 
 from milpcb import registry, supply
 from milpcb.errors import InputError
+from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.protocols import Learner
 
-FORMAT = 2  # of run directories and of keys
+FORMAT = 3  # of run directories and of keys: checksums, contents of files and source code are part of them
 NO_ORACLE = "-"
 
 
@@ -39,20 +40,24 @@ class Task:
     folder: str | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
-        """Return everything that decides the numbers."""
+        """Return everything that decides the numbers, contents of files and source code included."""
         return {
             "format": FORMAT,
-            "environment": _nameless(self.environment),
-            "policies": _nameless(self.policies),
-            "constraints": [_nameless(constraint) for constraint in self.constraints],
+            "environment": _settings("environment", self.environment),
+            "policies": _settings("policies", self.policies),
+            "constraints": [_settings("constraint", constraint) for constraint in self.constraints],
             "horizon": self.horizon,
             "seed": self.seed,
             "checkpoints": self.checkpoints,
         }
 
+    def is_current(self) -> bool:
+        """Tell whether the files and the source code that the task reads are still those of its key."""
+        return replace(self).key == self.key
+
     @cached_property
     def key(self) -> str:
-        """The task's name on disk: equal settings, equal key."""
+        """The task's name on disk: equal settings, equal key. It is computed once, so it says what was there then."""
         text = json.dumps(self.settings(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -78,8 +83,8 @@ class Cell(Task):
         return {
             "task": "cell",
             **super().settings(),
-            "learner": {**_nameless(self.learner.component), "contexts": self.learner.contexts},
-            "oracle": None if self.oracle is None else self.oracle.options,
+            "learner": {**_settings("learner", self.learner.component), "contexts": self.learner.contexts},
+            "oracle": None if self.oracle is None else _oracle_settings(self.oracle),
         }
 
     @property
@@ -220,5 +225,12 @@ def _left_out(config: Config) -> tuple[str, ...]:
     )
 
 
-def _nameless(component: Component) -> dict[str, Any]:
-    return {"name": component.name, "options": component.options}
+def _settings(kind: str, component: Component) -> dict[str, Any]:
+    """Return what decides a component's numbers; its label does not."""
+    return fingerprint(kind, component.name, component.options)
+
+
+def _oracle_settings(oracle: OracleSection) -> dict[str, Any]:
+    options = oracle.options
+    sources = {cls: digest for cls in class_names(options) if (digest := source_digest(cls))}
+    return {**options, "source": sources} if sources else options

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat
 
 Contexts = Literal["pool", "order", "empirical"]
 NAME = r"^[\w-][\w.-]*$"  # of the folder of a run; no path, and nothing hidden
@@ -21,11 +22,20 @@ def _several(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
+def _folder_name(name: str) -> str:
+    """Return a name that can be that of a folder in runs/, on every system: no '..', none that a device has."""
+    if not (name[0].isalnum() or name[0] == "_") or name.endswith("."):
+        raise ValueError("a run's folder is called so: begin with a letter, a digit or _, and do not end with a dot")
+    if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE):
+        raise ValueError("a run's folder is called so, and Windows keeps this name for a device")
+    return name
+
+
 class ExperimentSection(BaseModel):
     """``[experiment]``: what is measured. ``checkpoints`` log-spaced and as many evenly spaced rounds are logged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str = Field(pattern=NAME, max_length=LONGEST)
+    name: Annotated[str, Field(pattern=NAME, max_length=100), AfterValidator(_folder_name)]
     horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1)]
     seeds: tuple[Seed, ...] = Field(default=(0,), min_length=1)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
