@@ -30,8 +30,10 @@ class Kind:
 
 FIGURES = {
     "regret": Kind("regret:regret"),
+    "costs": Kind("costs:costs"),
     "regret_loglog": Kind("regret:regret_loglog", "a study with positive regret"),
     "finals": Kind("finals:finals"),
+    "overview": Kind("overview:overview", "a study of at least 2 environments, policy classes or oracles"),
     "times": Kind("times:times"),
     "horizons": Kind("horizons:horizons", "a study of at least 2 horizons"),
     "against": Kind("against:against", "a config that lists entries which differ in one number only"),
