@@ -138,8 +138,10 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "figure": {
         "regret": "milpcb.experiments.results.figures.regret:regret",
+        "costs": "milpcb.experiments.results.figures.costs:costs",
         "regret_loglog": "milpcb.experiments.results.figures.regret:regret_loglog",
         "finals": "milpcb.experiments.results.figures.finals:finals",
+        "overview": "milpcb.experiments.results.figures.overview:overview",
         "times": "milpcb.experiments.results.figures.times:times",
         "horizons": "milpcb.experiments.results.figures.horizons:horizons",
         "against": "milpcb.experiments.results.figures.against:against",
