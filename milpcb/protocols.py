@@ -306,6 +306,7 @@ class Learner(ABC):
 
     def _learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs in [0, 1]; for learners that declare ``full_information``."""
+        del row, costs
         raise InputError(f"learner {type(self).__name__} declares full_information, so it must define _learn_all")
 
     @abstractmethod
