@@ -382,7 +382,7 @@ class Learner(ABC):
         action, cost = turn.learnt
         if shown_costs[action] != cost:
             raise InputError(
-                f"costs[{action}] is {shown_costs[action]}, but learn was told {cost}; hand in the same costs"
+                f"costs[{action}] is {shown_costs[action]}, but learn was given {cost}; hand in the same costs"
             )
         self._turn = None
         self._learn_all(turn.row, shown_costs)
