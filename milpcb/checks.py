@@ -12,6 +12,7 @@ from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
 LARGEST = 1e100  # of a context or a cost: sums and products of numbers up to here stay finite
+_FLOAT = np.dtype(float)
 _KINDS = {
     "U": "text",
     "S": "text",
@@ -204,7 +205,7 @@ def unit_cost(name: str, cost: Any) -> float:
 
 def probabilities(q: Any, n_actions: int) -> list[float]:
     """Return q as a list; raises ValueError, which says why, unless it is an array of K floats >= 0 that sum to 1."""
-    if type(q) is not np.ndarray or q.dtype != np.float64 or q.shape != (n_actions,):
+    if type(q) is not np.ndarray or (q.dtype is not _FLOAT and q.dtype != _FLOAT) or q.shape != (n_actions,):
         raise ValueError(f"it must be a float array of shape ({n_actions},)")
     listed: list[float] = q.tolist()
     total = sum(listed)  # NaN and infinity make it so
