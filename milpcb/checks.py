@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +71,19 @@ def check_delta(delta: float) -> float:
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta must lie strictly between 0 and 1, got {delta!r}; 0.05 is usual")
     return float(delta)
+
+
+def check_file(path: Path, what: str = "") -> None:
+    """Raise InputError unless a path leads to a file: directories, pipes and devices cannot be read to their end."""
+    called = f"cannot read {f'{what} ' if what else ''}{path}"
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InputError(f"{called}: {error.strerror}") from error
+    except ValueError as error:  # a zero byte in the path
+        raise InputError(f"{called}: {error}") from error
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{called}: it is a {'directory' if stat.S_ISDIR(mode) else 'device or a pipe'}, not a file")
 
 
 def check_time_limit(time_limit: float | None) -> float | None:
