@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterable
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,6 +118,19 @@ def _kind(array: Any) -> str:
 
 
 # ------------------------------------------------------------------- single values
+
+
+def check_file(path: Path, what: str = "") -> None:
+    """Raise InputError unless a path leads to a file: directories, pipes and devices cannot be read to their end."""
+    called = f"cannot read {f'{what} ' if what else ''}{path}"
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InputError(f"{called}: {error.strerror}") from error
+    except ValueError as error:  # a zero byte in the path
+        raise InputError(f"{called}: {error}") from error
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{called}: it is a {'directory' if stat.S_ISDIR(mode) else 'device or a pipe'}, not a file")
 
 
 def check_time_limit(time_limit: float | None) -> float | None:
