@@ -22,6 +22,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullForm
 
 from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.words import escaped
 from milpcb.types import Floats
 
 FORMATS = ("png", "svg")
@@ -172,9 +173,10 @@ def line_handle(look: Look) -> Line2D:
 
 
 def finish(figure: Figure) -> Figure:
-    """Take every text as it is written, so that a dollar sign in a name starts no formula; return the figure."""
+    """Return the figure with every text drawn as it is written: a dollar sign starts no formula, no character is obeyed."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
+        text.set_text("\n".join(map(escaped, text.get_text().split("\n"))))
     return figure
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import polars as pl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
@@ -20,6 +23,7 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.costs import best_mean_costs, mean_costs
 from milpcb.experiments.results.figures.drawing import apart, render
 from milpcb.experiments.results.figures.overview import brief, squares
+from milpcb.experiments.results.figures.policy import draw_policy
 from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.figures.words import legible
 
@@ -197,3 +201,26 @@ def test_a_glyph_that_the_font_has_not_is_no_warning(make_frame, recwarn):
     for drawing in draw(Results(make_frame(["\u5b66\u7fd2", "\U0001f333"], points=3), "t"), ["regret"]):
         render(drawing.figure)
     assert not [warning for warning in recwarn if "Glyph" in str(warning.message)]
+
+
+class Rules:
+    """A policy without a drawing of its own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize(
+    "rules", ["play 0", "if \x1b[31m$x$ <= 1:\n    play 1", "if " + "x0 + " * 60 + "x1 <= 1: play 0\n" * 50]
+)
+def test_rules_without_a_drawing_are_a_card(rules):
+    """The card holds all of the rules, however long; the SVG is well formed whatever characters they hold."""
+    pictures = draw_policy(Rules(rules))
+    ET.fromstring(pictures["svg"])  # noqa: S314 - our own picture
+    shot = imread(io.BytesIO(pictures["png"]))[:, :, :3].min(axis=2)
+    edges = np.concatenate([shot[0], shot[-1], shot[:, 0], shot[:, -1]])
+    assert edges.min() == 1.0  # nothing reaches the edge of the picture
+    assert shot.min() < 0.3
