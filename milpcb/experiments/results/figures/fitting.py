@@ -10,7 +10,7 @@ from matplotlib.textpath import text_to_path
 
 from milpcb.experiments.results.figures.words import legible
 
-LETTER = 0.6  # of the font's size: how wide a letter is, about; where letters are wider, fewer are tried
+LETTER = 0.45  # of the font's size: how wide a narrow letter is, about; where letters are wider, fewer are tried
 FEWEST = 6  # letters of a line, however narrow
 
 

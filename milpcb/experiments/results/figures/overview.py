@@ -22,11 +22,12 @@ from milpcb.experiments.results.figures.drawing import (
     write_title,
 )
 from milpcb.experiments.results.figures.finals import by_place
-from milpcb.experiments.results.figures.fitting import fitted
+from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.figures.words import at_their_longest, count, sentences
 
 MOST = 8  # columns beside each other; further panels go into a table below
+FEWEST = 4  # columns that the width is cut into, at least
 ROW = 0.27  # inches
 SHADES = LinearSegmentedColormap.from_list("shades", ["#FFFFFF", "#8FC1E3", "#0072B2", "#00334F"])
 DARK = 0.62  # shares of the shades from which on text is white
@@ -49,12 +50,15 @@ def overview(results: Results) -> list[Drawing]:
         return []
     order = by_place(results, panels)
     blocks = [panels[i : i + MOST] for i in range(0, len(panels), MOST)]
-    lines = max(_header(panel.name, _room(blocks)).count("\n") + 1 for panel in panels)
+    columns = max(len(blocks[0]), FEWEST)
+    room = _room(order, columns)
+    lines = max(_header(panel.name, room).count("\n") + 1 for panel in panels)
     height = len(blocks) * (ROW * len(order) + 0.16 * lines + 0.1) + 0.4
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     write_title(figure, results.title)
     for axes, block in zip(figure.subplots(len(blocks), 1, squeeze=False).ravel(), blocks, strict=True):
-        _draw_block(axes, block, order, _room(blocks))
+        _draw_block(axes, block, order, room)
+        axes.set_xlim(-0.5, columns - 0.5)
     above = any(square.above for panel in panels for square in squares(panel).values())
     legend(figure, _entries(above=above), below=True)
     alt = f"Table of the mean regret of {count(len(order), 'learner')} in {count(len(panels), 'panel')}."
@@ -81,7 +85,6 @@ def _draw_block(axes: Any, panels: Sequence[Panel], order: Sequence[str], room: 
     for column, panel in enumerate(panels):
         for learner, square in squares(panel).items():
             _draw_square(axes, column, order.index(learner), square)
-    axes.set_xlim(-0.5, MOST - 0.5 if len(panels) > MOST else max(len(panels), 4) - 0.5)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_xticks(range(len(panels)), [_header(panel.name, room) for panel in panels], fontsize=SMALL)
     axes.set_yticks(range(len(order)), [fitted(learner, NAME, SMALL) for learner in order], fontsize=SMALL)
@@ -110,13 +113,14 @@ def brief(value: float) -> str:
     return f"\u2212{digits}" if value < 0 else digits
 
 
-def _room(blocks: Sequence[Sequence[Panel]]) -> float:
-    """Return how many inches a column has, beside the names of the learners."""
-    return (WIDTH - NAME - 0.1) / max(len(blocks[0]), 4)
+def _room(order: Sequence[str], columns: int) -> float:
+    """Return how many inches a column has for its name, beside the names of the learners."""
+    beside = max(width(fitted(learner, NAME, SMALL), SMALL) for learner in order)
+    return (WIDTH - beside - 0.3) / columns - 0.06
 
 
 def _header(name: str, room: float) -> str:
-    return fitted(name, room - 0.02, SMALL, lines=3)
+    return fitted(name, room, SMALL, lines=3)
 
 
 def _entries(*, above: bool) -> list[tuple[Any, str]]:
