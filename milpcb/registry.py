@@ -25,6 +25,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "policy": {  # what a class's answers are, by the name that stands in their JSON
         "ThresholdRule": "policies.thresholds:ThresholdRule",
+        "MonotoneRule": "policies.monotone:MonotoneRule",
     },
     "solver": {
         "highs": "milpcb.solvers.highs:Highs",
