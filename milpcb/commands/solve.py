@@ -57,7 +57,7 @@ def solve(
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     policies = _policies(name, given, ctx.args, own)
-    limit = {} if time_limit is None else {"time_limit": time_limit}
+    limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     answer = open_oracle(policies, rows, kind=kind, solver=solver, **limit).minimise(matrix)
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
