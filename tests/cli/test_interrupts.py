@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 
 import milpcb
 from milpcb.errors import RunError
+from milpcb.experiments.results.files import sealed, unsealed
 from milpcb.experiments.results.store import read_index
 
 RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
@@ -127,10 +127,10 @@ def test_a_killed_run_goes_on_in_the_middle_of_a_cell(tmp_path, whole_run, milpc
     """After SIGKILL resume goes on from the checkpoint, not from the start, and ends with the curves of a whole run."""
     assert stop_in_second_curve(signal.SIGKILL).returncode == -signal.SIGKILL
     (part,) = (tmp_path / "out/cells").glob("*.part")
-    saved = json.loads(part.read_text())
+    saved = unsealed(part.read_bytes())
     assert 0 < saved["round"] < 6000
     # The checkpoint alone decides how the play goes on: with another cost in it the final one differs by as much.
-    part.write_text(json.dumps({**saved, "cost": saved["cost"] + 1000.0}))
+    part.write_bytes(sealed({**saved, "cost": saved["cost"] + 1000.0}))
     done = milpcb_(tmp_path, "resume", "out", "--backend", "serial")
     assert (done.returncode, done.stderr) == (0, ""), done
     assert not list(tmp_path.glob("out/cells/*.part"))
