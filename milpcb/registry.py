@@ -25,6 +25,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "policy": {  # what a class's answers are, by the name that stands in their JSON
         "BoxRule": "policies.boxes:BoxRule",
+        "DecisionTree": "policies.trees:DecisionTree",
+        "RuleList": "policies.rule_lists:RuleList",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
     },
     "solver": {

@@ -26,7 +26,7 @@ INSTANCES = {
     "linear rules, three actions": (LinearRules(3, max_weight=1), REALS),
     "finite class": (FiniteClass([[0, 1, 2, 0, 1], [1, 1, 1, 2, 0], [2, 0, 0, 0, 0], [0, 0, 1, 2, 2]], 3), BINARY),
 }
-LABELINGS = {name: policies.labelings(contexts) for name, (policies, contexts) in INSTANCES.items()}
+LABELINGS = {name: policies.on(contexts).labelings() for name, (policies, contexts) in INSTANCES.items()}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 KINDS = pytest.mark.parametrize("kind", ["milp", "enumeration"])
 

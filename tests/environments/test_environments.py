@@ -225,7 +225,7 @@ def test_nothing_to_switch_to():
 
     class Single(DecisionTrees):
         def draw(self, contexts, _rng):
-            return super().draw(contexts, np.random.default_rng(0))
+            return super().on(contexts).draw(np.random.default_rng(0))
 
     with pytest.raises(InputError, match="nothing to switch to"):
         Switching().open(Single(3), 10, 0)

@@ -123,7 +123,7 @@ def test_search_plays_as_the_list_of_all_derivations(name: str, rule: str) -> No
 @pytest.mark.parametrize("policies", [DecisionTrees(2, 2), RuleLists(2, 2), BoxRules(2), MonotoneRules(2)])
 def test_enumeration_weighs_labelings(policies: PolicyClass) -> None:
     """Over a list, each labeling weighs once, however often it can be written."""
-    table, T, K = np.unique([p.predict(BITS) for p in policies.policies(BITS)], axis=0), 60, 2
+    table, T, K = np.unique([p.predict(BITS) for p in policies.on(BITS).policies()], axis=0), 60, 2
     learner = Exp4(open_oracle(policies, BITS, kind="enumeration"), T)
     trace = Trace(learner, len(BITS), T)
     totals, rate = np.zeros(len(table)), np.sqrt(2 * np.log(len(table)) / (K * T))
