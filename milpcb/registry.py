@@ -17,6 +17,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "policies": {
         "decision_trees": "policies.trees:DecisionTrees",
         "threshold_rules": "policies.thresholds:ThresholdRules",
+        "halfspaces": "policies.halfspaces:Halfspaces",
         "linear_rules": "policies.linear:LinearRules",
         "finite_class": "policies.finite:FiniteClass",
         "rule_lists": "policies.rule_lists:RuleLists",
@@ -25,6 +26,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "policy": {  # what a class's answers are, by the name that stands in their JSON
         "ThresholdRule": "policies.thresholds:ThresholdRule",
+        "HalfspaceRule": "policies.halfspaces:HalfspaceRule",
+        "LinearRule": "policies.linear:LinearRule",
         "MonotoneRule": "policies.monotone:MonotoneRule",
     },
     "solver": {

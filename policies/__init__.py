@@ -2,6 +2,7 @@
 
 from policies.boxes import BoxRules
 from policies.finite import FiniteClass
+from policies.halfspaces import Halfspaces
 from policies.linear import LinearRules
 from policies.listed import ListedRules
 from policies.monotone import MonotoneRules
@@ -14,6 +15,7 @@ __all__ = [
     "BoxRules",
     "DecisionTrees",
     "FiniteClass",
+    "Halfspaces",
     "LinearRules",
     "ListedRules",
     "MonotoneRules",
