@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, PolicyClass
 from milpcb.types import Floats, Ints
 from policies.decimals import shortest_between, written
 from policies.named import NamedClass
@@ -69,14 +67,6 @@ class CuttingClass(NamedClass):
             raise InputError("patterns need explicit cut points, one list per column of the contexts")
         return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
 
-    # For the classes that are still of the older protocol.
-    def _on(self, contexts: Floats, names: Names) -> Opened:  # noqa: ARG002
-        return PolicyClass.on(self, contexts)
-
-    def fixed(self, contexts: Floats) -> Self:
-        """Return the class with the cut points that ``contexts`` give it, explicit from now on."""
-        return self.with_cuts_of(contexts)
-
 
 @dataclass(frozen=True)
 class Distinct:
@@ -104,11 +94,6 @@ def describe_test(names: Names, feature: int, cut: float, *, binary: bool, below
     if binary:
         return f"{name} = {0 if below else 1}"
     return f"{name} {'<=' if below else '>'} {written(cut)}"
-
-
-def check_names(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return names as a tuple of strings."""
-    return () if names is None else tuple(str(name) for name in names)
 
 
 def is_binary(column: Floats) -> bool:

@@ -12,8 +12,8 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.decimals import written
 from policies.drawing import leaf_label
-from policies.names import Names
 from policies.leaves import LeafSummary
+from policies.names import Names
 from policies.rule import Rule
 
 if TYPE_CHECKING:
