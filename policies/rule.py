@@ -14,12 +14,14 @@ import numpy as np
 from milpcb import registry
 from milpcb.checks import cost_array
 from milpcb.errors import InputError
+from milpcb.extras import needs
 from milpcb.types import Floats, Ints
 from policies.leaves import LeafSummary
 from policies.names import Names
 
 if TYPE_CHECKING:
     import networkx as nx
+    from matplotlib.figure import Figure
 
 FORMAT = 1  # of the JSON
 
@@ -66,24 +68,25 @@ class Rule(ABC):
         """Return the name of the action of each context; "action 0" and so on where actions were given no names."""
         return [self.names.action(action) for action in self.predict(contexts).tolist()]
 
-    def leaves(self, contexts: Any, costs: Any = None) -> list[LeafSummary]:
+    def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
 
-        Raises InputError on tables that do not go together.
+        ``counts`` (n,) says how often each context occurred, None for once. Raises InputError on tables that do not go
+        together.
         """
         array = self.names.table(contexts, self.n_features)
-        part = self._leaf(array)
-        sizes = np.bincount(part, minlength=len(self.leaf_actions))
+        part, often = self._leaf(array), _often(counts, len(array))
+        sizes = np.bincount(part, often, minlength=len(self.leaf_actions))
         means: list[float | None] = [None] * len(sizes)
         if costs is not None:
-            table = cost_array(costs, len(array), np.shape(costs)[-1] if np.ndim(costs) else 0)
+            table = cost_array(costs, len(array), max((*self.leaf_actions, *_columns(costs))) + 1)
             paid = table[np.arange(len(array)), np.array(self.leaf_actions)[part]]
-            totals = np.bincount(part, paid, minlength=len(sizes))
+            totals = np.bincount(part, often * paid, minlength=len(sizes))
             means = [
                 total / size if size else None for total, size in zip(totals.tolist(), sizes.tolist(), strict=True)
             ]
         return [
-            LeafSummary(action, self.names.action(action), size / len(array), mean)
+            LeafSummary(action, self.names.action(action), size / often.sum(), mean)
             for action, size, mean in zip(self.leaf_actions, sizes.tolist(), means, strict=True)
         ]
 
@@ -92,6 +95,13 @@ class Rule(ABC):
         from policies.drawing import draw_tree
 
         draw_tree(self.graph(leaves), axes)
+
+    def figure(self, leaves: Sequence[LeafSummary] | None = None) -> Figure:
+        """Return a matplotlib figure, as large as it must be, with the rule drawn on it; see ``draw``."""
+        from policies.drawing import figure
+
+        with needs("studies", "drawing a policy"):
+            return figure(self.graph(leaves))
 
     def to_json(self) -> str:
         """Return the rule as JSON that ``policies.from_json`` reads."""
@@ -120,6 +130,19 @@ class Rule(ABC):
         from policies.drawing import svg
 
         return f"<pre>{escape(str(self))}</pre>{svg(self.graph())}"
+
+
+def _often(counts: Any, n_contexts: int) -> Floats:
+    """Return how often each context occurred, as numbers; raises InputError where that cannot be."""
+    often = np.ones(n_contexts) if counts is None else np.asarray(counts, dtype=float)
+    if often.shape != (n_contexts,) or not (np.isfinite(often).all() and (often >= 0).all() and often.any()):
+        raise InputError(f"counts must be {n_contexts} numbers, one a context, none negative and not all 0")
+    return often
+
+
+def _columns(costs: Any) -> range:
+    """Return the numbers of the actions that a table of costs has columns for."""
+    return range(np.shape(costs)[-1] if np.ndim(costs) else 0)
 
 
 def from_json(text: str) -> Any:

@@ -19,7 +19,7 @@ from milpcb.experiments.run.loop import Tally, checkpoints, play
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
 from milpcb.protocols import Policy
-from milpcb.types import Ints
+from milpcb.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def play_cell(cell: Task, desk: Desk) -> Outcome:
     if stays_with is None:
         return Outcome(record)
     record |= {"leader": str(stays_with), "actions": actions(stays_with, game.world.stream.contexts)}
-    return Outcome(record, _pictures(cell, stays_with))
+    return Outcome(record, _pictures(cell, stays_with, game.world.stream.contexts))
 
 
 def measure(task: Yardstick, desk: Desk) -> Outcome:
@@ -86,7 +86,9 @@ def measure(task: Yardstick, desk: Desk) -> Outcome:
         "policy": str(best.policy),
         "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
     }
-    return Outcome(record, _pictures(task, best.policy))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
+    return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
 
 
 def best_policy(task: Task, world: World, at: Ints, desk: Desk | None = None) -> Hindsight:
@@ -157,13 +159,17 @@ class Game:
         }
 
 
-def _pictures(task: Task, policy: Policy | None) -> dict[str, bytes]:
-    """Return drawings of a policy where the task asks for them."""
+def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
+    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where it can say that.
+
+    ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
+    """
     if not task.draw:
         return {}
     from milpcb.experiments.results.figures.policy import draw_policy  # matplotlib takes its time and memory
 
-    return draw_policy(policy)
+    leaves = getattr(policy, "leaves", None)  # policies of others need not have any
+    return draw_policy(policy, None if leaves is None else leaves(contexts, *known))
 
 
 def _labels(cell: Cell, world: World) -> Ints:

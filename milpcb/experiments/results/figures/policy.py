@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -9,8 +10,13 @@ from matplotlib.figure import Figure
 from milpcb.experiments.results.figures.drawing import render
 
 
-def draw_policy(policy: Any) -> dict[str, bytes]:
-    """Return the pictures of a policy: its own drawing where it has one, else its rules as a card."""
+def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, bytes]:
+    """Return the pictures of a policy: its own figure or drawing where it has one, else its rules as a card.
+
+    ``leaves``, what ``policy.leaves(...)`` returned, adds shares and mean costs to a figure of the policy's own.
+    """
+    if hasattr(policy, "figure"):
+        return render(policy.figure(leaves))
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
     if hasattr(policy, "draw"):
