@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -92,10 +92,3 @@ class RuleList(Rule):
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the chain of conditions; see Rule.graph."""
         return chain(self._tests, self.leaf_actions, self.names, leaves)
-
-    def _plain(self) -> dict[str, Any]:
-        return {"rules_in_order": [asdict(rule) for rule in self.rules], "default": self.default}
-
-    @classmethod
-    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        return cls(tuple(Clause(**rule) for rule in data["rules_in_order"]), data["default"], names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -106,13 +106,6 @@ class DecisionTree(Rule):
         """Return the tree in the style of scikit-learn's ``export_text``, its numbers in full."""
         return "\n".join(_export(self.root, self.names, "")) + "\n"
 
-    def _plain(self) -> dict[str, Any]:
-        return {"root": _written_out(self.root)}
-
-    @classmethod
-    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        return cls(_read_back(data["root"]), names)
-
 
 def _nodes(node: Node) -> Iterator[Node]:
     """Yield a node and all below it, "yes" before "no"."""
@@ -135,17 +128,3 @@ def _export(node: Node, names: Names, bars: str) -> list[str]:
     name, cut = names.feature(node.feature), written(node.threshold)
     yes, no = (_export(child, names, bars + "|   ") for child in (node.yes, node.no))
     return [f"{bars}|--- {name} <= {cut}", *yes, f"{bars}|--- {name} >  {cut}", *no]
-
-
-def _written_out(node: Node) -> dict[str, Any]:
-    if isinstance(node, Leaf):
-        return {"action": node.action}
-    head = {"feature": node.feature, "threshold": node.threshold, "binary": node.binary}
-    return {**head, "yes": _written_out(node.yes), "no": _written_out(node.no)}
-
-
-def _read_back(data: dict[str, Any]) -> Node:
-    if "action" in data:
-        return Leaf(data["action"])
-    yes, no = _read_back(data["yes"]), _read_back(data["no"])
-    return Split(data["feature"], data["threshold"], yes, no, data["binary"])

@@ -19,7 +19,7 @@ from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
 from milpcb.protocols import Policy
-from milpcb.types import Ints
+from milpcb.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
     if stays_with is None:
         return Outcome(record)
     record |= {"leader": str(stays_with), "actions": actions(stays_with, player.world.stream.contexts)}
-    return Outcome(record, _pictures(cell, stays_with))
+    return Outcome(record, _pictures(cell, stays_with, player.world.stream.contexts))
 
 
 def measure(task: Yardstick, files: TaskFiles) -> Outcome:
@@ -116,7 +116,9 @@ def measure(task: Yardstick, files: TaskFiles) -> Outcome:
         "policy": str(best.policy),
         "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
     }
-    return Outcome(record, _pictures(task, best.policy))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
+    return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
 
 
 def best_policy(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
@@ -187,13 +189,17 @@ class CellPlayer:
         }
 
 
-def _pictures(task: Task, policy: Policy | None) -> dict[str, bytes]:
-    """Return drawings of a policy where the task asks for them."""
+def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
+    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where it can say that.
+
+    ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
+    """
     if not task.draw:
         return {}
     from milpcb.experiments.results.figures.policy import draw_policy  # matplotlib takes its time and memory
 
-    return draw_policy(policy)
+    leaves = getattr(policy, "leaves", None)  # policies of others need not have any
+    return draw_policy(policy, None if leaves is None else leaves(contexts, *known))
 
 
 def _labels(cell: Cell, world: World) -> Ints:

@@ -261,12 +261,14 @@ def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tm
 
 
 def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_into):
-    """For every seed: rules as text, and drawings."""
+    """For every seed: rules as text, and drawings with what the leaves hold and what a round there cost."""
     play_into(three, tmp_path / "run")
     for seed in (0, 7):
         assert (tmp_path / f"run/best_policy_seed{seed}.txt").read_text().startswith(("if x", "play action"))
         assert (tmp_path / f"run/best_policy_seed{seed}.png").read_bytes().startswith(b"\x89PNG")
-        assert (tmp_path / f"run/best_policy_seed{seed}.svg").read_text().rstrip().endswith("</svg>")
+        drawing = (tmp_path / f"run/best_policy_seed{seed}.svg").read_text()
+        assert drawing.rstrip().endswith("</svg>")
+        assert drawing.count("% of contexts") == drawing.count("<!-- play action") >= drawing.count("mean cost") > 0
 
 
 def test_the_resolved_config_says_what_it_was_run_with(tiny, tmp_path, play_into):
@@ -291,6 +293,7 @@ def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
         content = (tmp_path / "run" / name).read_bytes()
         start = {"txt": (b"if x", b"play action"), "png": b"\x89PNG", "svg": b"<?xml"}[name.rsplit(".", 1)[1]]
         assert content.startswith(start)
+        assert not name.endswith("svg") or b"% of contexts" in content
     assert play_into(tiny, tmp_path / "run").tasks == []
     assert {file.name for file in tmp_path.glob("run/leader_*")} == {
         f"leader_bistro_plus_seed0.{suffix}" for suffix in ("txt", "png", "svg")
