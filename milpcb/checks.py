@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Callable, Iterable
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from milpcb.errors import InputError
-from milpcb.types import Floats
+from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.types import Floats, Ints
+
+LARGEST = 1e100  # of a context or a cost: sums and products of numbers up to here stay finite
+_FLOAT = np.dtype(float)
+_KINDS = {
+    "U": "text",
+    "S": "text",
+    "O": "objects",
+    "M": "dates",
+    "m": "times",
+    "c": "complex numbers",
+    "b": "truth values",
+}
+MOST = 2**53  # of a count: up to here every whole number is a float
+ROUNDING = 1e-9  # what a sum of probabilities may be off by, and, as a share, a probability that is handed back
+
+
+# ------------------------------------------------------------------- tables
 
 
 def context_array(contexts: Any, least_columns: int = 1) -> Floats:
-    """Return contexts as a read-only (m, d) float array; raises InputError on shape, text, NaN or infinity."""
-    array = _numbers(contexts, "contexts")
+    """Return contexts as a read-only (m, d) float array; True and False are read as 1 and 0.
+
+    Raises InputError on a wrong shape, on text, and on numbers that are NaN, infinite or beyond 1e100.
+    """
+    array = number_array("contexts", contexts)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
             f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}"
@@ -21,65 +45,197 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
         raise InputError(
             f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them"
         )
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        row, column = bad[0]
-        raise InputError(f"contexts[{row}, {column}] is {array[row, column]}; replace or drop what is not finite")
+    if not _moderate(array):
+        row, column = np.argwhere(~(np.abs(array) <= LARGEST))[0]
+        raise InputError(
+            f"contexts[{row}, {column}] is {array[row, column]}; replace or drop what is not finite, or beyond {LARGEST:g}"
+        )
     array.setflags(write=False)
     return array
 
 
 def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
-    """Return costs as an (m, K) float array; raises InputError on shape, NaN or infinity."""
-    array: Floats = costs if isinstance(costs, np.ndarray) and costs.dtype == np.float64 else _numbers(costs, "costs")
+    """Return costs as an (m, K) float array; True and False are read as 1 and 0.
+
+    Raises InputError on a wrong shape, on text, and on numbers that are NaN, infinite or beyond 1e100.
+    """
+    array: Floats = (
+        costs if isinstance(costs, np.ndarray) and costs.dtype == np.float64 else number_array("costs", costs)
+    )
     if array.shape != (n_contexts, n_actions):
         raise InputError(
             f"costs have shape {array.shape}; give one row per context and one column per action: "
             f"({n_contexts}, {n_actions})"
         )
-    # A finite sum means finite entries; only when it is not (an overflow is possible) is every entry looked at.
-    if not np.isfinite(np.add.reduce(array, axis=None)) and not np.isfinite(array).all():
-        row, action = np.argwhere(~np.isfinite(array))[0]
-        raise InputError(f"costs[{row}, {action}] is {array[row, action]}; costs must be finite")
+    if not _moderate(array):
+        row, action = np.argwhere(~(np.abs(array) <= LARGEST))[0]
+        raise InputError(
+            f"costs[{row}, {action}] is {array[row, action]}; costs must be finite, and at most {LARGEST:g} in size"
+        )
     return array
 
 
-def check_same_size(oracle: int, pool: int) -> None:
-    """Raise InputError unless the oracle and the pool have as many contexts."""
-    if oracle != pool:
-        raise InputError(f"the oracle was opened on {oracle} contexts, but the pool has {pool}; use the same")
+def number_array(name: str, data: Any) -> Floats:
+    """Return ``data`` as a new float array of any shape; raises InputError on ragged tables, text, dates and complex numbers.
+
+    What is not finite is let through.
+    """
+    try:
+        array = np.asarray(data)
+        if array.dtype.kind not in "biufO" or any(isinstance(entry, (str, bytes)) for entry in _objects(array)):
+            raise TypeError(f"got {_kind(array)}")  # noqa: TRY301 - one message for every way to be wrong
+        return np.array(array, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} must be numbers in a rectangular table: {error}") from error
 
 
-def check_cost(played: int, action: int, cost: float) -> None:
-    """Raise InputError unless ``cost``, of ``action`` after ``played`` whole rounds, lies in [0, 1] (NaN does not)."""
-    if not 0.0 <= cost <= 1.0:
-        raise InputError(f"round {played + 1} has cost {cost} for action {action}; costs must lie in [0, 1]")
+def whole_array(name: str, data: Any) -> Ints:
+    """Return ``data`` as a new array of whole numbers of any shape; raises InputError on anything else, truth values too."""
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise InputError(f"{name} must be a rectangular table of whole numbers: {error}") from error
+    if array.size == 0:
+        return np.zeros(array.shape, dtype=np.int64)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"{name} must hold whole numbers, got {_kind(array)}")
+    if array.dtype.kind == "u" and array.max() > MOST:
+        raise InputError(f"{name} must hold numbers of at most {MOST}, got {array.max()}")
+    return array.astype(np.int64)
 
 
-def check_played(action: int, probability: float, least: float) -> None:
-    """Raise InputError unless ``probability`` may have come from a distribution that gives every action ``least``."""
-    if not least * (1 - 1e-9) <= probability <= 1 + 1e-9:
-        raise InputError(
-            f"probability {probability} of action {action} is not one that act() gave: it is below {least:g} or above 1"
-        )
+def _moderate(array: Floats) -> bool:
+    """Tell whether every entry is finite and at most LARGEST in size; in nearly all calls that is one dot product."""
+    return bool(np.vdot(array, array) <= LARGEST**2) or bool((np.abs(array) <= LARGEST).all())
 
 
-def check_delta(delta: float) -> float:
-    """Return the chance that a guarantee may fail, as a float; raises InputError unless 0 < delta < 1."""
-    if not 0.0 < delta < 1.0:
-        raise InputError(f"delta must lie strictly between 0 and 1, got {delta!r}; 0.05 is usual")
-    return float(delta)
+def _objects(array: Any) -> Iterable[Any]:
+    return array.flat if array.dtype.kind == "O" else ()
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """Return ``value`` as an int; raises InputError unless it is a whole number of at least ``least``."""
+def _kind(array: Any) -> str:
+    return _KINDS.get(array.dtype.kind, str(array.dtype))
+
+
+# ------------------------------------------------------------------- single values
+
+
+def check_file(path: Path, what: str = "") -> None:
+    """Raise InputError unless a path leads to a file: directories, pipes and devices cannot be read to their end."""
+    called = f"cannot read {f'{what} ' if what else ''}{path}"
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InputError(f"{called}: {error.strerror}") from error
+    except ValueError as error:  # a zero byte in the path
+        raise InputError(f"{called}: {error}") from error
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{called}: it is a {'directory' if stat.S_ISDIR(mode) else 'device or a pipe'}, not a file")
+
+
+def check_time_limit(time_limit: float | None) -> float | None:
+    """Return seconds, or None for no limit; raises InputError unless they are 0 or more."""
+    if time_limit is None or time_limit == np.inf:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
+        raise InputError(f"time_limit must be seconds, 0 or more, or None for no limit; got {time_limit!r}")
+    return float(time_limit)
+
+
+def check_gap(gap: float) -> float:
+    """Return an absolute gap in units of the costs; raises InputError unless it is finite, and 0 or more."""
+    if isinstance(gap, bool) or not isinstance(gap, (int, float)) or not 0 <= gap < np.inf:
+        raise InputError(f"gap must be an absolute gap in units of the costs, 0 or more and finite; got {gap!r}")
+    return float(gap)
+
+
+def whole(name: str, value: Any, least: int, most: int = MOST) -> int:
+    """Return ``value`` as an int; raises InputError unless it is a whole number from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        raise InputError(f"{name} must be a whole number of at least {least}, got {shown(value)}")
+    if value > most:
+        raise InputError(f"{name} must be at most {most}, got {shown(value)}")
     return int(value)
 
 
-def _numbers(data: Any, what: str) -> Floats:
+def index(name: str, value: Any, count: int | None) -> int:
+    """Return ``value`` as an int; raises InputError unless it is a whole number in 0..count-1 (None: 0 or more)."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < (count or MOST):
+        wanted = "0 or more" if count is None else f"in 0..{count - 1}"
+        raise InputError(f"{name} must be a whole number {wanted}, got {shown(value)}")
+    return int(value)
+
+
+def real(name: str, value: Any, wanted: str, holds: Callable[[float], bool]) -> float:
+    """Return ``value`` as a float; raises InputError unless it is a number, finite, for which ``holds`` is true.
+
+    ``wanted`` says in words what holds, as in "epsilon must be above 0, got -1".
+    """
+    number = _float(value)
+    if not (np.isfinite(number) and holds(number)):
+        raise InputError(f"{name} must be {wanted}, got {shown(value)}")
+    return number
+
+
+def choice(name: str, value: Any, known: Iterable[str]) -> str:
+    """Return ``value``; raises UnknownNameError, with the nearest name, unless it is one of ``known``."""
+    names = tuple(known)
+    if not isinstance(value, str) or value not in names:
+        raise UnknownNameError(name, value, names)
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return ``value``; raises InputError unless it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def check_delta(delta: Any) -> float:
+    """Return the chance that a guarantee may fail, as a float; raises InputError unless 0 < delta < 1."""
+    return real("delta", delta, "strictly between 0 and 1 (0.05 is usual)", lambda chance: 0.0 < chance < 1.0)
+
+
+def _float(value: Any) -> float:
+    """Return a number as a float, NaN for what is none: truth values, text, arrays, numbers beyond floats."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        return np.nan
     try:
-        return np.array(data, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers in a rectangular table: {' '.join(str(error).split())}") from error
+        return float(value)
+    except OverflowError:
+        return np.nan
+
+
+# ------------------------------------------------------------------- one round of a learner
+
+
+def unit_cost(name: str, cost: Any) -> float:
+    """Return ``cost`` as a float; raises InputError unless it is a number in [0, 1] (NaN is not)."""
+    number = cost if type(cost) is float else _float(cost)
+    if not 0.0 <= number <= 1.0:
+        raise InputError(f"{name} is {shown(cost)}; costs must be numbers in [0, 1]")
+    return number
+
+
+def probabilities(q: Any, n_actions: int) -> list[float]:
+    """Return q as a list; raises ValueError, which says why, unless it is an array of K floats >= 0 that sum to 1."""
+    if type(q) is not np.ndarray or (q.dtype is not _FLOAT and q.dtype != _FLOAT) or q.shape != (n_actions,):
+        raise ValueError(f"it must be a float array of shape ({n_actions},)")
+    listed: list[float] = q.tolist()
+    total = sum(listed)  # NaN and infinity make it so
+    if not -ROUNDING <= total - 1.0 <= ROUNDING:
+        raise ValueError(f"its entries sum to {total:.12g}, not to 1")
+    if min(listed) < 0.0:
+        raise ValueError("an entry is negative")
+    return listed
+
+
+def check_returned(name: str, probability: Any, given: float) -> float:
+    """Return ``probability`` as a float; raises InputError unless it is the one ``given``, above 0, up to rounding."""
+    number = probability if type(probability) is float else _float(probability)
+    if not (given > 0.0 and abs(number - given) <= ROUNDING * given):
+        if not given > 0.0:
+            raise InputError(f"{name} has probability 0 in the q that act() returned, so it was not drawn from it")
+        raise InputError(f"{name} was played with probability {given!r}, got {shown(probability)}; hand in q[action]")
+    return number

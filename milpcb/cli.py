@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from milpcb.commands import COMMANDS
-from milpcb.errors import InputError, MilpcbError, did_you_mean
+from milpcb import registry
+from milpcb.commands.console import plain
+from milpcb.errors import InputError, MilpcbError, cause, clipped, did_you_mean
+
+MEMORY = "out of memory; make the policy class, the contexts or the number of checkpoints smaller, or allow more memory"
+LONGEST = 2000  # characters of a message
+TRACE = "MILPCB_TRACEBACK"  # environment variable: show where an unexpected error comes from
 
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return list(COMMANDS)
+        return list(registry.entries("command"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load the command from its file."""
         del ctx
-        if cmd_name not in COMMANDS:
+        if cmd_name not in registry.entries("command"):
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        return cast("click.Command", getattr(import_module(module), attribute))
+        return cast("click.Command", registry.load("command", cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise InputError(f"unknown command '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
+        known = registry.entries("command")
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise InputError(f"unknown command '{clipped(args[0])}'{did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click itself would write an empty line before it tells of an interrupt."""
+        """Run the command; click itself would write an empty line before it reports an interrupt."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -47,7 +52,7 @@ GUIDE = """Contextual bandits with worst-case guarantees over interpretable poli
 
 \b
 A first study:
-  milpcb list                          what a config may name, with all options
+  milpcb list                          what a config may name; milpcb list NAME explains one
   milpcb run study.toml --dry-run      its cells, and about how long they take
   milpcb run study.toml                play them; the same again plays what is missing
   milpcb report runs/NAME              one HTML page of what came out
@@ -59,8 +64,17 @@ A config names an environment, a policy class, an oracle and learners:
   [policies]      name = "decision_trees"   depth = 2
   [oracle]        kind = "search"
   [[learners]]    name = "bistro_plus"   noise = "half"   queries = "profile"
-(one key = value a line). Classes of your own folder are named "module:Class".
+(one key = value a line). Classes in files beside the config are named "module:Class".
 """
+
+
+def _print_versions(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from milpcb.commands.versions import versions
+
+    click.echo(versions())
+    ctx.exit()
 
 
 @click.group(
@@ -69,7 +83,14 @@ A config names an environment, a policy class, an oracle and learners:
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="milpcb", prog_name="milpcb")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_versions,
+    help="Show the versions of milpcb, Python and the solvers, and exit.",
+)
 def cli() -> None:
     """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle."""
 
@@ -77,9 +98,9 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; a mistake is one line on stderr and exit code 2."""
     signal.signal(signal.SIGTERM, _as_interrupt)
-    sys.path.append(str(Path.cwd()))  # a config may name a class of its own folder: name = "my_rules:MyRules"
     try:
         cli.main(standalone_mode=False, prog_name="milpcb")
+        sys.stdout.flush()
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "milpcb"
         _fail(f"{error.format_message()} (see {command} --help)")
@@ -88,9 +109,33 @@ def main() -> None:
     except click.Abort:
         _fail("interrupted")
     except MemoryError:
-        _fail("out of memory; make the policy class, the contexts or the number of checkpoints smaller")
+        _fail(MEMORY)
+    except BrokenPipeError:  # nobody reads on: what was to be done is done
+        _silence()
     except OSError as error:
-        _fail(f"cannot use {error.filename or 'standard output'}: {error.strerror}; mend that and run again")
+        _fail(_of_the_system(error))
+    except Exception as error:  # a mistake of ours, or of a plug-in: its place, and how to see more
+        if os.environ.get(TRACE):
+            raise
+        _fail(_unexpected(error))
+
+
+def _of_the_system(error: OSError) -> str:
+    """Return the message on what the operating system refused."""
+    if error.errno in {errno.ENOMEM, errno.EAGAIN}:
+        return MEMORY
+    if error.strerror is None:
+        return str(error) or type(error).__name__
+    return f"cannot use {error.filename or 'standard output'}: {error.strerror}; mend that and run again"
+
+
+def _unexpected(error: Exception) -> str:
+    """Return the message on an error that nobody foresaw."""
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return f"cannot start a thread: too little memory, or too many processes; {MEMORY}"
+    if isinstance(error, ImportError) and any(sign in str(error) for sign in ("map segment", "allocate memory")):
+        return f"{clipped(str(error), 200)}: {MEMORY}"
+    return f"unexpected error, {cause(error)}; please report it, with what {TRACE}=1 shows"
 
 
 def _as_interrupt(_signal: int, _frame: Any) -> None:
@@ -98,13 +143,25 @@ def _as_interrupt(_signal: int, _frame: Any) -> None:
 
 
 def _fail(message: str) -> None:
-    sys.stderr.write(f"milpcb: {' '.join(message.split())}\n")
+    sys.stderr.write(f"milpcb: {plain(clipped(message, LONGEST))}\n")
     try:
         sys.stdout.flush()
-    except OSError:  # what is left cannot be written; at exit Python would try again and change the exit code
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        _silence()
     sys.exit(2)
 
 
+def _silence() -> None:
+    """Let go of what cannot be written; at exit Python would try again, and change the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _leave_the_folder() -> None:
+    """Take the current folder off the path of imports, where ``python -m`` puts it: its files are no part of milpcb."""
+    if sys.path and sys.path[0] in {"", str(Path.cwd())} and Path(__file__).parents[1] != Path.cwd():
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_the_folder()
     main()

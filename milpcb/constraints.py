@@ -1,6 +1,8 @@
 """Side constraints on the labels: one mechanism for every class, the cost map used once more.
 
-Everything below makes a LabelConstraint. Give any number of them to ``open_oracle``; every policy must keep them all.
+Everything below makes a LabelConstraint, or several. Give any number of them to ``open_oracle``; every policy must keep
+them all. The functions are the registered constraints of configs too: what a config cannot know (``contexts``,
+``n_contexts``, ``n_actions``, ``feature_names``) is keyword-only here, and handed over by the runtime there.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.checks import whole
-from milpcb.errors import InputError
+from milpcb.checks import context_array, whole
+from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
 
 # "At most upper" allows for rounding: this share of the largest total that the weights can reach, in every oracle.
@@ -55,7 +57,7 @@ class LabelConstraint:
 
 
 def share_at_most(
-    action: int, share: float, n_contexts: int, n_actions: int, weights: npt.ArrayLike | None = None
+    action: int, share: float, *, n_contexts: int, n_actions: int, weights: npt.ArrayLike | None = None
 ) -> LabelConstraint:
     """Return the rule that at most ``share`` (0..1) of the contexts receive ``action``.
 
@@ -71,17 +73,25 @@ def share_at_most(
     )
 
 
-def parity(action: int, groups: npt.ArrayLike, delta: float, n_actions: int) -> tuple[LabelConstraint, LabelConstraint]:
+def parity(
+    action: int,
+    delta: float,
+    feature: int | str | None = None,
+    *,
+    n_actions: int,
+    groups: npt.ArrayLike | None = None,
+    contexts: npt.ArrayLike | None = None,
+    feature_names: Sequence[str] = (),
+) -> tuple[LabelConstraint, LabelConstraint]:
     """Return the two rules that the rates of ``action`` in two groups differ by at most ``delta`` (0..1).
 
-    ``groups`` (m,) is 0 or 1 for each context, both present; the rate of a group is the share of its contexts that
-    receive the action.
+    ``groups`` (m,) is 0 or 1 for each context, both present; instead of them, ``feature`` names the column of ``contexts``
+    (m, d) that holds them, by its number or by its name in ``feature_names``. The rate of a group is the share of its
+    contexts that receive the action.
     """
     _check_action(action, n_actions)
     _check_between("delta", delta, 0.0, 1.0)
-    member = _floats(groups, "groups")
-    if member.ndim != 1 or not np.isin(member, (0.0, 1.0)).all():
-        raise InputError("groups must be one 0 or 1 per context")
+    member = _groups(groups, feature, contexts, feature_names)
     if not 0 < member.sum() < len(member):
         raise InputError("groups must hold contexts of both groups, 0 and 1; without one of them there is no rate")
     matrix = np.zeros((len(member), n_actions))
@@ -93,22 +103,27 @@ def parity(action: int, groups: npt.ArrayLike, delta: float, n_actions: int) -> 
     )
 
 
-def mean_at_most(costs: npt.ArrayLike, bound: float, weights: npt.ArrayLike | None = None) -> LabelConstraint:
+def mean_at_most(
+    costs: npt.ArrayLike,
+    bound: float,
+    *,
+    n_contexts: int | None = None,
+    n_actions: int | None = None,
+    weights: npt.ArrayLike | None = None,
+) -> LabelConstraint:
     """Return the rule that a second outcome is at most ``bound`` on average over the contexts.
 
-    ``costs`` (m, K) is that outcome, in its own unit, for each context and action; ``weights`` (m,), not negative,
-    makes the average a weighted one.
+    ``costs`` (m, K) is that outcome, in its own unit, for each context and action; where ``n_contexts`` is given, one row
+    stands for all of them. ``weights`` (m,), not negative, makes the average a weighted one.
     """
-    outcome = _floats(costs, "costs of the second outcome")
-    if outcome.ndim != 2 or 0 in outcome.shape:
-        raise InputError(f"the second outcome needs a table (contexts, actions), got shape {outcome.shape}")
+    outcome = _outcome(costs, n_contexts, n_actions)
     if not np.isfinite(bound):
         raise InputError(f"the bound on the mean must be finite, got {bound}")
     counted = _context_weights(weights, len(outcome))
     return LabelConstraint(outcome * (counted / counted.sum())[:, None], float(bound), f"mean at most {bound:g}")
 
 
-def must_play(rows: npt.ArrayLike, action: int, n_contexts: int, n_actions: int) -> LabelConstraint:
+def must_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: int) -> LabelConstraint:
     """Return the rule that ``action`` is played on all ``rows``: row numbers, or one True or False per context."""
     chosen = _rows(rows, n_contexts)
     _check_action(action, n_actions)
@@ -118,7 +133,7 @@ def must_play(rows: npt.ArrayLike, action: int, n_contexts: int, n_actions: int)
     return LabelConstraint(matrix, 0.0, f"action {action} on {_count(chosen)}")
 
 
-def never_play(rows: npt.ArrayLike, action: int, n_contexts: int, n_actions: int) -> LabelConstraint:
+def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: int) -> LabelConstraint:
     """Return the rule that ``action`` is played on none of ``rows``: row numbers, or one True or False per context."""
     chosen = _rows(rows, n_contexts)
     _check_action(action, n_actions)
@@ -153,6 +168,53 @@ def _check_action(action: int, n_actions: int) -> None:
 def _check_between(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
         raise InputError(f"{name} must be between {least:g} and {most:g}, got {value!r}")
+
+
+def _groups(
+    groups: npt.ArrayLike | None, feature: int | str | None, contexts: npt.ArrayLike | None, names: Sequence[str]
+) -> Floats:
+    """Return 0 or 1 for each context (m,)."""
+    if (groups is None) == (feature is None):
+        raise InputError("parity needs either groups, one 0 or 1 per context, or the feature that holds them")
+    if groups is not None:
+        member = _floats(groups, "groups")
+        if member.ndim != 1 or not np.isin(member, (0.0, 1.0)).all():
+            raise InputError("groups must be one 0 or 1 per context")
+        return member
+    if contexts is None or feature is None:
+        raise InputError("parity by a feature needs the contexts that have it; give contexts, or groups")
+    table = context_array(contexts)
+    member = table[:, _column(feature, names, table.shape[1])]
+    if not np.isin(member, (0.0, 1.0)).all():
+        raise InputError(f"feature {feature!r} of parity must be 0 or 1 on every context; name a column that is")
+    return member
+
+
+def _column(feature: int | str, names: Sequence[str], n_columns: int) -> int:
+    if isinstance(feature, str):
+        if feature not in names:
+            raise UnknownNameError("feature", feature, names or [f"0 to {n_columns - 1}, as numbers"])
+        return list(names).index(feature)
+    if whole("feature", feature, 0) >= n_columns:
+        raise InputError(f"feature {feature} of parity is not one of the columns 0..{n_columns - 1}")
+    return feature
+
+
+def _outcome(costs: npt.ArrayLike, n_contexts: int | None, n_actions: int | None) -> Floats:
+    """Return the second outcome (m, K); one row stands for all contexts where their number is known."""
+    wanted = "any number of" if n_contexts is None else f"1 or {n_contexts}"
+    rows = f"{'equally many' if n_actions is None else n_actions} numbers a row, and {wanted} rows of equal length"
+    try:
+        outcome = np.array(costs, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"costs of mean_at_most need {rows}") from error
+    if outcome.ndim != 2 or 0 in outcome.shape or (n_actions is not None and outcome.shape[1] != n_actions):
+        raise InputError(f"costs of mean_at_most need {rows}, got shape {outcome.shape}")
+    if n_contexts is None or len(outcome) == n_contexts:
+        return outcome
+    if len(outcome) != 1:
+        raise InputError(f"costs of mean_at_most need {rows}, got shape {outcome.shape}")
+    return np.repeat(outcome, n_contexts, axis=0)
 
 
 def _context_weights(weights: npt.ArrayLike | None, n_contexts: int) -> Floats:

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import difflib
+import os
+import sysconfig
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
+
+LONGEST = 60  # characters of a name in a message
+_HERE = Path(__file__).parent
+_RESOLVERS = tuple(str(_HERE / name) for name in ("registry.py", "supply.py"))  # they call what is somebody else's
+_INSTALLED = tuple(
+    f"{path}{os.sep}"
+    for path in (
+        *(sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")),
+        _HERE,
+        _HERE.parent / "policies",
+    )
+)
 
 
 class MilpcbError(Exception):
     """Base of every error raised on purpose; the command line prints it as one line and exits with 2."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(" ".join(str(message).split()))
 
 
 class InputError(MilpcbError, ValueError):
@@ -17,8 +36,9 @@ class InputError(MilpcbError, ValueError):
 class UnknownNameError(InputError):
     """A name that no registry entry or key carries."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"unknown {kind} '{name}'{did_you_mean(name, known)}")
+    def __init__(self, kind: str, name: object, known: Iterable[str]) -> None:
+        text = f"'{clipped(name)}'" if isinstance(name, str) else shown(name)
+        super().__init__(f"unknown {kind} {text}{did_you_mean(name, known)}")
 
 
 class SolverMissingError(MilpcbError):
@@ -49,9 +69,38 @@ class RunError(MilpcbError):
     """A run directory cannot be read, written or continued."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return '; did you mean ...?' when a known name is near, else the list of all known names."""
     names = sorted(known)
     by_lower = {known_name.lower(): known_name for known_name in names}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(clipped(name).lower(), by_lower, n=1, cutoff=0.5) if isinstance(name, str) else []
     return f"; did you mean '{by_lower[near[0]]}'?" if near else f"; known: {', '.join(names)}"
+
+
+def clipped(text: str, longest: int = LONGEST) -> str:
+    """Return a text that a user wrote as a message shows it: on one line, and with its middle left out where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= longest else f"{line[: longest // 2]}...{line[-(longest // 2) :]}"
+
+
+def cause(error: BaseException) -> str:
+    """Return what went wrong in somebody else's code, on one line with the file and line it happened on.
+
+    That is the deepest place outside installed packages, or the deepest of all where there is none outside.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+    what = f"{type(error).__name__}: {clipped(str(error), 300)}" if str(error) else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    called = [frame for frame in frames if not frame.filename.startswith(("<frozen", *_RESOLVERS))]
+    own = [frame for frame in called if not frame.filename.startswith(_INSTALLED)]
+    place = (own or called)[-1:]
+    return f"{place[0].filename}, line {place[0].lineno}: {what}" if place else what
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: its repr on one line, its middle left out where it is long."""
+    try:
+        return clipped(repr(value))
+    except Exception:  # noqa: BLE001 - a number of 5 000 digits, or a repr that fails: the message must be had
+        return f"a {type(value).__name__}"

@@ -6,6 +6,7 @@ and is cheap; opening it on data (contexts, a program, a seed) gives the *workin
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from milpcb.checks import context_array
-from milpcb.errors import InputError
+from milpcb.arguments import checked_constructor
+from milpcb.checks import check_returned, context_array, index, number_array, probabilities, unit_cost, whole
+from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.program import Program
 from milpcb.types import Answer, Floats, Ints, Solution
 from milpcb.types import Policy as Policy  # noqa: PLC0414 - a promise too, kept where answers need it
@@ -301,27 +303,140 @@ class ValueOracle(Protocol):
 class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    ``full_information`` learners are shown all costs of a round; the guarantee of a ``stochastic`` one is for i.i.d. costs.
+    An algorithm is a subclass with ``_act``, ``_learn``, ``_state`` and ``_restore``. The public methods are those of this
+    class: they check every call, so that no algorithm does. Nothing of this class need be called by a constructor.
+
+    A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave it;
+    learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The guarantee
+    of a ``stochastic`` learner is for i.i.d. costs.
+
     The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed``, ``n_actions`` and ``best`` (the labels (m,) of
-    the best policy in hindsight) to constructors that name them.
+    the best policy in hindsight) to constructors that name them. Two of them become attributes before the constructor runs:
+    ``oracle``, whose contexts the rows are numbers of and who is asked for ``policy()``, and ``horizon``, the number of rounds
+    that may be played, None where there is no end. ``played`` counts finished rounds, so it is the 0-based number of the
+    current one in ``_act`` and ``_learn`` alike.
     """
 
     full_information: ClassVar[bool] = False
     stochastic: ClassVar[bool] = False
     n_actions: int
+    oracle: ValueOracle | None = None
+    horizon: int | None = None
+    played: int = 0
+    _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
+    _learnt: tuple[int, float] | None = None  # its action and cost, once learnt, where all costs are still to be shown
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Put the checks of arguments before the constructor; raises InputError where a public method is overridden."""
+        super().__init_subclass__(**options)
+        for name in ("act", "learn", "learn_all", "state", "restore"):
+            if name in vars(cls):
+                raise InputError(
+                    f"learner {cls.__name__} defines {name}: name it _{name}; the public {name} is the base class's, which "
+                    f"checks the call and then calls _{name}"
+                )
+        if "__init__" in vars(cls):
+            cls.__init__ = checked_constructor(cls.__init__)  # type: ignore[method-assign]
+
+    # ----------------------------------------------------------------- the algorithm
 
     @abstractmethod
-    def act(self, row: int) -> Floats:
-        """Return the probability (K,) of each action on the context ``row`` of the pool."""
+    def _act(self, row: int) -> Floats:
+        """Return the probability (K,) of each action on the context ``row``, an array that nothing else writes to."""
 
     @abstractmethod
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Take in the cost in [0, 1] of the action played, with the probability it was played with."""
 
-    def learn_all(self, row: int, costs: Floats) -> None:
-        """Take in all K costs; only learners that declare ``full_information`` are ever shown them."""
+    def _learn_all(self, row: int, costs: Floats) -> None:
+        """Take in all K costs in [0, 1]; for learners that declare ``full_information``."""
         del row, costs
-        raise InputError(f"{type(self).__name__} learns from the played action only")
+        raise InputError(f"learner {type(self).__name__} declares full_information, so it must define _learn_all")
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return everything that ``_restore`` needs to go on bit-identically, as plain data (JSON-able)."""
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Continue from what ``_state`` returned on a learner made with the same arguments."""
+
+    # ----------------------------------------------------------------- the rounds
+
+    def act(self, row: int) -> Floats:
+        """Return the probability (K,) of each action on the context ``row`` of the pool.
+
+        Raises InputError on a row that is none, on a round that is not over yet or is past the horizon, and where the
+        algorithm returns no distribution.
+        """
+        if self._turn is not None:
+            raise InputError(f"{self._round()} is not over: call {self._due()} before the next act()")
+        m = None if self.oracle is None else self.oracle.n_contexts
+        if type(row) is not int or row < 0 or (m is not None and row >= m):
+            row = index("row", row, m)
+        if self.horizon is not None and self.played >= self.horizon:
+            raise InputError(
+                f"{self._round()} is past the horizon of {self.horizon}; make the learner with a longer one"
+            )
+        q = self._act(row)
+        try:
+            self._turn = (row, probabilities(q, self.n_actions))
+        except ValueError as error:
+            raise InputError(
+                f"{self._round()}: act() found q = {shown(q)}, which is no distribution: {error}"
+            ) from error
+        return q
+
+    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Take in the ``cost`` in [0, 1] of the action played, and the ``probability`` q[action] it was played with.
+
+        Raises InputError unless ``act`` was called for the same row just before, and on arguments that cannot be; nothing is
+        learnt then.
+        """
+        if self._turn is None:
+            raise InputError(f"{self._round()} has not begun: call act(row), then learn once")
+        if self._learnt is not None:
+            raise InputError(f"{self._round()} was learnt already: call learn_all(row, costs) once, then act(row)")
+        played_row, q = self._turn
+        if type(row) is not int or row != played_row:
+            self._check_row(row, played_row)
+        if type(action) is not int or not 0 <= action < self.n_actions:
+            action = index("action", action, self.n_actions)
+        if type(cost) is not float or not 0.0 <= cost <= 1.0:
+            cost = unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
+        if type(probability) is not float or probability != q[action] or probability <= 0.0:
+            probability = check_returned(f"action {action} of {self._round()}", probability, q[action])
+        if self.full_information:
+            self._learnt = (action, cost)
+            self._learn(played_row, action, cost, probability)
+        else:
+            self._turn = None
+            self._learn(played_row, action, cost, probability)
+            self.played += 1
+
+    def learn_all(self, row: int, costs: Floats) -> None:
+        """Take in all K costs of a round, after ``learn``; only learners that declare ``full_information`` are shown them."""
+        if not self.full_information:
+            raise InputError(f"{type(self).__name__} learns from the played action only: call learn, not learn_all")
+        if self._turn is None or self._learnt is None:
+            raise InputError(f"{self._round()}: call act(row), learn(...) and then learn_all(row, costs)")
+        played_row = self._turn[0]
+        self._check_row(row, played_row)
+        shown_costs = number_array("costs", costs)
+        if shown_costs.shape != (self.n_actions,):
+            raise InputError(f"costs must be one per action, ({self.n_actions},), got shape {shown_costs.shape}")
+        for action, cost in enumerate(shown_costs.tolist()):
+            unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
+        action, cost = self._learnt
+        if shown_costs[action] != cost:
+            raise InputError(
+                f"costs[{action}] is {shown_costs[action]}, but learn was given {cost}; hand in the same costs"
+            )
+        self._turn = self._learnt = None
+        self._learn_all(played_row, shown_costs)
+        self.played += 1
+
+    # ----------------------------------------------------------------- what can be asked
 
     def guarantee(self) -> float:
         """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
@@ -334,21 +449,71 @@ class Learner(ABC):
     def estimates(self) -> Floats | None:
         """Return sums (m, K) of estimated costs so far, in units of cost up to a common factor and a common constant.
 
-        The policy of least total is the learner's leader. None for learners that keep no such sums.
+        The policy of least total is the best policy so far. None for learners that keep no such sums.
         """
         return None
 
-    @abstractmethod
+    def policy(self) -> Policy:
+        """Return the best policy so far: one of least total estimated cost.
+
+        Raises InputError for learners that keep no estimates, and OracleInexact where the oracle finds none in its time.
+        """
+        totals = self.estimates()
+        if totals is None or self.oracle is None:
+            raise InputError(
+                f"{type(self).__name__} keeps no estimated costs of policies, so it has no best policy so far; take a learner "
+                "that does, such as bistro_plus, exp4 or epsilon_greedy"
+            )
+        best: Policy | None = self.oracle.minimise(totals).policy
+        if best is None:
+            raise OracleInexact("the oracle found no policy in its time; give it more")
+        return best
+
+    # ----------------------------------------------------------------- saved and restored
+
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
+        turn = None if self._turn is None else [*self._turn, self._learnt]
+        return {"learner": type(self).__name__, "played": self.played, "turn": turn, **self._state()}
 
-    @abstractmethod
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what ``state`` returned on a learner made with the same arguments."""
+        """Continue from what ``state`` returned on a learner made with the same arguments.
+
+        Raises InputError on anything else; make a new learner then, as this one may have taken in a part of it.
+        """
+        name = type(self).__name__
+        if not isinstance(state, Mapping) or state.get("learner") != name:
+            raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")
+        try:
+            self.played, turn = whole("played", state["played"], 0), state["turn"]
+            self._turn = None if turn is None else (turn[0], list(turn[1]))
+            self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
+            self._restore({key: value for key, value in state.items() if key not in ("learner", "played", "turn")})
+            same = json.dumps(self.state(), sort_keys=True) == json.dumps(state, sort_keys=True)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise InputError(f"this is no state of a {name} made with the same arguments: {error!r}") from error
+        if not same:
+            raise InputError(
+                f"this is no state of a {name} made with the same arguments: it does not fit this one's tables"
+            )
+
+    # ----------------------------------------------------------------- messages
+
+    def _round(self) -> str:
+        return f"round {self.played + 1} of {type(self).__name__}"
+
+    def _due(self) -> str:
+        return "learn_all(row, costs)" if self._learnt is not None else "learn(row, action, cost, probability)"
+
+    def _check_row(self, row: int, played_row: int) -> None:
+        """Raise InputError unless ``row`` is that of the round."""
+        row = index("row", row, None)
+        if row != played_row:
+            raise InputError(f"{self._round()} was played on row {played_row}, got row {row}; learn for the same row")
 
 
 class ContextModel(ABC):
-    """What a learner knows of future contexts: how many hallucinated rounds fall on each context.
+    """What a learner knows of future contexts: how many of the imagined future rounds fall on each context.
 
     ``known`` says that the future is drawn from the true law, as guarantees assume.
     """
@@ -356,12 +521,12 @@ class ContextModel(ABC):
     known: ClassVar[bool] = True
 
     @abstractmethod
-    def attach(self, oracle: Any) -> None:
-        """Meet the oracle whose rows the counts are of; raises InputError when the two do not fit."""
+    def attach(self, oracle: Any, horizon: int | None) -> None:
+        """Check that the model fits a learner's oracle, whose rows the counts are of, and its horizon; raises InputError."""
 
-    def observe(self, row: int) -> None:
-        """Hear that the current round shows ``row``, before its future is drawn."""
-        del row  # most models know all there is to know
+    def observe(self, t: int, row: int) -> None:
+        """Take note of the ``row`` that round ``t`` (0-based) shows, before its future is drawn; may raise InputError."""
+        del t, row  # most models know all there is to know
 
     @abstractmethod
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
@@ -372,7 +537,7 @@ class ContextModel(ABC):
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state, as ``state`` returned it."""
         del state
 
 

@@ -1,17 +1,66 @@
-"""One dict of names. Importing it imports no implementation and no vendor.
+"""One table of names and one way from a name to what it stands for. Importing it imports no implementation and no vendor.
 
 Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may also
-name a class of its own folder as ``module:Class``, without any registration.
+name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is checked against
+the promise of its kind before anybody calls it.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from importlib.metadata import entry_points
-from typing import Any
+from importlib.util import find_spec
+from inspect import isabstract, signature
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Literal, get_type_hints
 
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, UnknownNameError, cause, clipped
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What all entries of a kind are: what messages call one, and the promise that each must keep.
+
+    ``promise`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a "function" is
+    annotated to return it, or a collection of it; a "value" is an instance of it. ``supplied`` are the arguments that the
+    runtime gives to constructors and functions that name them; all their other arguments are options.
+    """
+
+    called: str
+    promise: str
+    form: Literal["class", "function", "value"] = "class"
+    supplied: tuple[str, ...] = ()
+
+
+KINDS: dict[str, Kind] = {
+    "policies": Kind("policy class", "milpcb.protocols:PolicyClass"),
+    "policy": Kind("policy", "milpcb.protocols:Policy"),
+    "solver": Kind("solver", "milpcb.protocols:Solver", supplied=("argument",)),
+    "oracle": Kind("oracle", "milpcb.oracles.base:Oracle", supplied=("opened", "contexts", "constraints")),
+    "relaxation": Kind("relaxation", "milpcb.relaxations.base:Relaxation"),
+    "learner": Kind(
+        "learner", "milpcb.protocols:Learner", supplied=("oracle", "pool", "horizon", "seed", "n_actions", "best")
+    ),
+    "environment": Kind("environment", "milpcb.protocols:Environment"),
+    "constraint": Kind(
+        "constraint",
+        "milpcb.constraints:LabelConstraint",
+        form="function",
+        supplied=("contexts", "n_contexts", "n_actions", "feature_names", "groups", "weights"),
+    ),
+    "backend": Kind("backend", "milpcb.experiments.run.backends:Backend", supplied=("workers", "scheduler")),
+    "figure": Kind(
+        "figure", "milpcb.experiments.results.figures.drawing:Drawing", form="function", supplied=("results",)
+    ),
+    "command": Kind("command", "click:Command", form="value"),
+    "battery": Kind("battery", "milpcb.testing:Check", form="function", supplied=("entry",)),
+}
 
 BUILTIN: dict[str, dict[str, str]] = {
     "policies": {
@@ -19,12 +68,14 @@ BUILTIN: dict[str, dict[str, str]] = {
         "threshold_rules": "policies.thresholds:ThresholdRules",
         "halfspaces": "policies.halfspaces:Halfspaces",
         "linear_rules": "policies.linear:LinearRules",
-        "finite_class": "policies.finite:FiniteClass",
+        "finite_class": "policies.listed:FiniteClass",
         "rule_lists": "policies.rule_lists:RuleLists",
         "box_rules": "policies.boxes:BoxRules",
         "monotone_rules": "policies.monotone:MonotoneRules",
     },
     "policy": {  # what a class's answers are, by the name that stands in their JSON
+        "BoxRule": "policies.boxes:BoxRule",
+        "ListedPolicy": "policies.listed:ListedPolicy",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
         "HalfspaceRule": "policies.halfspaces:HalfspaceRule",
         "LinearRule": "policies.linear:LinearRule",
@@ -78,18 +129,50 @@ BUILTIN: dict[str, dict[str, str]] = {
         "replay": "milpcb.environments.replay:Replay",
     },
     "constraint": {
-        "share_at_most": "milpcb.experiments.study.side_constraints:share_at_most",
-        "never_play": "milpcb.experiments.study.side_constraints:never_play",
-        "must_play": "milpcb.experiments.study.side_constraints:must_play",
-        "parity": "milpcb.experiments.study.side_constraints:parity",
-        "mean_at_most": "milpcb.experiments.study.side_constraints:mean_at_most",
+        "share_at_most": "milpcb.constraints:share_at_most",
+        "never_play": "milpcb.constraints:never_play",
+        "must_play": "milpcb.constraints:must_play",
+        "parity": "milpcb.constraints:parity",
+        "mean_at_most": "milpcb.constraints:mean_at_most",
     },
     "backend": {
         "serial": "milpcb.experiments.run.backends.serial:Serial",
         "processes": "milpcb.experiments.run.backends.processes:Processes",
         "dask": "milpcb.experiments.run.backends.dask:Dask",
     },
+    "figure": {
+        "regret": "milpcb.experiments.results.figures.regret:regret",
+        "costs": "milpcb.experiments.results.figures.costs:costs",
+        "regret_loglog": "milpcb.experiments.results.figures.regret:regret_loglog",
+        "finals": "milpcb.experiments.results.figures.finals:finals",
+        "overview": "milpcb.experiments.results.figures.overview:overview",
+        "times": "milpcb.experiments.results.figures.times:times",
+        "horizons": "milpcb.experiments.results.figures.horizons:horizons",
+        "against": "milpcb.experiments.results.figures.against:against",
+    },
+    "command": {
+        "run": "milpcb.commands.run:run",
+        "resume": "milpcb.commands.resume:resume",
+        "plot": "milpcb.commands.plot:plot",
+        "report": "milpcb.commands.report:report",
+        "solve": "milpcb.commands.solve:solve",
+        "bound": "milpcb.commands.bound:bound",
+        "solvers": "milpcb.commands.solvers:solvers",
+        "verify": "milpcb.commands.verify:verify",
+        "list": "milpcb.commands.listing:list_names",
+    },
+    "battery": {
+        "environment": "milpcb.testing.environments:battery",
+        "learner": "milpcb.testing.learners:battery",
+        "policies": "milpcb.testing.policies:battery",
+        "solver": "milpcb.testing.solvers:battery",
+    },
 }
+
+
+def entries(kind: str) -> dict[str, str]:
+    """Return ``module:Class`` by name for all registered names of a kind: the built-in ones in their order, then others."""
+    return dict(_table(kind))
 
 
 def names(kind: str) -> list[str]:
@@ -97,25 +180,222 @@ def names(kind: str) -> list[str]:
     return sorted(_table(kind))
 
 
+def is_installed(kind: str, name: str) -> bool:
+    """Tell whether a name is registered, by milpcb or an installed package; nothing is imported."""
+    return name in _table(kind)
+
+
 def target(kind: str, name: str) -> str:
     """Return ``module:Class`` behind a name, which may be that itself; raises UnknownNameError with the nearest name."""
     if ":" in name:
+        _check_own(kind, name)
         return name
     table = _table(kind)
     if name not in table:
-        raise UnknownNameError("policy class" if kind == "policies" else kind, name, table)
+        raise UnknownNameError(KINDS[kind].called, name, table)
     return table[name]
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return the class behind a name; raises InputError when what is registered is not there."""
+    """Import and return what stands behind a name; raises InputError unless it is there and keeps the promise of its kind.
+
+    Importing a module runs it. Its mistakes are one line that names its file.
+    """
     module, _, attribute = target(kind, name).partition(":")
+    with _own_folder_on_path() if ":" in name else _as_it_is():
+        entry = _attribute(kind, name, module, attribute.partition(" ")[0])
+        problem = _broken_promise(kind, entry)
+    if problem:
+        raise InputError(f"{kind} '{clipped(name)}' {problem}")
+    return entry
+
+
+# --------------------------------------------------------------------------- classes of a config's own folder
+
+
+@dataclass
+class _Own:
+    """Where ``module:Class`` is looked for besides installed packages, and whether such names are taken at all."""
+
+    folder: str | None = None
+    trusted: bool = True
+
+
+_own = _Own()
+
+
+def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
+    """Look for modules of ``module:Class`` names in ``folder``, the one of the config, from now on; None: nowhere else.
+
+    The folder is on the path of imports only while such a name is resolved. Unless ``trusted``, every name that is not
+    registered is refused without importing anything.
+    """
+    folder = None if folder is None else str(folder)
+    if _own.folder is not None and folder != _own.folder:  # another folder may have other modules of the same names
+        for name in [name for name, module in sys.modules.items() if _lies_in(module, _own.folder)]:
+            del sys.modules[name]
+    _own.folder, _own.trusted = folder, trusted
+
+
+def own_folders() -> list[str]:
+    """Return the folder that ``module:Class`` is looked for in after the path of imports, if there is one."""
+    return [] if _own.folder is None else [_own.folder]
+
+
+def _check_own(kind: str, name: str) -> None:
+    """Raise InputError unless ``module:Class`` may be imported."""
+    module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in [*module.split("."), *attribute.split(".")]):
+        raise InputError(f"{kind} '{clipped(name)}' is no name; write module:Class for a class of your own")
+    if not _own.trusted:
+        raise InputError(f"{kind} '{clipped(name)}' is not installed, and its code is not run unless you trust it")
+    if module.split(".")[0] in sys.stdlib_module_names or module.endswith("__main__"):
+        raise InputError(f"{kind} '{clipped(name)}' is no {KINDS[kind].called}: module {module} is Python's own")
+
+
+@contextmanager
+def _as_it_is() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _own_folder_on_path() -> Iterator[None]:
+    """Put the config's folder at the end of the path of imports; nothing is written there."""
+    folder = _own.folder
+    if folder is None:
+        yield
+        return
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    invalidate_caches()
+    sys.path.append(folder)
     try:
-        return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"{kind} '{name}' cannot be loaded: {error}; install the package that brings it, or run where the module is"
-        ) from error
+        yield
+    finally:
+        if folder in sys.path:
+            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
+        sys.dont_write_bytecode = written
+
+
+def _lies_in(module: Any, folder: str) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and Path(folder) in Path(file).parents and not _is_installed_file(file)
+
+
+def _is_installed_file(file: str) -> bool:
+    """Tell whether the path of imports without the config's folder leads to a file."""
+    return any(path and Path(path) in Path(file).parents for path in sys.path)
+
+
+# --------------------------------------------------------------------------- from a name to what keeps the promise
+
+
+def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
+    """Import ``module`` and return its ``attribute``; whatever goes wrong is an InputError with the file that it is in."""
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:  # a module may raise anything, and try to exit
+        raise InputError(f"{kind} '{clipped(name)}' cannot be loaded: {_why(module, error)}") from error
+    return found
+
+
+def _why(module: str, error: BaseException) -> str:
+    """Say what is wrong with a module, and what to do."""
+    hidden = _hidden(module)
+    if hidden:
+        return hidden
+    if isinstance(error, ModuleNotFoundError):
+        where = f"; looked in {_own.folder} and the installed packages" if _own.folder else ""
+        return f"{error}{where}; install the package that brings it, or put the file beside the config"
+    if isinstance(error, AttributeError) and error.name and error.obj is sys.modules.get(module):
+        return f"{getattr(error.obj, '__file__', None) or module} has no '{error.name}'"
+    return cause(error)
+
+
+def _hidden(module: str) -> str:
+    """Say which file hides one of the two packages of milpcb, or nothing."""
+    top = module.partition(".")[0]
+    home = Path(__file__).parents[1] / top / "__init__.py"
+    if top not in {"milpcb", "policies"} or not home.exists():
+        return ""
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return ""
+    if spec is None or not spec.origin or Path(spec.origin) == home:
+        return ""
+    return f"{spec.origin} hides the package '{top}' of milpcb; give that file another name"
+
+
+def _broken_promise(kind: str, entry: Any) -> str:
+    """Say in which way an entry does not keep the promise of its kind, or nothing."""
+    wanted = KINDS[kind]
+    module, _, name = wanted.promise.partition(":")
+    promise = getattr(import_module(module), name)
+    if wanted.form == "value":
+        return "" if isinstance(entry, promise) else f"is {_described(entry)}, and must be a {wanted.promise}"
+    if wanted.form == "function":
+        return _not_returning(entry, promise, wanted)
+    if not isinstance(entry, type):
+        return f"is {_described(entry)}, and must be a class that keeps {wanted.promise}"
+    return _lacking(entry, promise, wanted.promise)
+
+
+def _described(entry: Any) -> str:
+    return "a function" if isinstance(entry, FunctionType) else f"a {type(entry).__name__}"
+
+
+def _lacking(entry: type, promise: Any, called: str) -> str:
+    """Say what a class lacks of a base class or a Protocol, or nothing."""
+    if not getattr(promise, "_is_protocol", False):
+        if not issubclass(entry, promise):
+            return f"is a class that does not inherit from {called}"
+        if isabstract(entry):
+            return f"is not finished: {', '.join(sorted(vars(entry)['__abstractmethods__']))} of {called} is missing"
+        return ""
+    wanted = {*vars(promise), *getattr(promise, "__annotations__", ())}
+    missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, promise, name)]
+    if missing:
+        return f"is a class without {', '.join(missing)} of {called}"
+    return "" if _takes(entry, promise) else f"takes other arguments than {called}"
+
+
+def _sets(entry: type, promise: Any, name: str) -> bool:
+    """Tell whether a class has a name: as an attribute, as an annotation, or set by its constructor."""
+    if isinstance(vars(promise).get(name), (FunctionType, classmethod)):
+        return callable(getattr(entry, name, None))
+    if hasattr(entry, name):
+        return True
+    makers = [vars(cls)["__init__"] for cls in entry.__mro__ if isinstance(vars(cls).get("__init__"), FunctionType)]
+    annotated = any(name in vars(cls).get("__annotations__", ()) for cls in entry.__mro__)
+    return annotated or any(name in maker.__code__.co_names for maker in makers)
+
+
+def _takes(entry: type, promise: Any) -> bool:
+    """Tell whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
+    if not isinstance(vars(promise).get("__init__"), FunctionType) or "__init__" not in promise.__init__.__qualname__:
+        return True
+    made_with = list(signature(promise.__init__).parameters)[1:]
+    try:
+        signature(entry).bind(*made_with)
+    except (TypeError, ValueError):
+        return not made_with
+    return True
+
+
+def _not_returning(entry: Any, promise: Any, wanted: Kind) -> str:
+    if not isinstance(entry, FunctionType):
+        return f"is {'a class' if isinstance(entry, type) else _described(entry)}, and must be a function"
+    try:
+        returned = get_type_hints(entry).get("return")
+    except Exception as error:  # noqa: BLE001 - annotations are expressions, and may raise anything
+        return f"has annotations that cannot be read: {cause(error)}"
+    if returned is promise or promise in getattr(returned, "__args__", ()):
+        return ""
+    return f"is a function that is not annotated to return {wanted.promise}, or a list of them"
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 
 
 def child(seed: int, *names: str | int) -> np.random.Generator:
@@ -22,12 +22,12 @@ def child(seed: int, *names: str | int) -> np.random.Generator:
 def check_seed(seed: int) -> int:
     """Return ``seed`` as a plain int; raise InputError unless it is a non-negative integer."""
     try:
-        whole = operator.index(seed)
+        number = operator.index(seed)
     except TypeError:
-        whole = -1
-    if isinstance(seed, bool) or whole < 0:
-        raise InputError(f"seed must be a non-negative integer, got {seed!r}")
-    return whole
+        number = -1
+    if isinstance(seed, bool) or number < 0:
+        raise InputError(f"seed must be a non-negative integer, got {shown(seed)}")
+    return number
 
 
 def freeze(generator: np.random.Generator) -> dict[str, Any]:

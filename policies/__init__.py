@@ -1,10 +1,9 @@
 """Interpretable policy classes, one a folder: rule, geometry, program, search, class."""
 
 from policies.boxes import BoxRules
-from policies.finite import FiniteClass
 from policies.halfspaces import Halfspaces
 from policies.linear import LinearRules
-from policies.listed import ListedRules
+from policies.listed import FiniteClass, ListedRules
 from policies.monotone import MonotoneRules
 from policies.rule import from_json
 from policies.rule_lists import RuleLists

@@ -132,9 +132,15 @@ class Distinct:
         return cls(rank[inverse.ravel()], first[order])
 
 
-def describe_test(names: Names, feature: int, threshold: float, *, binary: bool) -> str:
-    """Return the test as people say it; the number is read back as exactly the one that is compared with."""
-    return f"{names.feature(feature)} = 0" if binary else f"{names.feature(feature)} <= {written(threshold)}"
+def describe_test(names: Names, feature: int, cut: float, *, binary: bool, below: bool = True) -> str:
+    """Return ``x <= cut``, or ``x > cut`` unless ``below``, in words; of a ``binary`` feature ``x = 0`` or ``x = 1``.
+
+    The number is read back as exactly the one that is compared with.
+    """
+    name = names.feature(feature)
+    if binary:
+        return f"{name} = {0 if below else 1}"
+    return f"{name} {'<=' if below else '>'} {written(cut)}"
 
 
 def check_names(names: Sequence[str] | None) -> tuple[str, ...]:

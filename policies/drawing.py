@@ -6,19 +6,18 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from policies.leaves import LeafSummary
 from policies.names import Names
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from policies.rule import Leaf, Rule
 
 # Okabe & Ito's palette without black: told apart by colour-blind readers; pale enough to carry black text.
 LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
 
 
 def chain(
-    tests: Sequence[str], actions: Sequence[int], names: Names, leaves: Sequence[Leaf] | None = None
+    tests: Sequence[str], actions: Sequence[int], names: Names, leaves: Sequence[LeafSummary] | None = None
 ) -> nx.DiGraph:
     """Return the graph of "if test 0: action 0, elif test 1: action 1, ..., else: last action"."""
     import networkx as nx
@@ -37,7 +36,21 @@ def chain(
     return graph
 
 
-def leaf_label(part: int, action: int, names: Names, leaves: Sequence[Leaf] | None) -> str:
+def fan(
+    root: str, tests: Sequence[str], actions: Sequence[int], names: Names, leaves: Sequence[LeafSummary] | None = None
+) -> nx.DiGraph:
+    """Return the graph of one node with a leaf for each test that may hold, one at a time."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_node(0, label=root)
+    for part, (test, action) in enumerate(zip(tests, actions, strict=True)):
+        graph.add_node(part + 1, label=leaf_label(part, action, names, leaves), action=action)
+        graph.add_edge(0, part + 1, label=test)
+    return graph
+
+
+def leaf_label(part: int, action: int, names: Names, leaves: Sequence[LeafSummary] | None) -> str:
     """Return what stands in the drawing of part number ``part``: its action, and what ``leaves`` know of it."""
     lines = [f"play {names.action(action)}"]
     if leaves is not None:
@@ -47,14 +60,14 @@ def leaf_label(part: int, action: int, names: Names, leaves: Sequence[Leaf] | No
     return "\n".join(lines)
 
 
-def svg(rule: Rule, leaves: Sequence[Leaf] | None = None) -> str:
+def svg(graph: nx.DiGraph) -> str:
     """Return a drawing as SVG markup for notebooks; "" where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         return ""
     figure = Figure(figsize=(7.0, 4.0))
-    rule.draw(figure.subplots(), leaves)
+    draw_tree(graph, figure.subplots())
     picture = io.StringIO()
     figure.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
     text = picture.getvalue()

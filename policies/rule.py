@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,30 +15,13 @@ from milpcb import registry
 from milpcb.checks import cost_array
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
+from policies.leaves import LeafSummary
 from policies.names import Names
 
 if TYPE_CHECKING:
     import networkx as nx
 
 FORMAT = 1  # of the JSON
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """What a rule does with one part of the contexts.
-
-    ``share`` (0..1) is the part's share of the contexts, ``mean_cost`` what the action costs there on average, None
-    where no costs are known or no context is in the part.
-    """
-
-    action: int
-    name: str
-    share: float
-    mean_cost: float | None = None
-
-    def __str__(self) -> str:
-        cost = "" if self.mean_cost is None else f", mean cost {self.mean_cost:.3g}"
-        return f"{self.name} on {self.share:.1%} of contexts{cost}"
 
 
 class Rule(ABC):
@@ -69,7 +52,7 @@ class Rule(ABC):
         """Return the rule in words: read literally, it gives every context the action that ``predict`` gives it."""
 
     @abstractmethod
-    def graph(self, leaves: Sequence[Leaf] | None = None) -> nx.DiGraph:
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the rule as a rooted networkx graph: nodes and edges carry ``label``, leaf nodes ``action`` too.
 
         ``leaves``, as ``leaves()`` returns them, adds share and mean cost to the labels of the leaf nodes.
@@ -83,7 +66,7 @@ class Rule(ABC):
         """Return the name of the action of each context; "action 0" and so on where actions were given no names."""
         return [self.names.action(action) for action in self.predict(contexts).tolist()]
 
-    def leaves(self, contexts: Any, costs: Any = None) -> list[Leaf]:
+    def leaves(self, contexts: Any, costs: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
 
         Raises InputError on tables that do not go together.
@@ -100,11 +83,11 @@ class Rule(ABC):
                 total / size if size else None for total, size in zip(totals.tolist(), sizes.tolist(), strict=True)
             ]
         return [
-            Leaf(action, self.names.action(action), size / len(array), mean)
+            LeafSummary(action, self.names.action(action), size / len(array), mean)
             for action, size, mean in zip(self.leaf_actions, sizes.tolist(), means, strict=True)
         ]
 
-    def draw(self, axes: Any, leaves: Sequence[Leaf] | None = None) -> None:
+    def draw(self, axes: Any, leaves: Sequence[LeafSummary] | None = None) -> None:
         """Draw the rule on matplotlib axes; ``leaves`` adds shares and mean costs."""
         from policies.drawing import draw_tree
 
@@ -136,7 +119,7 @@ class Rule(ABC):
         """Return rules and, where matplotlib is installed, a drawing, for notebooks."""
         from policies.drawing import svg
 
-        return f"<pre>{escape(str(self))}</pre>{svg(self)}"
+        return f"<pre>{escape(str(self))}</pre>{svg(self.graph())}"
 
 
 def from_json(text: str) -> Any:

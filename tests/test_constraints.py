@@ -26,7 +26,7 @@ INSTANCES = {
     "linear rules, three actions": (LinearRules(3, max_weight=1), REALS),
     "finite class": (FiniteClass([[0, 1, 2, 0, 1], [1, 1, 1, 2, 0], [2, 0, 0, 0, 0], [0, 0, 1, 2, 2]], 3), BINARY),
 }
-LABELINGS = {name: policies.labelings(contexts) for name, (policies, contexts) in INSTANCES.items()}
+LABELINGS = {name: policies.on(contexts).labelings() for name, (policies, contexts) in INSTANCES.items()}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 KINDS = pytest.mark.parametrize("kind", ["milp", "enumeration"])
 
@@ -136,10 +136,10 @@ def test_the_unit_of_a_constraint_does_not_matter(kind, unit):
 def test_only_the_constraints_that_conflict_are_named(kind):
     """Of four rules the two that exclude each other are named, the others not."""
     rules = [
-        share_at_most(2, 0.8, 5, 3),
-        must_play([0, 1], 1, 5, 3),
-        never_play([4], 2, 5, 3),
-        share_at_most(1, 0.2, 5, 3),
+        share_at_most(2, 0.8, n_contexts=5, n_actions=3),
+        must_play(1, [0, 1], n_contexts=5, n_actions=3),
+        never_play(2, [4], n_contexts=5, n_actions=3),
+        share_at_most(1, 0.2, n_contexts=5, n_actions=3),
     ]
     with pytest.raises(InfeasibleError) as refusal:
         open_oracle(*INSTANCES["trees of depth 1"], kind=kind, constraints=rules)
@@ -198,7 +198,9 @@ def test_a_share_is_a_share_of_the_contexts(kind, seed):
     costs, labelings = rng.integers(-9, 10, (5, 3)).astype(float), LABELINGS["threshold rules"]
     weights = rng.random(5)
     for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
-        value, labels = best("threshold rules", costs, [share_at_most(2, 0.4, 5, 3, given_weights)], kind)
+        value, labels = best(
+            "threshold rules", costs, [share_at_most(2, 0.4, n_contexts=5, n_actions=3, weights=given_weights)], kind
+        )
         share = ((labelings == 2) * counted).sum(axis=1) / counted.sum()
         assert value == totals(costs, labelings[share <= 0.4 + 1e-9]).min()
         assert ((labels == 2) * counted).sum() / counted.sum() <= 0.4 + 1e-9
@@ -212,7 +214,7 @@ def test_parity_bounds_the_difference_of_two_rates(kind, seed, delta):
     costs = np.random.default_rng(seed).integers(-9, 10, (5, 2)).astype(float)
     labelings, groups = LABELINGS["linear rules"], np.array([0, 1, 1, 0, 1])
     rates = [(labelings[:, groups == group] == 1).mean(axis=1) for group in (0, 1)]
-    value, labels = best("linear rules", costs, parity(1, groups, delta, 2), kind)
+    value, labels = best("linear rules", costs, parity(1, delta, groups=groups, n_actions=2), kind)
     assert value == totals(costs, labelings[np.abs(rates[0] - rates[1]) <= delta + 1e-9]).min()
     assert abs((labels[groups == 0] == 1).mean() - (labels[groups == 1] == 1).mean()) <= delta + 1e-9
 
@@ -228,7 +230,7 @@ def test_a_second_outcome_is_bounded_on_average(kind, seed):
     for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
         means = totals(outcome * counted[:, None], labelings) / counted.sum()
         bound = float(np.median(means))
-        value, _ = best("trees of depth 2", costs, [mean_at_most(outcome, bound, given_weights)], kind)
+        value, _ = best("trees of depth 2", costs, [mean_at_most(outcome, bound, weights=given_weights)], kind)
         assert value == totals(costs, labelings[means <= bound + 1e-9]).min()
 
 
@@ -238,10 +240,10 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(kind, rows):
     """An action is played on all the rows where it must be, and on none where it may not be."""
     labelings = LABELINGS["trees of depth 1"]
     costs = np.tile([0.0, 5.0, 2.0], (5, 1))
-    value, labels = best("trees of depth 1", costs, [must_play(rows, 1, 5, 3)], kind)
+    value, labels = best("trees of depth 1", costs, [must_play(1, rows, n_contexts=5, n_actions=3)], kind)
     assert labels[[1, 3]].tolist() == [1, 1]
     assert value == totals(costs, labelings[(labelings[:, [1, 3]] == 1).all(axis=1)]).min()
-    value, labels = best("trees of depth 1", costs, [never_play(rows, 0, 5, 3)], kind)
+    value, labels = best("trees of depth 1", costs, [never_play(0, rows, n_contexts=5, n_actions=3)], kind)
     assert 0 not in labels[[1, 3]]
     assert value == totals(costs, labelings[(labelings[:, [1, 3]] != 0).all(axis=1)]).min()
 
@@ -249,32 +251,38 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(kind, rows):
 @pytest.mark.parametrize(
     ("call", "fragment"),
     [
-        (lambda: share_at_most(3, 0.5, 5, 3), "action 3 is not one of the 3 actions 0..2"),
-        (lambda: share_at_most(-1, 0.5, 5, 3), "action must be a whole number"),
-        (lambda: share_at_most(0, 1.5, 5, 3), "share must be between 0 and 1, got 1.5"),
-        (lambda: share_at_most(0, np.nan, 5, 3), "share must be between"),
-        (lambda: share_at_most(0, 0.5, 0, 3), "n_contexts must be"),
+        (lambda: share_at_most(3, 0.5, n_contexts=5, n_actions=3), "action 3 is not one of the 3 actions 0..2"),
+        (lambda: share_at_most(-1, 0.5, n_contexts=5, n_actions=3), "action must be a whole number"),
+        (lambda: share_at_most(0, 1.5, n_contexts=5, n_actions=3), "share must be between 0 and 1, got 1.5"),
+        (lambda: share_at_most(0, np.nan, n_contexts=5, n_actions=3), "share must be between"),
+        (lambda: share_at_most(0, 0.5, n_contexts=0, n_actions=3), "n_contexts must be"),
         (
-            lambda: share_at_most(0, 0.5, 5, 3, [1, 2]),
+            lambda: share_at_most(0, 0.5, n_contexts=5, n_actions=3, weights=[1, 2]),
             r"weights have shape \(2,\); give one number per context: \(5,\)",
         ),
-        (lambda: share_at_most(0, 0.5, 2, 3, [1, -2]), "not negative"),
-        (lambda: share_at_most(0, 0.5, 2, 3, [0, 0]), "not all zero"),
-        (lambda: share_at_most(0, 0.5, 2, 3, ["a", "b"]), "must be numbers"),
-        (lambda: parity(0, [0, 1, 2], 0.1, 2), "one 0 or 1 per context"),
-        (lambda: parity(0, [[0, 1]], 0.1, 2), "one 0 or 1 per context"),
-        (lambda: parity(0, [0, 0], 0.1, 2), "contexts of both groups"),
-        (lambda: parity(0, [1, 1], 0.1, 2), "contexts of both groups"),
-        (lambda: parity(0, [0, 1], -0.1, 2), "delta must be between"),
-        (lambda: mean_at_most([1, 2], 0.5), r"table \(contexts, actions\), got shape \(2,\)"),
-        (lambda: mean_at_most([[1, 2], [3]], 0.5), "rectangular"),
+        (lambda: share_at_most(0, 0.5, n_contexts=2, n_actions=3, weights=[1, -2]), "not negative"),
+        (lambda: share_at_most(0, 0.5, n_contexts=2, n_actions=3, weights=[0, 0]), "not all zero"),
+        (lambda: share_at_most(0, 0.5, n_contexts=2, n_actions=3, weights=["a", "b"]), "must be numbers"),
+        (lambda: parity(0, 0.1, groups=[0, 1, 2], n_actions=2), "one 0 or 1 per context"),
+        (lambda: parity(0, 0.1, groups=[[0, 1]], n_actions=2), "one 0 or 1 per context"),
+        (lambda: parity(0, 0.1, groups=[0, 0], n_actions=2), "contexts of both groups"),
+        (lambda: parity(0, 0.1, groups=[1, 1], n_actions=2), "contexts of both groups"),
+        (lambda: parity(0, -0.1, groups=[0, 1], n_actions=2), "delta must be between"),
+        (lambda: mean_at_most([1, 2], 0.5), r"rows of equal length, got shape \(2,\)"),
+        (lambda: mean_at_most([[1, 2], [3]], 0.5), "rows of equal length"),
         (lambda: mean_at_most([[1, 2]], np.inf), "bound on the mean must be finite"),
-        (lambda: must_play([], 0, 5, 3), "rows names no context"),
-        (lambda: must_play([5], 0, 5, 3), "row 5 is outside the 5 contexts"),
-        (lambda: must_play([-1], 0, 5, 3), "row -1 is outside"),
-        (lambda: must_play([0.5], 0, 5, 3), "row numbers"),
-        (lambda: must_play([True, False], 0, 5, 3), "one per context"),
-        (lambda: never_play([0], 3, 5, 3), "action 3"),
+        (lambda: must_play(0, [], n_contexts=5, n_actions=3), "rows names no context"),
+        (lambda: must_play(0, [5], n_contexts=5, n_actions=3), "row 5 is outside the 5 contexts"),
+        (lambda: must_play(0, [-1], n_contexts=5, n_actions=3), "row -1 is outside"),
+        (lambda: must_play(0, [0.5], n_contexts=5, n_actions=3), "row numbers"),
+        (lambda: must_play(0, [True, False], n_contexts=5, n_actions=3), "one per context"),
+        (lambda: parity(0, 0.1, n_actions=2), "either groups"),
+        (lambda: parity(0, 0.1, 0, groups=[0, 1], n_actions=2), "either groups"),
+        (lambda: parity(0, 0.1, 0, n_actions=2), "give contexts, or groups"),
+        (lambda: parity(0, 0.1, 2, contexts=[[0, 1]], n_actions=2), r"not one of the columns 0\.\.1"),
+        (lambda: mean_at_most([[1, 2]] * 2, 0.5, n_contexts=3, n_actions=2), "1 or 3 rows"),
+        (lambda: mean_at_most([[1, 2]], 0.5, n_contexts=3, n_actions=3), "3 numbers a row"),
+        (lambda: never_play(3, [0], n_contexts=5, n_actions=3), "action 3"),
     ],
 )
 def test_a_wrong_argument_is_one_clear_line(call, fragment):

@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
 
-out = Console(highlight=False, soft_wrap=True, markup=False)  # names and paths may hold brackets
-err = Console(highlight=False, soft_wrap=True, markup=False, stderr=True)
+UNSAFE = {
+    "Cc",
+    "Cf",
+    "Cs",
+    "Zl",
+    "Zp",
+}  # Unicode categories: control, format (such as right-to-left), half pairs, line ends
+
+
+def plain(text: str) -> str:
+    """Return text that does nothing to a terminal but show: control characters become escapes, a backslash and letters."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode()
+        if character not in "\n\t" and unicodedata.category(character) in UNSAFE
+        else character
+        for character in text
+    )
+
+
+class PlainConsole(Console):
+    """A console for names, labels and paths that somebody else may have written: none of them can steer the terminal.
+
+    Where nobody reads on (``milpcb run ... | head -1``) it falls silent, and the command goes on.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render as any console does, with control characters in texts made visible."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing from now on."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# Names and paths may hold brackets, so there is no markup.
+out = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
 
 def draw(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
@@ -26,3 +69,11 @@ def draw(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
         for drawing in figures.draw(results, names)
         for suffix, content in render(drawing.figure).items()
     ]
+
+
+def print_remarks(directory: Path) -> None:
+    """Print on standard error what is damaged in a run directory, and which versions differ, a line each."""
+    from milpcb.experiments.results.store import remarks
+
+    for line in remarks(directory):
+        err.print(line)

@@ -1,25 +1,129 @@
-"""``milpcb list``: every name that a config may use."""
+"""``milpcb list``: every name that a config may use, the names of one kind, or one name with its options."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from inspect import Parameter
+from typing import Any
+
 import click
+from rich.box import SIMPLE
 from rich.table import Table
 
-from milpcb import registry
+from milpcb import registry, supply
 from milpcb.commands.console import out
+from milpcb.errors import UnknownNameError
+
+# Where a config names what; kinds that a config does not name are used on the command line or by testing.battery.
+WRITTEN = {
+    "policies": "[policies] name",
+    "solver": "[oracle] solver",
+    "oracle": "[oracle] kind",
+    "relaxation": "[[learners]] noise",
+    "learner": "[[learners]] name",
+    "environment": "[environment] name",
+    "constraint": "[[constraints]] name",
+    "backend": "[run] backend",
+    "figure": "milpcb plot --figure",
+    "command": "milpcb",
+    "battery": "milpcb.testing.battery",
+}
+PLURALS = {"policies": "policies", "battery": "batteries"}
+HAVE_OPTIONS = ("policies", "oracle", "learner", "environment", "constraint")
 
 
 @click.command("list")
-def list_names() -> None:
-    """Show every name that a config may use, with its options."""
-    from milpcb.experiments.study.config import SUPPLIED
-    from milpcb.experiments.study.options import option_names
+@click.argument("name", required=False)
+def list_names(name: str | None) -> None:
+    """Show every name that a config may use; with NAME, one of them with its options, or all of a kind such as learner."""
+    kinds = {form: kind for kind in registry.KINDS for form in (kind, PLURALS.get(kind, f"{kind}s"))}
+    owners = [kind for kind in registry.KINDS if name in registry.entries(kind)]
+    if name is None:
+        for kind in registry.KINDS:
+            out.print(_kind(kind))
+        out.print("milpcb list NAME explains one of them, with its options")
+    elif name in kinds:
+        out.print(_kind(kinds[name]))
+    elif owners:
+        for kind in owners:
+            _explain(kind, name)
+    else:
+        raise UnknownNameError(
+            "name", name, {*kinds, *(one for kind in registry.KINDS for one in registry.entries(kind))}
+        )
 
-    table = Table("kind", "name", "options")
-    for kind in registry.BUILTIN:
-        for name in registry.names(kind):
-            options = (
-                option_names(registry.load(kind, name), SUPPLIED[kind]) if kind in SUPPLIED and kind != "oracle" else []
-            )
-            table.add_row(kind, name, ", ".join(options))
+
+def _kind(kind: str) -> Table:
+    """Return the names of a kind with a line each."""
+    table = Table("name", "what it is", title=f"{kind}: {WRITTEN[kind]}", title_justify="left", box=SIMPLE)
+    for name in registry.entries(kind):
+        table.add_row(name, summary(registry.load(kind, name)))
+    return table
+
+
+def summary(entry: Any) -> str:
+    """Return the first sentence of what an entry says of itself, without marks of the documentation's own."""
+    if isinstance(entry, click.Command):
+        return _sentence(" ".join((entry.help or "").split()))
+    return _sentence(supply.summary(entry))
+
+
+def _sentence(text: str) -> str:
+    """Return the text up to its first full stop, which is left out, or the whole of it."""
+    return re.split(r"\.(?=\s|$)", text.replace("``", ""), maxsplit=1)[0]
+
+
+def _explain(kind: str, name: str) -> None:
+    """Print what an entry is, how it is written, and its options."""
+    entry = registry.load(kind, name)
+    out.print(f"{name}: {summary(entry)}")
+    out.print(f"written: {WRITTEN[kind]} {name if kind in {'figure', 'command'} else f'= {_quoted(name)}'}")
+    if kind not in HAVE_OPTIONS:
+        return
+    rows = list(_options(kind, entry))
+    if not rows:
+        out.print("It has no options.")
+        return
+    table = Table("option", "type", "default", "", box=SIMPLE)
+    for row in rows:
+        table.add_row(*row)
     out.print(table)
+
+
+def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each option with its type, its default and what the docstring says of it."""
+    said = _said(entry.__doc__ or "")
+    for key, parameter in supply.options(entry, registry.KINDS[kind].supplied).items():
+        default = "(needed)" if parameter.default is Parameter.empty else repr(parameter.default)
+        if kind == "policies" and key == "n_actions":
+            default = "(as the environment)"
+        yield key, _type(parameter), default, said.get(key, "")
+
+
+def _type(parameter: Parameter) -> str:
+    """Return an annotation as it is written, without the names of modules."""
+    written = parameter.annotation if isinstance(parameter.annotation, str) else str(parameter.annotation)
+    return "" if parameter.annotation is Parameter.empty else re.sub(r"\b(?:[a-z_]+\.)+", "", written)
+
+
+def _said(docstring: str) -> dict[str, str]:
+    """Return what the section Parameters says of each name: ``name, name : text``, with the lines that go on from it."""
+    _, _, section = docstring.partition("Parameters\n")
+    section = re.split(r"\n\s*\n", section.partition("\n")[2])[0]
+    lines = section.splitlines()
+    least = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    found: dict[str, str] = {}
+    current: list[str] = []
+    for line in lines:
+        names, colon, text = line.strip().partition(" : ")
+        if colon and len(line) - len(line.lstrip()) == least:
+            current = names.split(", ")
+            found |= dict.fromkeys(current, text)
+        else:
+            found |= {name: f"{found[name]} {line.strip()}" for name in current}
+    return {name: text.replace("``", "") for name, text in found.items()}
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

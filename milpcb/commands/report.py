@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from milpcb.commands.console import out
+from milpcb.commands.console import out, print_remarks
 
 
 @click.command()
@@ -17,5 +17,6 @@ def report(directory: Path, target: Path | None) -> None:
     from milpcb.experiments.results.report import report as page
     from milpcb.experiments.results.store import write_file
 
+    print_remarks(directory)
     written = write_file(target or directory / "report.html", page(directory).encode())
     out.print(f"report: {written}")

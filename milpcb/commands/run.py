@@ -41,9 +41,9 @@ def run(
     settings = read_config(config)
     target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
     if dry_run:
-        from milpcb.experiments.run.rehearsal import rehearse
+        from milpcb.experiments.run.dry_run import dry_run as parts_of
 
-        for part in rehearse(with_workers(settings, workers), target, backend):
+        for part in parts_of(with_workers(settings, workers), target, backend):
             out.print(part)
         return
     execute(with_workers(settings, workers), target, backend, progress)
@@ -77,7 +77,7 @@ def _interrupted(config: Config, path: Path) -> str:
     from milpcb.experiments.study.cells import build_study
 
     cells = build_study(config).cells
-    kept = len(RunDirectory(path).finished(cells))
+    kept = len(RunDirectory(path).held(cells).finished)
     return f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
 
 

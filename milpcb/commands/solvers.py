@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 from rich.table import Table
 
 from milpcb.commands.console import out
 
+if TYPE_CHECKING:
+    from milpcb.protocols import SolverInfo
+
 
 @click.command()
-def solvers() -> None:
-    """Show which solvers can run here, and why the others cannot."""
+@click.option("--all", "every", is_flag=True, help="Also a line for each solver that cannot run here, with the reason.")
+def solvers(*, every: bool) -> None:
+    """Show which solvers can run here, and how to install the others."""
     from milpcb.solvers import describe_all
 
+    known = describe_all()
     table = Table("solver", "version", "can do", "runs here")
-    for info in describe_all():
-        table.add_row(info.name, info.version, info.can, f"no: {info.missing}" if info.missing else "yes")
+    for info in known:
+        if every or not info.missing:
+            table.add_row(info.name, info.version, info.can, f"no: {info.missing}" if info.missing else "yes")
     out.print(table)
-    out.print(
-        "to install: pip install 'milpcb[scip]' for scip; for pulp:NAME, install NAME where PuLP finds it",
-        markup=False,
-    )
+    for line in [] if every else _absent(known):
+        out.print(line)
+
+
+def _absent(known: list[SolverInfo]) -> Iterator[str]:
+    """Yield a line for each family with solvers that cannot run here."""
+    families: dict[str, list[SolverInfo]] = {}
+    for info in known:
+        if info.missing:
+            families.setdefault(info.name.partition(":")[0], []).append(info)
+    for family, absent in families.items():
+        if len(absent) == 1:
+            yield f"not here: {absent[0].name} ({absent[0].missing})"
+            continue
+        names = ", ".join(info.name.partition(":")[2] for info in absent)
+        yield f"not here: {family}:NAME for {names}; install NAME where {family} finds it (milpcb solvers --all: why)"

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.checks import check_same_size, context_array
+from milpcb.checks import context_array
+from milpcb.contexts.fit import check_same_contexts
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel
 from milpcb.types import Ints
@@ -22,7 +23,7 @@ class Empirical(ContextModel):
 
     Rounds count from 1; epoch e holds the rounds 2^e to 2^(e+1) - 1, so the sample is that of the 2^e - 1 rounds before it. It
     stays as it is throughout an epoch, and contains neither the context that the learner is playing on nor its neighbours:
-    the hallucinated rounds depend on nothing that is being decided.
+    the imagined future rounds depend on nothing that is being decided.
 
     In round 1 there is no sample, and no noise: the only law at hand, uniform over the rows of ``contexts``, would be
     knowledge of contexts that were never shown. Every policy then has total 0, so BISTRO+ plays uniformly unless it
@@ -41,15 +42,17 @@ class Empirical(ContextModel):
         self._seen = np.zeros(self.n_contexts, dtype=np.int64)
         self._sample = np.zeros(self.n_contexts, dtype=np.int64)
 
-    def attach(self, oracle: Any) -> None:
-        """Check that the oracle was opened on as many contexts, and that no other learner's was here before."""
-        check_same_size(oracle.n_contexts, self.n_contexts)
+    def attach(self, oracle: Any, horizon: int | None) -> None:
+        """Check that the oracle was opened on these contexts, and that no other learner's was here before."""
+        del horizon  # any will do
+        check_same_contexts(oracle, self.contexts)
         if self._oracle is not None and self._oracle is not oracle:
             raise InputError("an Empirical remembers the contexts that one learner saw; make one for each learner")
         self._oracle = oracle
 
-    def observe(self, row: int) -> None:
+    def observe(self, t: int, row: int) -> None:
         """Count the context of the current round; the first round of an epoch takes in all earlier rounds first."""
+        del t  # a learner of one phase counts its own rounds from 0
         round_ = int(self._seen.sum()) + 1
         if round_ & (round_ - 1) == 0:  # a power of 2
             self._sample = self._seen.copy()
@@ -68,4 +71,4 @@ class Empirical(ContextModel):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._seen, self._sample = np.array(state["seen"]), np.array(state["sample"])
+        self._seen[:], self._sample[:] = state["seen"], state["sample"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_same_size, context_array
+from milpcb.checks import LARGEST, context_array, number_array
+from milpcb.contexts.fit import check_same_contexts
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel
 from milpcb.types import Ints
@@ -20,16 +21,17 @@ class FinitePool(ContextModel):
         self.n_contexts = len(self.contexts)
         if weights is None:
             weights = np.ones(self.n_contexts)
-        weights = np.asarray(weights, dtype=float)
+        weights = number_array("weights", weights)
         if weights.shape != (self.n_contexts,):
             raise InputError(f"weights have shape {weights.shape}; give one per context: ({self.n_contexts},)")
-        if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-            raise InputError("weights must be finite and non-negative, with a positive sum")
+        if not (weights >= 0).all() or not 0 < weights.sum() <= LARGEST:
+            raise InputError(f"weights must be finite and non-negative, with a positive sum of at most {LARGEST:g}")
         self.weights = weights / weights.sum()
 
-    def attach(self, oracle: Any) -> None:
-        """Check that the oracle was opened on as many contexts."""
-        check_same_size(oracle.n_contexts, self.n_contexts)
+    def attach(self, oracle: Any, horizon: int | None) -> None:
+        """Check that the oracle was opened on these contexts."""
+        del horizon  # any will do
+        check_same_contexts(oracle, self.contexts)
 
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
         """Return (m,) counts of the kept rounds after round ``t``: Binomial(T - t, rate) rounds, then their contexts.

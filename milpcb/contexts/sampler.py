@@ -25,8 +25,9 @@ class Sampler(ContextModel):
         self._draw = draw
         self._oracle: Any = None
 
-    def attach(self, oracle: Any) -> None:
+    def attach(self, oracle: Any, horizon: int | None) -> None:
         """Take the oracle that the drawn contexts extend; raises InputError when its contexts are fixed."""
+        del horizon  # any will do
         if not hasattr(oracle, "extend"):
             raise InputError("a Sampler draws contexts the oracle has not seen; give it a GrowingOracle")
         self._oracle = oracle

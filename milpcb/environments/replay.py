@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Replay:
     InputError (files that cannot be read or do not fit, costs outside [0, 1]), UnknownNameError (order)
 
     """
+
+    file_options: ClassVar[tuple[str, ...]] = ("contexts", "costs")  # what is in these files decides the numbers
 
     contexts: str
     costs: str

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from milpcb import registry, rng
-from milpcb.checks import whole
-from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners.needs import require
+from milpcb.checks import choice, flag, real, whole
+from milpcb.errors import InputError
+from milpcb.learners.needs import played_on, require
 from milpcb.protocols import ContextModel, Learner, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.relaxations.game import excess, mix, psi_from_profile
@@ -42,7 +42,7 @@ class BistroPlus(Learner):
     oracle : the policy class, opened on the contexts of ``pool``
     pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
     horizon : number of rounds T
-    seed : non-negative integer
+    seed : non-negative whole number
     scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself, estimated
         once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed form at that L,
         which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of Rel(empty) with its
@@ -62,12 +62,15 @@ class BistroPlus(Learner):
 
     """
 
+    horizon: int
+
     def __init__(
         self,
         oracle: ValueOracle,
         pool: ContextModel,
+        *,
         horizon: int,
-        seed: int,
+        seed: int = 0,
         scale: float | Literal["relaxation"] | None = None,
         noise: str = "paper",
         queries: Queries = "all",
@@ -76,22 +79,22 @@ class BistroPlus(Learner):
         draws: int = 1,
         anytime: bool = False,
     ) -> None:
-        _check_choice("queries", queries, get_args(Queries))
-        _check_choice("estimator", estimator, get_args(Estimator))
+        choice("queries", queries, get_args(Queries))
+        if estimator is not None:
+            choice("estimator", estimator, get_args(Estimator))
         self.relaxation: Relaxation = registry.load("relaxation", noise)()
-        self._anytime, self._queries = anytime, queries
+        self._anytime, self._queries = flag("anytime", anytime), queries
         self._leftover_rule = self._check_rules(noise, leftover)
-        require("bistro_plus", oracle, "minimise" if queries == "argmin" or anytime else _QUESTION[queries])
-        pool.attach(oracle)
+        require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUESTION[queries])
+        pool.attach(oracle, horizon)
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = whole("horizon", horizon, 1)
         self._draws = whole("draws", draws, 1)
         self._estimator: Estimator = estimator or self.relaxation.estimator
         self._oracle, self._pool = oracle, pool
+        self._grows = hasattr(oracle, "extend")  # a GrowingOracle takes in contexts while it is played
         self.estimated_guarantee: Estimate | None = None
         self.scale = self._choose_scale(scale, seed)
         self._reply = {"all": self._ask_all, "profile": self._ask_profile, "argmin": self._ask_argmin}[queries]
-        self._t = 0
         self._certificate = 0.0
         self._past = np.zeros((oracle.n_contexts, K))
         self._costs = np.zeros_like(self._past)
@@ -100,13 +103,9 @@ class BistroPlus(Learner):
         self._estimate_rng = rng.child(seed, "learner", "estimate")
         self._everyone = np.full(K, 1.0 / K)
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""
-        if self._t >= self.horizon:
-            raise InputError(
-                f"round {self._t + 1} is past the horizon of {self.horizon}; make the learner with a longer one"
-            )
-        self._pool.observe(row)
+        self._pool.observe(self.played, row)
         replies = [self._play(row) for _ in range(self._draws)]
         q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
         if self._anytime:
@@ -114,20 +113,13 @@ class BistroPlus(Learner):
             self._certificate += (1 - self.n_actions / self.scale) * lost
         return mix(q_star, self.scale)
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate of c_t: L X e_y with X ~ Bernoulli(c / (L q)) (paper, equation (4)), or its mean given y."""
-        if not 0.0 <= cost <= 1.0:
-            raise InputError(f"round {self._t + 1} has cost {cost} for action {action}; costs must lie in [0, 1]")
-        if not (probability >= (1.0 - 1e-9) / self.scale and probability <= 1.0 + 1e-9):
-            raise InputError(
-                f"probability {probability} of action {action} is not one that act() gave: it is below 1/L or above 1"
-            )
         chance = cost / (self.scale * probability)
         if self._estimator == "ips":
             self._past[row, action] += self.relaxation.hit * chance
         elif self._estimate_rng.random() < chance:
             self._past[row, action] += self.relaxation.hit
-        self._t += 1
 
     def guarantee(self) -> float:
         """Return the bound on expected regret at this T, K, L and class; infinite where the pool is a guess."""
@@ -143,10 +135,9 @@ class BistroPlus(Learner):
         """Return the past estimates (m, K), in units of L."""
         return self._past.copy()
 
-    def state(self) -> dict[str, Any]:
-        """Return round, estimates and generators."""
+    def _state(self) -> dict[str, Any]:
+        """Return estimates, what the pool has seen, and generators."""
         return {
-            "t": self._t,
             "certificate": self._certificate,
             "past": self._past.tolist(),
             "pool": self._pool.state(),
@@ -154,12 +145,14 @@ class BistroPlus(Learner):
             "estimate_rng": rng.freeze(self._estimate_rng),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t, self._certificate = state["t"], state["certificate"]
-        self._past = np.array(state["past"])
-        self._costs = np.empty_like(self._past)
-        self._pool.restore(state["pool"])
+        self._pool.restore(state["pool"])  # a Sampler brings back its contexts, and so the oracle's rows
+        past = np.array(state["past"], dtype=float).reshape(-1, self.n_actions)
+        if len(past) != self._oracle.n_contexts and not (len(past) < self._oracle.n_contexts and self._grows):
+            raise InputError(f"the state is of {len(past)} contexts, the oracle of {self._oracle.n_contexts}")
+        self._past, self._costs = past, np.empty_like(past)
+        self._certificate = float(state["certificate"])
         rng.thaw(self._future_rng, state["future_rng"])
         rng.thaw(self._estimate_rng, state["estimate_rng"])
 
@@ -167,7 +160,7 @@ class BistroPlus(Learner):
         """Return the leftover rule; raises InputError where the choices do not go together."""
         if leftover is None:
             leftover = "leader" if self._queries == "argmin" else "descending" if self._anytime else "uniform"
-        _check_choice("leftover", leftover, get_args(Leftover))
+        choice("leftover", leftover, get_args(Leftover))
         if leftover == "leader" and self._queries == "all":
             raise InputError('leftover = "leader" needs to know the leaders: set queries = "profile" or "argmin"')
         if leftover != "leader" and self._queries == "argmin":
@@ -184,18 +177,15 @@ class BistroPlus(Learner):
     def _choose_scale(self, scale: float | str | None, seed: int) -> float:
         """Return L; raises InputError where it is too small, or is to be estimated and the law of contexts is unknown."""
         T, K = self.horizon, self.n_actions
-        if scale == "relaxation":
+        if isinstance(scale, str) and scale == "relaxation":
             draws = rng.child(seed, "theory", "relaxation_value")
             self.estimated_guarantee = relaxation_value(self.relaxation, self._oracle, self._pool, T, draws).best
             return self.estimated_guarantee.scale
         if scale is None:
             scale = self.relaxation.best_scale(T, K, self._oracle.log_size)
         least = self.relaxation.least_scale(K)
-        if isinstance(scale, str) or not (np.isfinite(scale) and scale >= least):
-            raise InputError(
-                f'scale (L) must be finite and at least {least:g} for K = {K}, or "relaxation"; got {scale!r}'
-            )
-        return float(scale)
+        wanted = f'finite and at least {least:g} for K = {K}, or "relaxation"'
+        return real("scale (L)", scale, wanted, lambda number: number >= least)
 
     def _play(self, row: int) -> Reply:
         self._draw_totals()
@@ -203,7 +193,7 @@ class BistroPlus(Learner):
 
     def _draw_totals(self) -> None:
         """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
-        counts = self._pool.future(self._t, self.horizon, self._rate, self._future_rng)
+        counts = self._pool.future(self.played, self.horizon, self._rate, self._future_rng)
         if len(counts) > len(self._past):  # a sampler has brought new contexts
             new = np.zeros((len(counts) - len(self._past), self.n_actions))
             self._past = np.concatenate([self._past, new])
@@ -239,7 +229,7 @@ class BistroPlus(Learner):
         if answer.policy is None:
             return Reply(self._everyone, 1.0)
         q_star = np.zeros(self.n_actions)
-        q_star[answer.policy.predict(self._oracle.contexts[row : row + 1])[0]] = 1.0
+        q_star[played_on(answer.policy, self._oracle.contexts, row)] = 1.0
         return Reply(q_star, min(1.0, gap / self.relaxation.hit))
 
     def _value(self) -> tuple[float, float]:
@@ -262,8 +252,3 @@ class BistroPlus(Learner):
 
 
 _QUESTION = {"all": "value", "profile": "profile"}
-
-
-def _check_choice(name: str, value: str | None, known: tuple[str, ...]) -> None:
-    if value is not None and value not in known:
-        raise UnknownNameError(name, value, known)

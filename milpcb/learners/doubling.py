@@ -1,14 +1,15 @@
-"""Doubling: a learner that must know the horizon, played without knowing it."""
+"""Doubling: a learner that needs a horizon, played without one."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from milpcb import registry, rng
 from milpcb.checks import whole
 from milpcb.contexts import Transductive
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.learners.needs import SUPPLIED
 from milpcb.protocols import ContextModel, Learner
 from milpcb.types import Floats
@@ -20,13 +21,14 @@ class Doubling(Learner):
     Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of it,
     as costs could be 0 from there on; so the regret of T rounds is at most the sum of the guarantees of the phases
     that T rounds reach into. Where one guarantee grows like T^a that sum is at most 2^a / (2^a - 1) times the
-    guarantee of a learner told T: 2.70 times for T^(2/3), 3.41 times for T^(1/2). What is learnt in a phase is
+    guarantee of a learner that knows T: 2.70 times for T^(2/3), 3.41 times for T^(1/2). What is learnt in a phase is
     forgotten after it, except by a pool that watches contexts.
 
     Parameters
     ----------
-    oracle, pool, seed, n_actions : handed on to learners that ask for them; each phase has its own child of the seed
-    horizon : the number of rounds that ``guarantee()`` is of, None = those played so far; play does not depend on it
+    oracle, pool, seed : handed on to learners that ask for them; each phase has its own child of the seed
+    horizon : the number of rounds that ``guarantee()`` is of and that may be played; how they are played does not depend on
+        it. None: no end, and ``guarantee()`` is of those played so far
     learner : registered name of a learner that takes a horizon and learns from played actions
     options : that learner's own options
     first : rounds of the first phase
@@ -41,41 +43,41 @@ class Doubling(Learner):
         self,
         oracle: Any,
         pool: ContextModel,
-        seed: int,
-        n_actions: int,
+        *,
         horizon: int | None = None,
+        seed: int = 0,
         learner: str = "bistro_plus",
         options: dict[str, Any] | None = None,
         first: int = 1000,
     ) -> None:
-        self.n_actions = whole("n_actions", n_actions, 2)
-        self._horizon = 0 if horizon is None else whole("horizon", horizon, 1)
+        self.n_actions = whole("n_actions", oracle.n_actions, 2)
+        self.horizon = horizon
         self._first = whole("first", first, 1)
         self._name, self._class = learner, registry.load("learner", learner)
         self._asked = inspect.signature(self._class).parameters
+        if options is not None and not isinstance(options, Mapping):
+            raise InputError(f"options must be a table of {learner}'s own options by name, got {shown(options)}")
         self._options = dict(options or {})
-        self._supplied = {"oracle": oracle, "pool": pool, "n_actions": n_actions}
-        self._seed = rng.check_seed(seed)
+        self._supplied = {"oracle": oracle, "pool": pool, "n_actions": self.n_actions}
+        self._seed = seed
         self._check(pool)
-        self._played = 0
         self._spent = 0.0  # certificates of finished phases
         self._begin(0)
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return the distribution (K,) of the learner of this phase; a new one begins when a phase is over."""
-        if self._played == self._end:
+        if self.played == self._end:
             self._spent += self._inner.certificate()
             self._begin(self._phase + 1)
         return self._inner.act(row)
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Hand the cost to the learner of this phase."""
         self._inner.learn(row, action, cost, probability)
-        self._played += 1
 
     def guarantee(self) -> float:
         """Return the sum of the guarantees of all phases that ``horizon`` rounds, or those played, reach into."""
-        rounds = max(self._horizon, self._played, 1)
+        rounds = max(self.horizon or 0, self.played, 1)
         phases = (-(-rounds // self._first)).bit_length()  # the least n with first (2^n - 1) >= rounds
         return float(sum(self._make(phase).guarantee() for phase in range(phases)))
 
@@ -87,14 +89,14 @@ class Doubling(Learner):
         """Return those of the learner of this phase, which knows of no phase before; None where it keeps none."""
         return self._inner.estimates()
 
-    def state(self) -> dict[str, Any]:
-        """Return the rounds played, the phase and the state of its learner."""
-        return {"played": self._played, "phase": self._phase, "spent": self._spent, "inner": self._inner.state()}
+    def _state(self) -> dict[str, Any]:
+        """Return the phase and the state of its learner."""
+        return {"phase": self._phase, "spent": self._spent, "inner": self._inner.state()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._begin(state["phase"])
-        self._played, self._spent = state["played"], state["spent"]
+        self._begin(whole("phase", state["phase"], 0, most=60))
+        self._spent = float(state["spent"])
         self._inner.restore(state["inner"])
 
     def _begin(self, phase: int) -> None:
@@ -106,10 +108,7 @@ class Doubling(Learner):
         """Return a fresh learner for the ``first * 2^phase`` rounds of a phase."""
         supplied = {**self._supplied, "horizon": self._first * 2**phase, "seed": phase_seed(self._seed, phase)}
         given = {name: value for name, value in supplied.items() if name in self._asked}
-        try:
-            made: Learner = self._class(**given, **self._options)
-        except TypeError as error:
-            raise InputError(f"doubling cannot make '{self._name}' with options {self._options}: {error}") from error
+        made: Learner = self._class(**given, **self._options)
         return made
 
     def _check(self, pool: ContextModel) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_cost, whole
-from milpcb.learners.logged_costs import LoggedCosts, check_probability, luck
+from milpcb.learners.logged_costs import LoggedCosts, luck
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
@@ -26,29 +25,27 @@ class EpochGreedy(Learner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool
-    horizon : number of rounds that the guarantee is for; play does not depend on it, and without it there is none
+    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend on
+        it. None: no end, and no guarantee
 
     """
 
     stochastic = True
 
-    def __init__(self, oracle: ValueOracle, horizon: int | None = None) -> None:
-        self._log = LoggedCosts("epoch_greedy", oracle)
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None) -> None:
+        self._log = LoggedCosts(type(self).__name__, oracle)
         self.n_actions = self._log.n_actions
-        self.horizon = None if horizon is None else whole("horizon", horizon, 1)
+        self.horizon = horizon
         self._unit = 2 * self.n_actions * self._log.log_size  # eps_l = sqrt(unit / l)
-        self._t, self._epoch = 0, 0
+        self._epoch = 0
         self._greedy_left = 0
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return 1/K for every action in the first round of an epoch, then all mass on the policy's action (K,)."""
         return self._log.play(row, 0.0 if self._greedy_left else 1.0)
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """After a uniform round add the estimate c / q e_y and train; greedy rounds teach nothing."""
-        check_cost(self._t, action, cost)
-        check_probability(self._t, action, probability)
-        self._t += 1
         if self._greedy_left:
             self._greedy_left -= 1
             return
@@ -73,11 +70,11 @@ class EpochGreedy(Learner):
         """Return the estimates that policies are trained on, summed by context (m, K)."""
         return self._log.totals.copy()
 
-    def state(self) -> dict[str, Any]:
-        """Return round, epoch, greedy rounds left, estimates and policy."""
-        return {"t": self._t, "epoch": self._epoch, "greedy_left": self._greedy_left, **self._log.state()}
+    def _state(self) -> dict[str, Any]:
+        """Return epoch, greedy rounds left, estimates and policy."""
+        return {"epoch": self._epoch, "greedy_left": self._greedy_left, **self._log.state()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t, self._epoch, self._greedy_left = state["t"], state["epoch"], state["greedy_left"]
+        self._epoch, self._greedy_left = int(state["epoch"]), int(state["greedy_left"])
         self._log.restore(state)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_cost, check_delta, check_played, whole
+from milpcb.checks import check_delta, whole
 from milpcb.learners.low_variance import LowVariance, best_policy, completed, descend, smooth
 from milpcb.learners.needs import require
 from milpcb.protocols import Learner, ValueOracle
@@ -24,13 +24,11 @@ class EpochLearner(Learner):
 
     stochastic = True
 
-    def __init__(self, name: str, oracle: ValueOracle, horizon: int, delta: float) -> None:
-        require(name, oracle, "minimise")
+    def __init__(self, oracle: ValueOracle, *, delta: float) -> None:
+        require(type(self).__name__, oracle, "minimise")
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = whole("horizon", horizon, 1)
         self.delta = check_delta(delta)
         self._oracle = oracle
-        self._t = 0
         self._counts = np.zeros(oracle.n_contexts)
         self._rewards = np.zeros((oracle.n_contexts, K))
         self._mass = np.zeros_like(self._rewards)
@@ -46,28 +44,25 @@ class EpochLearner(Learner):
     def slope(self, t: int) -> float:
         """Return b_pi per unit of estimated regret after ``t`` rounds."""
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return Q^mu (K,) on the context ``row``."""
         return np.array(self._table[row])
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimated reward (1 - cost) / q of the action played; at the end of an epoch solve (OP)."""
-        check_cost(self._t, action, cost)
-        check_played(action, probability, self._mu)
         self._counts[row] += 1
         self._rewards[row, action] += (1.0 - cost) / probability
-        self._t += 1
-        if self._t >= 2 and self._t & (self._t - 1) == 0:
-            self._solve()
+        t = self.played + 1
+        if t >= 2 and t & (t - 1) == 0:
+            self._solve(t)
 
     def estimates(self) -> Floats | None:
         """Return the estimated rewards (m, K) as costs: their negatives, as every reward is 1 - cost."""
         return -self._rewards
 
-    def state(self) -> dict[str, Any]:
-        """Return round, history by context, Q by its mass, and what is played."""
+    def _state(self) -> dict[str, Any]:
+        """Return history by context, Q by its mass, and what is played."""
         return {
-            "t": self._t,
             "mu": self._mu,
             "counts": self._counts.tolist(),
             "rewards": self._rewards.tolist(),
@@ -75,17 +70,17 @@ class EpochLearner(Learner):
             "table": self._table.tolist(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t, self._mu = state["t"], state["mu"]
-        self._counts, self._rewards = np.array(state["counts"]), np.array(state["rewards"])
-        self._mass, self._table = np.array(state["mass"]), np.array(state["table"])
+        self._mu = float(state["mu"])
+        for name in ("counts", "rewards", "mass", "table"):
+            getattr(self, f"_{name}")[:] = state[name]
 
-    def _solve(self) -> None:
-        """Find the empirically best policy and the Q of the next epoch."""
+    def _solve(self, t: int) -> None:
+        """Find the empirically best policy after ``t`` rounds, and the Q of the next epoch."""
         least_cost, best = best_policy(self._oracle, -self._rewards)
-        self._mu = self.exploration(self._t)
-        problem = LowVariance(self._counts, self._rewards, -least_cost / self._t, self._mu, self.slope(self._t))
+        self._mu = self.exploration(t)
+        problem = LowVariance(self._counts, self._rewards, -least_cost / t, self._mu, self.slope(t))
         for mass in descend(problem, self._mass, self._oracle):
             self._mass = mass
         self._table = smooth(completed(self._mass, best), self._mu)

@@ -8,9 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import check_cost, whole
-from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners.logged_costs import LoggedCosts, check_probability, deviation, luck
+from milpcb.checks import choice, real
+from milpcb.learners.logged_costs import LoggedCosts, deviation, luck
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
@@ -31,8 +30,9 @@ class EpsilonGreedy(Learner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool
-    seed : non-negative integer; used by ``data = "exploration"`` alone
-    horizon : number of rounds that the guarantee is for; play does not depend on it, and without it there is none
+    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend on
+        it. None: no end, and no guarantee
+    seed : non-negative whole number; used by ``data = "exploration"`` alone
     scale : a > 0; None takes the one above
     data : what the policy is trained on: "all" rounds, each estimated by (c / q) e_y; or the rounds of "exploration" alone, by
         K c e_y. Whether a round explored is drawn once its action is known, which has the same law as a coin before it
@@ -46,41 +46,35 @@ class EpsilonGreedy(Learner):
     def __init__(
         self,
         oracle: ValueOracle,
-        seed: int,
+        *,
         horizon: int | None = None,
+        seed: int = 0,
         scale: float | None = None,
         data: Data = "all",
         ratio: float = 2.0,
     ) -> None:
-        if data not in get_args(Data):
-            raise UnknownNameError("data", data, get_args(Data))
-        self._log = LoggedCosts("epsilon_greedy", oracle)
+        self._data = choice("data", data, get_args(Data))
+        self._log = LoggedCosts(type(self).__name__, oracle)
         self.n_actions = K = self._log.n_actions
-        self.horizon = None if horizon is None else whole("horizon", horizon, 1)
-        self.scale = float(np.cbrt(K * self._log.log_size / 3)) if scale is None else float(scale)
-        if not (np.isfinite(self.scale) and self.scale > 0):
-            raise InputError(f"scale (a) must be finite and above 0, got {scale!r}")
-        if not (np.isfinite(ratio) and ratio >= 1):
-            raise InputError(f"ratio must be finite and at least 1, got {ratio!r}")
-        self.ratio, self._data = float(ratio), data
-        self._t = 0
+        self.horizon = horizon
+        if scale is None:
+            scale = float(np.cbrt(K * self._log.log_size / 3))
+        self.scale = real("scale (a)", scale, "finite and above 0", lambda a: a > 0)
+        self.ratio = real("ratio", ratio, "finite and at least 1", lambda factor: factor >= 1)
         self._training = 1
         self._rng = rng.child(seed, "learner", "exploration")
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return e_t / K for every action, and the rest to the policy's (K,); uniform before there is one."""
         return self._log.play(row, self._epsilon())
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate of c_t, and train when it is time."""
-        check_cost(self._t, action, cost)
-        check_probability(self._t, action, probability)
         if self._data == "all":
             self._log.totals[row, action] += cost / probability
         elif self._rng.random() * self.n_actions * probability < self._epsilon():
             self._log.totals[row, action] += self.n_actions * cost
-        self._t += 1
-        if self._t == self._training:
+        if self.played + 1 == self._training:
             self._log.train()
             self._training = self._after(self._training)
 
@@ -101,19 +95,19 @@ class EpsilonGreedy(Learner):
         """Return the estimates that policies are trained on, summed by context (m, K)."""
         return self._log.totals.copy()
 
-    def state(self) -> dict[str, Any]:
-        """Return round, time of the next training, estimates, policy and generator."""
-        return {"t": self._t, "training": self._training, **self._log.state(), "rng": rng.freeze(self._rng)}
+    def _state(self) -> dict[str, Any]:
+        """Return the time of the next training, estimates, policy and generator."""
+        return {"training": self._training, **self._log.state(), "rng": rng.freeze(self._rng)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t, self._training = state["t"], state["training"]
+        self._training = int(state["training"])
         self._log.restore(state)
         rng.thaw(self._rng, state["rng"])
 
     def _epsilon(self) -> float:
         """Return e_t of the current round; a round before the first training explores for certain."""
-        return 1.0 if self._log.labels is None else min(1.0, self.scale / (self._t + 1) ** (1 / 3))
+        return 1.0 if self._log.labels is None else min(1.0, self.scale / (self.played + 1) ** (1 / 3))
 
     def _after(self, training: int) -> int:
         return max(training + 1, ceil(self.ratio * training))

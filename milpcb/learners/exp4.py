@@ -6,8 +6,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from milpcb.checks import check_cost, check_played, whole
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.checks import choice, real, whole
 from milpcb.learners.needs import require
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
@@ -15,7 +14,6 @@ from milpcb.types import Floats
 Rate = Literal["fixed", "anytime", "adaptive"]
 # The adaptive rate stays within the anytime rate and this multiple of it.
 BOLDEST = 2.0
-_POSITIVE = float(np.finfo(float).tiny)  # no policy need play an action, but then it is not drawn
 
 
 class WeighingOracle(ValueOracle, Protocol):
@@ -61,33 +59,28 @@ class Exp4(Learner):
 
     """
 
-    def __init__(self, oracle: WeighingOracle, horizon: int, rate: Rate | float = "fixed") -> None:
+    horizon: int
+    oracle: WeighingOracle
+
+    def __init__(self, oracle: WeighingOracle, *, horizon: int, rate: Rate | float = "fixed") -> None:
         require("exp4", oracle, "action_weights")
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = whole("horizon", horizon, 1)
-        self._oracle = oracle
         self._log_count = max(0.0, oracle.log_derivations)
-        self._rule = rate if isinstance(rate, str) else "fixed"
-        if self._rule not in get_args(Rate):
-            raise UnknownNameError("rate", self._rule, get_args(Rate))
-        self._t = 0
+        self._rule = choice("rate", rate, get_args(Rate)) if isinstance(rate, str) else "fixed"
         self._squares = 0.0
         self._estimates = np.zeros((oracle.n_contexts, K))
-        self._fixed = _number(rate, float(np.sqrt(2 * self._log_count / (K * self.horizon))))
-        self.rate = self._next_rate()
+        self._fixed = _number(rate, float(np.sqrt(2 * self._log_count / (K * horizon))))
+        self.rate = self._next_rate(0)
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return the weight of the policies that play each action (K,); 0 where no policy plays it."""
-        return self._oracle.action_weights(self._estimates, row, self.rate)
+        return self.oracle.action_weights(self._estimates, row, self.rate)
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate (c / q) e_y, and settle the next round's rate."""
-        check_cost(self._t, action, cost)
-        check_played(action, probability, _POSITIVE)
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Add the estimate (c / q) e_y, and set the next round's rate."""
         self._estimates[row, action] += cost / probability
         self._squares += cost * cost / probability
-        self._t += 1
-        self.rate = self._next_rate()
+        self.rate = self._next_rate(self.played + 1)
 
     def guarantee(self) -> float:
         """Return the bound on expected regret after T rounds; log N / eta + eta K T / 2 for a rate given as a number."""
@@ -104,21 +97,21 @@ class Exp4(Learner):
         """Return the estimates (c / q) e_y, summed by context (m, K)."""
         return self._estimates.copy()
 
-    def state(self) -> dict[str, Any]:
-        """Return round, sum of squares and the table of estimates."""
-        return {"t": self._t, "squares": self._squares, "estimates": self._estimates.tolist()}
+    def _state(self) -> dict[str, Any]:
+        """Return the sum of squares and the table of estimates."""
+        return {"squares": self._squares, "estimates": self._estimates.tolist()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t, self._squares = state["t"], state["squares"]
-        self._estimates = np.array(state["estimates"])
-        self.rate = self._next_rate()
+        self._squares = float(state["squares"])
+        self._estimates[:] = state["estimates"]
+        self.rate = self._next_rate(self.played)
 
-    def _next_rate(self) -> float:
-        """Return the rate of the next round, from what ``_t`` rounds have shown."""
+    def _next_rate(self, played: int) -> float:
+        """Return the rate of the next round, from what ``played`` rounds have shown."""
         if self._rule == "fixed":
             return self._fixed
-        anytime = float(np.sqrt(self._log_count / (self.n_actions * (self._t + 1))))
+        anytime = float(np.sqrt(self._log_count / (self.n_actions * (played + 1))))
         if self._rule == "anytime":
             return anytime
         wanted = float(np.sqrt(self._log_count / self._squares)) if self._squares else np.inf
@@ -128,6 +121,4 @@ class Exp4(Learner):
 def _number(rate: Rate | float, default: float) -> float:
     if isinstance(rate, str):
         return default
-    if isinstance(rate, bool) or not (np.isfinite(rate) and rate >= 0):
-        raise InputError(f'rate must be "fixed", "anytime", "adaptive" or a finite number, 0 or more; got {rate!r}')
-    return float(rate)
+    return real("rate", rate, '"fixed", "anytime", "adaptive" or a finite number, 0 or more', lambda eta: eta >= 0)

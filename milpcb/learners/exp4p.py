@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_cost, check_delta, check_played, whole
+from milpcb.checks import check_delta, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import EnumeratedOracle, require
 from milpcb.protocols import Learner
@@ -33,13 +33,14 @@ class Exp4P(Learner):
 
     """
 
-    def __init__(self, oracle: EnumeratedOracle, horizon: int, delta: float = 0.05) -> None:
+    horizon: int
+
+    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, delta: float = 0.05) -> None:
         require("exp4p", oracle, "enumerate")
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = whole("horizon", horizon, 1)
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N - 1): a round reads one row
         n_experts = self._labelings.shape[1] + 1
-        rounds = K * self.horizon
+        rounds = K * horizon
         self._confidence = float(np.log(n_experts / check_delta(delta)) / rounds)
         if self._confidence > 1.0:
             raise InputError(
@@ -48,9 +49,8 @@ class Exp4P(Learner):
         self._floor = min(1.0 / K, float(np.sqrt(np.log(n_experts) / rounds)))
         self._log_weights = np.zeros(n_experts)  # the uniform expert is the last
         self._q = np.full(K, 1.0 / K)
-        self._t = 0
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return the weight of the experts on each action, lifted to the floor p (K,)."""
         weights = np.exp(self._log_weights - self._log_weights.max())
         mass = np.bincount(self._labelings[row], weights[:-1], minlength=self.n_actions)
@@ -58,27 +58,23 @@ class Exp4P(Learner):
         self._q = (1.0 - self.n_actions * self._floor) * share + self._floor
         return self._q.copy()
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Credit every expert with the estimated reward of its action and a bonus for the actions seldom played."""
-        check_cost(self._t, action, cost)
-        check_played(action, probability, self._floor)
         credit = np.sqrt(self._confidence) / self._q
         credit[action] += (1.0 - cost) / probability
         credit *= self._floor / 2
         self._log_weights[:-1] += credit[self._labelings[row]]
         self._log_weights[-1] += credit.mean()
-        self._t += 1
 
     def guarantee(self) -> float:
         """Return 6 sqrt(K T log(N / delta)), which holds with probability 1 - delta."""
         return float(6 * self.n_actions * self.horizon * np.sqrt(self._confidence))
 
-    def state(self) -> dict[str, Any]:
-        """Return round, log weights and the distribution last played."""
-        return {"t": self._t, "log_weights": self._log_weights.tolist(), "q": self._q.tolist()}
+    def _state(self) -> dict[str, Any]:
+        """Return log weights and the distribution last played."""
+        return {"log_weights": self._log_weights.tolist(), "q": self._q.tolist()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t = state["t"]
         self._log_weights[:] = state["log_weights"]
         self._q[:] = state["q"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_cost, whole
+from milpcb.checks import whole
 from milpcb.errors import InputError
-from milpcb.learners.logged_costs import LoggedCosts, check_probability, deviation, luck
+from milpcb.learners.logged_costs import LoggedCosts, deviation, luck
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
@@ -33,30 +33,28 @@ class ExploreThenCommit(Learner):
     """
 
     stochastic = True
+    horizon: int
 
-    def __init__(self, oracle: ValueOracle, horizon: int, rounds: int | None = None) -> None:
-        self._log = LoggedCosts("explore_then_commit", oracle)
+    def __init__(self, oracle: ValueOracle, *, horizon: int, rounds: int | None = None) -> None:
+        self._log = LoggedCosts(type(self).__name__, oracle)
         self.n_actions = K = self._log.n_actions
-        self.horizon = T = whole("horizon", horizon, 1)
+        T = horizon
         if rounds is None:
             rounds = min(T, int(np.ceil(np.cbrt(T**2 * K * self._log.log_size / 2))))
         self.rounds = whole("rounds", rounds, 1)
         if self.rounds > T:
             raise InputError(f"rounds (n) must be at most the horizon of {T}, got {rounds!r}")
-        self._t = 0
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return 1/K for every action, or all mass on the action of the chosen policy (K,)."""
         return self._log.play(row, 0.0)
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate c / q e_y in the first n rounds; after the last of them, ask for the best policy."""
-        check_cost(self._t, action, cost)
-        check_probability(self._t, action, probability)
-        self._t += 1
-        if self._t <= self.rounds:
+        t = self.played + 1
+        if t <= self.rounds:
             self._log.totals[row, action] += cost / probability
-        if self._t == self.rounds < self.horizon:
+        if t == self.rounds < self.horizon:
             self._log.train()
 
     def guarantee(self) -> float:
@@ -68,11 +66,10 @@ class ExploreThenCommit(Learner):
         """Return the estimates that policies are trained on, summed by context (m, K)."""
         return self._log.totals.copy()
 
-    def state(self) -> dict[str, Any]:
-        """Return round, estimates and the chosen policy."""
-        return {"t": self._t, **self._log.state()}
+    def _state(self) -> dict[str, Any]:
+        """Return estimates and the chosen policy."""
+        return self._log.state()
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t = state["t"]
         self._log.restore(state)

@@ -7,9 +7,9 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import check_cost, whole
-from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners.needs import require
+from milpcb.checks import choice, real, whole
+from milpcb.errors import InputError
+from milpcb.learners.needs import played_on, require
 from milpcb.protocols import Learner, Policy, ValueOracle
 from milpcb.types import Floats, Ints
 
@@ -33,7 +33,7 @@ class ContextualFTPL(Learner):
     ----------
     oracle : the policy class, opened on all contexts that will occur
     horizon : number of rounds T
-    seed : non-negative integer
+    seed : non-negative whole number
     epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee
     cap : M, the most redraws of a round; None takes the square root of K T, rounded up
     separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is asked
@@ -44,51 +44,46 @@ class ContextualFTPL(Learner):
 
     """
 
+    horizon: int
+
     def __init__(
         self,
         oracle: ValueOracle,
+        *,
         horizon: int,
-        seed: int,
+        seed: int = 0,
         epsilon: float | None = None,
         cap: int | None = None,
         separator: list[int] | None = None,
         queries: Queries = "profile",
     ) -> None:
-        if queries not in get_args(Queries):
-            raise UnknownNameError("queries", queries, get_args(Queries))
-        require("ftpl", oracle, "profile" if queries == "profile" else "minimise")
+        choice("queries", queries, get_args(Queries))
+        require(type(self).__name__, oracle, "profile" if queries == "profile" else "minimise")
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = T = whole("horizon", horizon, 1)
+        T = horizon
         self._noisy = _distinct(oracle, seed) if separator is None else _separating(oracle, separator)
         self._stability = 1 if separator is None else len(self._noisy)  # kappa
         self._noise_price = _noise_price(len(self._noisy), oracle.log_size)
-        self.epsilon = float(np.sqrt(self._noise_price / (2 * self._stability * K * T)) if epsilon is None else epsilon)
-        if not (np.isfinite(self.epsilon) and self.epsilon > 0):
-            raise InputError(f"epsilon must be finite and above 0, got {epsilon!r}")
+        if epsilon is None:
+            epsilon = float(np.sqrt(self._noise_price / (2 * self._stability * K * T)))
+        self.epsilon = real("epsilon", epsilon, "finite and above 0", lambda rate: rate > 0)
         self.cap = int(np.ceil(np.sqrt(K * T))) if cap is None else whole("cap", cap, 1)
         self._oracle = oracle
         self._follow = self._read_profile if queries == "profile" else self._ask_minimiser
-        self._t = 0
         self._past = np.zeros((oracle.n_contexts, K))
         self._rng = rng.child(seed, "learner", "noise")
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return all mass on the action of a freshly drawn policy (K,): the draw is the learner's own."""
         q = np.zeros(self.n_actions)
         q[self._draw(row)] = 1.0
         return q
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate J c e_y, where J counts the redraws until ``action`` comes out again, and is at most M."""
-        check_cost(self._t, action, cost)
-        if probability != 1.0:
-            raise InputError(
-                f"round {self._t + 1} played action {action} with probability {probability}; ftpl plays the one action "
-                "that act() gives probability 1"
-            )
+        del probability  # ftpl draws its policy itself: every q is 0 but for one action
         if cost > 0:  # nothing times J needs no J
             self._past[row, action] += cost * self._redraws(row, action)
-        self._t += 1
 
     def guarantee(self) -> float:
         """Return the bound on expected regret at this T, K, eps, M, class and set of contexts."""
@@ -100,13 +95,12 @@ class ContextualFTPL(Learner):
         """Return the estimates J c e_y, summed by context (m, K), without noise."""
         return self._past.copy()
 
-    def state(self) -> dict[str, Any]:
-        """Return round, estimates and generator."""
-        return {"t": self._t, "past": self._past.tolist(), "rng": rng.freeze(self._rng)}
+    def _state(self) -> dict[str, Any]:
+        """Return estimates and generator."""
+        return {"past": self._past.tolist(), "rng": rng.freeze(self._rng)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t = state["t"]
         self._past[:] = state["past"]
         rng.thaw(self._rng, state["rng"])
 
@@ -130,7 +124,7 @@ class ContextualFTPL(Learner):
         answer = self._oracle.minimise(costs)
         _ = answer.value  # raises unless the minimum is proved
         policy = cast("Policy", answer.policy)  # and then some policy attains it
-        return int(policy.predict(self._oracle.contexts[row : row + 1])[0])
+        return played_on(policy, self._oracle.contexts, row)
 
 
 def _noise_price(n_noisy: int, log_size: float) -> float:

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.checks import check_cost, whole
-from milpcb.errors import InputError
+from milpcb.checks import real, whole
 from milpcb.learners.needs import EnumeratedOracle, require
 from milpcb.protocols import Learner
 from milpcb.types import Floats
@@ -21,34 +20,30 @@ class Hedge(Learner):
     """
 
     full_information: ClassVar[bool] = True
+    horizon: int
 
-    def __init__(self, oracle: EnumeratedOracle, horizon: int, rate: float | None = None) -> None:
+    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, rate: float | None = None) -> None:
         require("hedge", oracle, "enumerate")
-        self.n_actions = oracle.n_actions
-        self.horizon = whole("horizon", horizon, 1)
+        self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
         self._log_size = float(np.log(self._labelings.shape[1]))
-        self.rate = float(np.sqrt(8 * self._log_size / self.horizon)) if rate is None else float(rate)
-        if not (np.isfinite(self.rate) and self.rate >= 0):
-            raise InputError(f"rate must be finite and not negative, got {rate!r}")
+        if rate is None:
+            rate = float(np.sqrt(8 * self._log_size / horizon))
+        self.rate = real("rate", rate, "finite and not negative", lambda eta: eta >= 0)
         self._totals = np.zeros(self._labelings.shape[1])
-        self._t = 0
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return the weight of the policies that play each action (K,)."""
         weights = np.exp(-self.rate * (self._totals - self._totals.min()))
         mass = np.bincount(self._labelings[row], weights, minlength=self.n_actions)
         return np.asarray(mass / mass.sum())
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Learn nothing from the played action alone; see learn_all."""
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Learn nothing from the played action alone; see ``_learn_all``."""
 
-    def learn_all(self, row: int, costs: Floats) -> None:
-        """Charge every policy the cost of its own action; raises InputError on costs outside [0, 1]."""
-        for action, cost in enumerate(costs.tolist()):
-            check_cost(self._t, action, cost)
+    def _learn_all(self, row: int, costs: Floats) -> None:
+        """Charge every policy the cost of its own action."""
         self._totals += costs[self._labelings[row]]
-        self._t += 1
 
     def guarantee(self) -> float:
         """Return sqrt(T log N / 2) at the default rate, log N / rate + rate T / 8 at any other."""
@@ -58,11 +53,10 @@ class Hedge(Learner):
             return np.inf
         return float(self._log_size / self.rate + self.rate * self.horizon / 8)
 
-    def state(self) -> dict[str, Any]:
-        """Return the number of rounds and the totals."""
-        return {"t": self._t, "totals": self._totals.tolist()}
+    def _state(self) -> dict[str, Any]:
+        """Return the totals."""
+        return {"totals": self._totals.tolist()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from saved totals."""
-        self._t = state["t"]
         self._totals[:] = state["totals"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.errors import InputError
+from milpcb.checks import real
 from milpcb.learners.epochs import EpochLearner
 from milpcb.protocols import ValueOracle
 
@@ -23,18 +23,20 @@ class ILoveToConBandits(EpochLearner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool; proves its answers
-    horizon : number of rounds T; for the guarantee only, the algorithm does not use it
+    horizon : number of rounds T that the guarantee is for, and that may be played; the algorithm does not use it. None: no
+        end, and no guarantee
     psi : how little estimated regret excuses variance. 100 in the theorem, where bad policies go on being estimated as well
         as good ones for very long; 0.01 to 1 has far less regret at T <= 1e6, without a guarantee
     delta : the chance that the theorem may fail
 
     """
 
-    def __init__(self, oracle: ValueOracle, horizon: int, psi: float = PSI, delta: float = 0.05) -> None:
-        if not (np.isfinite(psi) and psi > 0):
-            raise InputError(f"psi must be finite and positive, got {psi!r}; the theorem has 100")
-        self.psi = float(psi)
-        super().__init__("ilovetoconbandits", oracle, horizon, delta)
+    def __init__(
+        self, oracle: ValueOracle, *, horizon: int | None = None, psi: float = PSI, delta: float = 0.05
+    ) -> None:
+        self.horizon = horizon
+        self.psi = real("psi", psi, "finite and positive (the theorem has 100)", lambda number: number > 0)
+        super().__init__(oracle, delta=delta)
 
     def exploration(self, t: int) -> float:
         """Return mu_m = min(1/(2K), sqrt(d_t / (K t)))."""
@@ -45,16 +47,18 @@ class ILoveToConBandits(EpochLearner):
         return 1.0 / (self.psi * self.exploration(t))
 
     def guarantee(self) -> float:
-        """Return a bound on expected regret: the theorem's, plus delta T for when it fails; infinite unless psi = 100.
+        """Return a bound on expected regret: the theorem's, plus delta T for when it fails; infinite unless psi = 100 and T is set.
 
         The constant is near 900, so the bound exceeds T until T is about 1e9: at any practical horizon it says nothing.
         """
-        if self.psi != PSI:
+        if self.psi != PSI or self.horizon is None:
             return np.inf
         return self.high_probability_bound() + self.delta * self.horizon
 
     def high_probability_bound(self) -> float:
         """Return the bound that regret keeps with probability 1 - delta (constants of arXiv 1402.0555v2)."""
+        if self.horizon is None:
+            return np.inf
         T, K = self.horizon, self.n_actions
         taus = 2.0 ** np.arange(1, 200)
         d = self._d(taus)

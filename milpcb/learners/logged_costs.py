@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.checks import whole
-from milpcb.errors import InputError
+from milpcb.checks import whole, whole_array
 from milpcb.learners.needs import require
 from milpcb.protocols import Policy, ValueOracle
 from milpcb.types import Floats, Ints
@@ -50,15 +49,8 @@ class LoggedCosts:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self.totals[:] = state["totals"]
-        self.labels = None if state["labels"] is None else np.array(state["labels"])
-
-
-def check_probability(played: int, action: int, probability: float) -> None:
-    """Raise InputError unless ``probability``, of ``action`` after ``played`` whole rounds, is above 0 and at most 1."""
-    if not 0.0 < probability <= 1.0 + 1e-9:
-        raise InputError(
-            f"round {played + 1} played action {action} with probability {probability}; hand in the one that act() gave"
-        )
+        labels = state["labels"]
+        self.labels = None if labels is None else whole_array("labels", labels).reshape(len(self.totals))
 
 
 def luck(horizon: int, log_size: float) -> float:

@@ -1,14 +1,16 @@
-"""What learners are handed by the runtime, and what they may ask of an oracle, by name; both are told before anything runs."""
+"""What learners are handed by the runtime, and what they may ask of an oracle, by name; both are known before anything runs."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+from milpcb import registry
 from milpcb.errors import InputError
-from milpcb.types import Ints
+from milpcb.protocols import Policy
+from milpcb.types import Floats, Ints
 
 # What the runtime supplies to constructors that name it; every other argument is an option.
-SUPPLIED = ("oracle", "pool", "horizon", "seed", "n_actions", "best")
+SUPPLIED = registry.KINDS["learner"].supplied
 
 # capability -> what to write in the config for an oracle that has it
 REMEDY = {
@@ -35,3 +37,14 @@ def require(learner: str, oracle: Any, *capabilities: str) -> None:
             raise InputError(
                 f"{learner} asks its oracle to '{capability}', which this one cannot; set oracle = {REMEDY[capability]}"
             )
+
+
+def played_on(policy: Policy, contexts: Floats, row: int) -> int:
+    """Return the action of ``policy`` on ``contexts[row]``.
+
+    A policy that tells equal contexts apart, as those of a list may, refuses a context by itself; it is asked for all of them.
+    """
+    try:
+        return int(policy.predict(contexts[row : row + 1])[0])
+    except InputError:
+        return int(policy.predict(contexts)[row])

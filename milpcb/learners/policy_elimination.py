@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_cost, check_delta, check_played, whole
+from milpcb.checks import check_delta, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.low_variance import smooth
 from milpcb.learners.needs import EnumeratedOracle, require
@@ -36,7 +36,7 @@ class PolicyElimination(Learner):
     ----------
     oracle : the policy class, of kind "enumeration"
     pool : what is known of the contexts
-    horizon : number of rounds T; for the guarantee only
+    horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee
     delta : the chance that the theorem may fail
     growth : at least 1
 
@@ -48,12 +48,13 @@ class PolicyElimination(Learner):
         self,
         oracle: EnumeratedOracle,
         pool: ContextModel,
-        horizon: int,
+        *,
+        horizon: int | None = None,
         delta: float = 0.05,
         growth: float = 1.1,
     ) -> None:
-        require("policy_elimination", oracle, "enumerate")
-        pool.attach(oracle)
+        require(type(self).__name__, oracle, "enumerate")
+        pool.attach(oracle, horizon)
         self._labelings = oracle.labelings
         N, m = self._labelings.shape
         if N > LARGEST:
@@ -61,37 +62,36 @@ class PolicyElimination(Learner):
                 f"policy_elimination goes through all policies every round, at most {LARGEST} of them, and the class has {N}; "
                 "take learner 'ilovetoconbandits', or a smaller class"
             )
-        if not (np.isfinite(growth) and growth >= 1):
-            raise InputError(f"growth must be finite and at least 1 (P anew in every round), got {growth!r}")
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
-        self.horizon, self.delta, self.growth = whole("horizon", horizon, 1), check_delta(delta), float(growth)
+        self.horizon, self.delta = horizon, check_delta(delta)
+        self.growth = real(
+            "growth", growth, "finite and at least 1 (P anew in every round)", lambda factor: factor >= 1
+        )
         self._law: Floats | None = getattr(pool, "weights", None)
         self._actions = np.ascontiguousarray(self._labelings.T)  # (m, N): a round reads one row
-        self._t, self._solved, self._mu = 0, 0, 0.0
+        self._solved, self._mu = 0, 0.0
         self._counts = np.zeros(m)
         self._totals = np.zeros(N)  # sums of estimated rewards; -inf once eliminated
-        self._solve()
+        self._solve(0)
 
     @property
     def survivors(self) -> Ints:
         """Return the numbers of the policies not eliminated."""
         return np.flatnonzero(np.isfinite(self._totals))
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return (1 - K mu) P + mu (K,) on the context ``row``."""
         return np.array(self._table[row])
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimated reward (1 - cost) / q to the policies that play the action, and eliminate."""
-        check_cost(self._t, action, cost)
-        check_played(action, probability, self._mu)
-        self._t += 1
+        t = self.played + 1
         self._counts[row] += 1
         self._totals += (1.0 - cost) / probability * (self._actions[row] == action)
-        self._totals[self._totals < self._totals.max() - 2 * self._t * self.width(self._t)] = -np.inf
+        self._totals[self._totals < self._totals.max() - 2 * t * self.width(t)] = -np.inf
         # While mu is at its cap of 1/(2K) every P will do, the one in play too.
-        if self._t + 1 >= self.growth * self._solved and self.exploration(self._t + 1) < self._mu:
-            self._solve()
+        if t + 1 >= self.growth * self._solved and self.exploration(t + 1) < self._mu:
+            self._solve(t)
 
     def width(self, t: int) -> float:
         """Return b_t, the confidence width after ``t`` rounds."""
@@ -106,15 +106,14 @@ class PolicyElimination(Learner):
 
         16 sqrt(2 T K log(4 T^2 N / delta)), the constant as we know it, times sqrt(growth).
         """
-        if self._law is None:
+        if self._law is None or self.horizon is None:
             return np.inf
         bound = 16 * np.sqrt(self.growth * 2 * self.horizon * self.n_actions * self._log(self.horizon))
         return float(bound + self.delta * self.horizon)
 
-    def state(self) -> dict[str, Any]:
-        """Return rounds, contexts seen, survivors with their totals, and what is played."""
+    def _state(self) -> dict[str, Any]:
+        """Return contexts seen, survivors with their totals, and what is played."""
         return {
-            "t": self._t,
             "solved": self._solved,
             "mu": self._mu,
             "counts": self._counts.tolist(),
@@ -123,10 +122,10 @@ class PolicyElimination(Learner):
             "table": self._table.tolist(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._t, self._solved, self._mu = state["t"], state["solved"], state["mu"]
-        self._counts, self._table = np.array(state["counts"]), np.array(state["table"])
+        self._solved, self._mu = int(state["solved"]), float(state["mu"])
+        self._counts[:], self._table[:] = state["counts"], state["table"]
         self._totals[:] = -np.inf
         self._totals[state["survivors"]] = state["totals"]
 
@@ -134,13 +133,13 @@ class PolicyElimination(Learner):
         """Return log(1 / delta_t) = log(4 N t^2 / delta)."""
         return float(np.log(4 * len(self._labelings) * float(t) ** 2 / self.delta))
 
-    def _solve(self) -> None:
-        """Find P for the next round."""
-        self._solved = self._t + 1
+    def _solve(self, t: int) -> None:
+        """Find P for the round after ``t`` rounds."""
+        self._solved = t + 1
         self._mu = self.exploration(self._solved)
         law = self._law
         if law is None:  # before the first context, all of them are as likely
-            law = self._counts / self._t if self._t else np.full(len(self._counts), 1 / len(self._counts))
+            law = self._counts / t if t else np.full(len(self._counts), 1 / len(self._counts))
         mass = spread(self._labelings[self.survivors], law, self._mu, self.n_actions)
         self._table = smooth(mass, self._mu)
 

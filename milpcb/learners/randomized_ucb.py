@@ -30,13 +30,14 @@ class RandomizedUCB(EpochLearner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool; proves its answers
-    horizon : number of rounds T; the algorithm does not use it
+    horizon : number of rounds T that may be played, None for no end; the algorithm does not use it
     delta : the failure chance in the confidence widths
 
     """
 
-    def __init__(self, oracle: ValueOracle, horizon: int, delta: float = 0.05) -> None:
-        super().__init__("randomized_ucb", oracle, horizon, delta)
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, delta: float = 0.05) -> None:
+        self.horizon = horizon
+        super().__init__(oracle, delta=delta)
 
     def exploration(self, t: int) -> float:
         """Return mu = min(1/(2K), sqrt(C / (2 K t))), with the C and t of the round after ``t``."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
-
-from milpcb import registry
+from milpcb import registry, supply
 from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError
+from milpcb.errors import InputError, clipped, did_you_mean
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, PolicyClass
 
@@ -19,11 +17,9 @@ def open_oracle(
     policies: PolicyClass | Opened,
     contexts: Any,
     kind: str = "milp",
-    solver: str = "highs",
+    solver: str | None = None,
     constraints: Sequence[LabelConstraint] = (),
-    time_limit: float | None = None,
-    gap: float = 0.0,
-    audit: float = 0.01,
+    **options: Any,
 ) -> Oracle:
     """Open the optimisation oracle of a policy class on fixed contexts (paper, equation (1)).
 
@@ -34,45 +30,39 @@ def open_oracle(
     contexts : (m, d) finite numbers, an array or a data frame, rows may repeat
     kind : ``"milp"`` (a solver), ``"search"`` (the class's own exact search), ``"audited"`` (that search, a share of
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
-    solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"``, ``"scip"``, ``"scipy"`` or ``"pulp:<PuLP solver name>"``
+    solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"`` (None is that), ``"scip"``, ``"scipy"`` or
+        ``"pulp:<PuLP solver name>"``
     constraints : side constraints that every policy must satisfy (see milpcb.constraints); ``"milp"`` and
         ``"enumeration"``
-    time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
-        value raises. 0 asks for what is known at once
-    gap : for kind ``"milp"``: an absolute gap between the bounds, in the units of the costs, at which the solver may stop;
-        such an answer carries bounds too
-    audit : for kind ``"audited"``: the share of the questions, 0 < audit <= 1, that the solver answers too: the first and
-        then every round(1 / audit)-th. Other kinds ignore it
+    options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``), ``time_limit``
+        and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
 
     Raises
     ------
-    InputError (wrong shapes, NaN), UnknownNameError, SolverMissingError, InfeasibleError; from an audited oracle's
+    InputError (wrong shapes, NaN, options), UnknownNameError, SolverMissingError, InfeasibleError; from an audited oracle's
     questions also OracleDisagreement
 
     """
+    cls = registry.load("oracle", kind)
+    own = supply.options(cls, registry.KINDS["oracle"].supplied)
+    given = options if solver is None else {"solver": solver, **options}
+    for key in given:
+        if key not in own:
+            raise InputError(unknown_option(kind, key))
     array = context_array(contexts)
     opened = policies if isinstance(policies, Opened) else policies.on(contexts)
-    oracle = registry.load("oracle", kind)(
-        opened,
-        array,
-        solver=solver,
-        constraints=tuple(constraints),
-        time_limit=_seconds(time_limit),
-        gap=_gap(gap),
-        audit=audit,
-    )
-    return cast("Oracle", oracle)
+    fixed = {"opened": opened, "contexts": array, "constraints": tuple(constraints)}
+    return cast("Oracle", supply.make(cls, fixed, given))
 
 
-def _seconds(time_limit: float | None) -> float | None:
-    if time_limit is None or time_limit == np.inf:
-        return None
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
-        raise InputError(f"time_limit must be seconds, 0 or more, or None for no limit; got {time_limit!r}")
-    return float(time_limit)
-
-
-def _gap(gap: float) -> float:
-    if isinstance(gap, bool) or not isinstance(gap, (int, float)) or not 0 <= gap < np.inf:
-        raise InputError(f"gap must be an absolute gap in units of the costs, 0 or more and finite; got {gap!r}")
-    return float(gap)
+def unknown_option(kind: str, key: str) -> str:
+    """Return the message on an option that a kind does not know: the kinds that know it, or the nearest one that it knows."""
+    fixed = registry.KINDS["oracle"].supplied
+    own = supply.options(registry.load("oracle", kind), fixed)
+    owners = [
+        f"'{other}'"
+        for other in registry.names("oracle")
+        if key in supply.options(registry.load("oracle", other), fixed)
+    ]
+    known = f"; it is one of kind {' and '.join(owners)}" if owners else did_you_mean(key, own) if own else ""
+    return f"oracle kind '{kind}' has no option '{clipped(key)}'{known}"

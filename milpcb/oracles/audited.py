@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -20,6 +20,14 @@ class AuditedOracle(Oracle):
     The first question and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one question.
     Action weights are no minimum, so no MILP can audit them. A first disagreement raises OracleDisagreement with both
     values; an audit that a time limit cuts short raises OracleInexact. ``audits`` counts what was proved twice.
+
+    Parameters
+    ----------
+    opened, contexts, constraints : see milpcb.open_oracle
+    solver : of the audits
+    time_limit : seconds for one solve, None for no limit
+    audit : the share of the questions, 0 < audit <= 1, that the solver answers too
+
     """
 
     def __init__(
@@ -31,7 +39,6 @@ class AuditedOracle(Oracle):
         constraints: tuple[LabelConstraint, ...] = (),
         time_limit: float | None = None,
         audit: float = 0.01,
-        **_unused: Any,
     ) -> None:
         if isinstance(audit, bool) or not isinstance(audit, (int, float)) or not 1e-12 < audit <= 1.0:
             raise InputError(f"audit must be a share of the questions, above 0 and at most 1, got {audit!r}")

@@ -24,7 +24,7 @@ class GrowingOracle:
     """
 
     def __init__(
-        self, policies: PolicyClass, contexts: Any, kind: str = "search", solver: str = "highs", **options: Any
+        self, policies: PolicyClass, contexts: Any, kind: str = "search", solver: str | None = None, **options: Any
     ) -> None:
         first = context_array(contexts)
         opened = policies.on(first)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from milpcb.checks import check_gap, check_time_limit
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle, whole_numbers
@@ -33,6 +33,16 @@ class MilpOracle(Oracle):
     Whole-number costs are proved by an absolute gap below 1 and rounding, so every correct solver returns the same
     value. Real costs are proved to within ``1e-6 * (1 + sum of the largest costs)``. Side constraints mean the same in
     every solver: a policy is returned only if it keeps them by their definition (see LabelConstraint).
+
+    Parameters
+    ----------
+    opened, contexts, constraints : see milpcb.open_oracle
+    solver : ``"highs"``, or any other that ``milpcb solvers`` lists
+    time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
+        value raises. 0 asks for what is known at once
+    gap : an absolute gap between the bounds, in the units of the costs, at which the solver may stop; such an answer carries
+        bounds too
+
     """
 
     def __init__(
@@ -44,13 +54,12 @@ class MilpOracle(Oracle):
         constraints: tuple[LabelConstraint, ...] = (),
         time_limit: float | None = None,
         gap: float = 0.0,
-        **_unused: Any,
     ) -> None:
         super().__init__(opened, contexts)
         opened.require("program")
         self._encoding = opened.program(constrained=bool(constraints))
         self._distinct, self._rows = opened.contexts, np.arange(len(opened.contexts))
-        self._time_limit, self._gap = time_limit, gap
+        self._time_limit, self._gap = check_time_limit(time_limit), check_gap(gap)
         self._engine = load_solver(solver)
         self._constraints = constraints
         self._sides = [self._side(constraint) for constraint in constraints]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
@@ -14,9 +12,7 @@ from milpcb.types import Floats, Stop
 class SearchOracle(Oracle):
     """Exact answers from ``opened.search()``; side constraints need kind "milp"."""
 
-    def __init__(
-        self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = (), **_unused: Any
-    ) -> None:
+    def __init__(self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = ()) -> None:
         super().__init__(opened, contexts)
         self._opened = opened
         self._search = self._open(opened, constraints)

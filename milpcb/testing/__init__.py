@@ -19,17 +19,9 @@ from __future__ import annotations
 import unittest
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, cast
 
-from milpcb.errors import UnknownNameError
-
-BATTERIES = {
-    "environment": "milpcb.testing.environments",
-    "learner": "milpcb.testing.learners",
-    "policies": "milpcb.testing.policies",
-    "solver": "milpcb.testing.solvers",
-}
+from milpcb import registry
 
 
 class Unmet(unittest.SkipTest):
@@ -49,9 +41,7 @@ class Check:
 
 def battery(kind: str, entry: Any) -> list[Check]:
     """Return the checks of an entry; raises UnknownNameError on a kind or name that is not there."""
-    if kind not in BATTERIES:
-        raise UnknownNameError("battery", kind, BATTERIES)
-    return cast("list[Check]", import_module(BATTERIES[kind]).battery(entry))
+    return cast("list[Check]", registry.load("battery", kind)(entry))
 
 
 def run_all(kind: str, entry: Any) -> list[str]:

@@ -1,7 +1,8 @@
 """What every learner must satisfy, whatever its algorithm: the contract of ``Learner``, bit for bit.
 
-Each check makes learners from their class and plays them on worlds of a few contexts, whose oracle lists its policies and
-so answers every question. It raises AssertionError with what it saw, or Unmet where it does not apply.
+Each check makes learners from their class and plays them on instances of a few contexts, whose oracle lists its policies and
+so answers every question. It raises AssertionError with what it saw, or Unmet where it does not apply. What the base class
+``Learner`` enforces in every round (q is a distribution, rounds are in order) fails whichever check meets it first.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Make = Callable[..., Learner]
 
 
 @dataclass(frozen=True)
-class World:
+class Instance:
     """The labelings (N, m) that a learner competes with, and what each round shows: rows (T,), costs (T, K).
 
     ``draws`` (T,) are the uniform numbers that actions are drawn with.
@@ -45,8 +46,8 @@ class World:
     draws: Floats
 
     def learner(self, make: Make, **instead: Any) -> Learner:
-        """Return a learner, given what the runtime gives it; ``instead`` replaces some of that."""
-        contexts = np.arange(2.0 * self.labelings.shape[1]).reshape(-1, 2)
+        """Return a learner, given what the runtime gives it; ``instead`` replaces some of that, or adds to it."""
+        contexts = _contexts(self)
         policies = registry.load("policies", "finite_class")(self.labelings, N_ACTIONS)
         supplied = {
             "oracle": open_oracle(policies, contexts, kind="enumeration"),
@@ -55,20 +56,20 @@ class World:
             "seed": 3,
             "n_actions": N_ACTIONS,
             "best": self.labelings[0],
-        } | instead
+        }
         asked = inspect.signature(make).parameters
-        return make(**{name: value for name, value in supplied.items() if name in asked})
+        return make(**{name: value for name, value in supplied.items() if name in asked} | instead)
 
 
-def worlds() -> list[World]:
-    """Return the worlds: costs of several kinds, and a class of one policy."""
+def instances() -> list[Instance]:
+    """Return the instances: costs of several kinds, and a class of one policy."""
     rng = np.random.default_rng(0)
     labelings = np.array(LABELINGS)
     shape = (HORIZON, N_ACTIONS)
     mixed = np.where(rng.random(shape) < 0.5, rng.integers(0, 2, shape).astype(float), rng.random(shape))
     costs = {"six policies": mixed, "only losses": np.ones(shape), "no loss": np.zeros(shape), "one policy": mixed}
     return [
-        World(
+        Instance(
             name,
             labelings[:1] if name == "one policy" else labelings,
             rng.integers(0, labelings.shape[1], HORIZON),
@@ -90,149 +91,211 @@ def battery(entry: str | Make) -> list[Check]:
         raise InputError(
             f"the learner needs {', '.join(missing)}: hand over functools.partial(TheLearner, {missing[0]}=...)"
         )
-    every = worlds()
+    every = instances()
     checks = [
-        Check(f"{world.name}: {name}", partial(check, make, world)) for world in every for name, check in CHECKS.items()
+        Check(f"{instance.name}: {name}", partial(_run, check, make, instance))
+        for instance in every
+        for name, check in CHECKS.items()
     ]
-    return checks + [Check(name, partial(check, make, every[0])) for name, check in CHECKS_ONCE.items()]
+    return checks + [Check(name, partial(_run, check, make, every[0])) for name, check in CHECKS_ONCE.items()]
 
 
-def transcript(learner: Learner, world: World, start: int = 0, stop: int = HORIZON) -> tuple[Floats, Ints]:
+def _run(check: Callable[[Make, Instance], None], make: Make, instance: Instance) -> None:
+    """Run a check; what the base class refuses is a mistake of the learner too."""
+    try:
+        check(make, instance)
+    except InputError as error:
+        raise AssertionError(str(error)) from error
+
+
+def transcript(learner: Learner, instance: Instance, start: int = 0, stop: int = HORIZON) -> tuple[Floats, Ints]:
     """Play the rounds from ``start`` to ``stop`` and return each q (n, K) and action (n,)."""
     distributions, actions = [], []
     for t in range(start, stop):
-        q = learner.act(int(world.rows[t]))
+        q = learner.act(int(instance.rows[t]))
         distributions.append(np.array(q))
-        actions.append(_drawn(q, world.draws[t]))
-        _teach(learner, int(world.rows[t]), world.costs[t], q, actions[-1])
+        actions.append(_drawn(q, instance.draws[t]))
+        _teach(learner, int(instance.rows[t]), instance.costs[t], q, actions[-1])
     return np.array(distributions), np.array(actions)
 
 
-def check_distribution(make: Make, world: World) -> None:
+def check_distribution(make: Make, instance: Instance) -> None:
     """Every q is a distribution over the K actions, as floats."""
-    learner = world.learner(make)
+    learner = instance.learner(make)
     assert learner.n_actions == N_ACTIONS, learner.n_actions
-    q = learner.act(int(world.rows[0]))
+    q = learner.act(int(instance.rows[0]))
     assert isinstance(q, np.ndarray), q
     assert q.dtype == np.float64, q.dtype
     assert q.shape == (N_ACTIONS,), q.shape
-    played, _ = transcript(world.learner(make), world)
+    played, _ = transcript(instance.learner(make), instance)
     assert np.isfinite(played).all(), played
     assert played.min() >= 0.0, played
     assert np.allclose(played.sum(axis=1), 1.0, atol=1e-9), played.sum(axis=1)
 
 
-def check_same_seed(make: Make, world: World) -> None:
+def check_same_seed(make: Make, instance: Instance) -> None:
     """Two learners of one seed play the same bytes, also while a third is at work."""
-    alone, _ = transcript(world.learner(make), world)
-    pair = [world.learner(make) for _ in range(2)]
-    by_turns = [[transcript(learner, world, t, t + 1)[0] for learner in pair] for t in range(HORIZON)]
+    alone, _ = transcript(instance.learner(make), instance)
+    pair = [instance.learner(make) for _ in range(2)]
+    by_turns = [[transcript(learner, instance, t, t + 1)[0] for learner in pair] for t in range(HORIZON)]
     for played in zip(*by_turns, strict=True):
         _same(alone, np.concatenate(played), "two learners of one seed")
 
 
-def check_restore(make: Make, world: World) -> None:
+def check_restore(make: Make, instance: Instance) -> None:
     """A learner restored from its state, as JSON, goes on bit-identically; a state handed out no longer changes."""
     for cut in (0, 1, HORIZON // 2, HORIZON - 1):
-        first, second = world.learner(make), world.learner(make)
-        transcript(first, world, 0, cut)
+        first, second = instance.learner(make), instance.learner(make)
+        transcript(first, instance, 0, cut)
         state = first.state()
         written = json.dumps(state)
-        expected, _ = transcript(first, world, cut)
+        expected, _ = transcript(first, instance, cut)
         assert json.dumps(state) == written, f"the state of round {cut} changed when play went on"
         second.restore(json.loads(written))
         assert json.dumps(second.state()) == written, f"restored in round {cut}, its state is another"
-        _same(expected, transcript(second, world, cut)[0], f"restored in round {cut}")
+        _same(expected, transcript(second, instance, cut)[0], f"restored in round {cut}")
 
 
-def check_guarded(make: Make, world: World) -> None:
+def check_guarded(make: Make, instance: Instance) -> None:
     """Nothing that is done to a q handed out changes later play."""
-    learner = world.learner(make)
-    expected, actions = transcript(world.learner(make), world)
+    learner = instance.learner(make)
+    expected, actions = transcript(instance.learner(make), instance)
     for t, action in enumerate(actions.tolist()):
-        q = learner.act(int(world.rows[t]))
+        q = learner.act(int(instance.rows[t]))
         _same(expected[t], q, f"after others were overwritten, round {t}")
         before = q.copy()
         if q.flags.writeable:
             q[:] = np.nan
-        _teach(learner, int(world.rows[t]), world.costs[t], before, action)
+        _teach(learner, int(instance.rows[t]), instance.costs[t], before, action)
 
 
-def check_unplayed(make: Make, world: World) -> None:
+def check_unplayed(make: Make, instance: Instance) -> None:
     """Costs of actions that were not played do not matter: they may as well be NaN."""
-    learner = world.learner(make)
+    learner = instance.learner(make)
     if learner.full_information:
         raise Unmet("this learner is shown every cost")
-    expected, actions = transcript(learner, world)
-    hidden = np.full_like(world.costs, np.nan)
+    expected, actions = transcript(learner, instance)
+    hidden = np.full_like(instance.costs, np.nan)
     every = np.arange(HORIZON)
-    hidden[every, actions] = world.costs[every, actions]
-    blind = World(world.name, world.labelings, world.rows, hidden, world.draws)
-    _same(expected, transcript(world.learner(make), blind)[0], "with unplayed costs NaN")
+    hidden[every, actions] = instance.costs[every, actions]
+    blind = Instance(instance.name, instance.labelings, instance.rows, hidden, instance.draws)
+    _same(expected, transcript(instance.learner(make), blind)[0], "with unplayed costs NaN")
 
 
-def check_bounds(make: Make, world: World) -> None:
+def check_bounds(make: Make, instance: Instance) -> None:
     """The guarantee is a number, 0 or more, perhaps infinite, and the certificate a finite one, before and after play."""
-    learner = world.learner(make)
+    learner = instance.learner(make)
     for _ in range(2):
         guarantee, certificate = learner.guarantee(), learner.certificate()
         assert isinstance(guarantee, float), guarantee
         assert guarantee >= 0.0, guarantee
         assert 0.0 <= certificate < np.inf, certificate
-        transcript(learner, world, 0, HORIZON // 2)
+        transcript(learner, instance, 0, HORIZON // 2)
 
 
-def check_bad_cost(make: Make, world: World) -> None:
-    """A cost that is NaN or outside [0, 1] is refused with InputError."""
-    for bad in (-0.25, 1.25, np.nan, np.inf):
-        learner, row = world.learner(make), int(world.rows[0])
-        q = learner.act(row)
-        refusal = _refusal(_teach, learner, row, np.full(N_ACTIONS, bad), q, int(q.argmax()))
-        assert refusal is not None, f"cost {bad} was taken in"
-
-
-def check_declared(make: Make, world: World) -> None:
-    """Only a learner that declares ``full_information`` takes in all costs."""
-    learner = world.learner(make)
+def check_declared(make: Make, instance: Instance) -> None:
+    """A learner is a Learner, and has ``_learn_all`` if and only if it declares ``full_information``."""
+    learner = instance.learner(make)
     assert isinstance(learner, Learner), type(learner)
     assert isinstance(learner.full_information, bool), learner.full_information
-    learner.act(0)
-    if not learner.full_information:
-        refusal = _refusal(learner.learn_all, 0, np.zeros(N_ACTIONS))
-        assert refusal is not None, "learn_all works, but full_information is not declared"
+    defines = any("_learn_all" in vars(cls) for cls in type(learner).__mro__ if cls is not Learner)
+    assert defines == learner.full_information, f"full_information is {learner.full_information}"
 
 
-def check_capability(make: Make, world: World) -> None:
+def check_refusals(make: Make, instance: Instance) -> None:
+    """What cannot be is refused with InputError and changes nothing: the play goes on as if it had not been tried."""
+    expected, actions = transcript(instance.learner(make), instance, 0, 6)
+    learner = instance.learner(make)
+    for t, action in enumerate(actions.tolist()):
+        row, costs = int(instance.rows[t]), instance.costs[t]
+        right = (row, action, float(costs[action]), float(expected[t, action]))
+        for wrong in (right, (row, 0, 0.0, 1.0)):
+            assert _refusal(learner.learn, *wrong) is not None, "learn before act was taken"
+        for bad_row in (-1, instance.labelings.shape[1], 0.0, "0", None, True):
+            if _bounded(make) or bad_row != instance.labelings.shape[1]:
+                assert _refusal(learner.act, bad_row) is not None, f"act({bad_row!r}) was taken"
+        _same(expected[t], learner.act(row), f"after refusals, round {t}")
+        for place, bad in _BAD_FEEDBACK:
+            wrong = (*right[:place], bad, *right[place + 1 :])
+            assert _refusal(learner.learn, *wrong) is not None, f"learn{wrong} was taken, where {right} is right"
+        assert _refusal(learner.act, row) is not None, "act was taken twice"
+        _teach(learner, row, costs, expected[t], action)
+
+
+def check_policy(make: Make, instance: Instance) -> None:
+    """Estimates are finite, (m, K), and ``policy()`` has the least total of them; without estimates it is refused."""
+    learner = instance.learner(make)
+    transcript(learner, instance, 0, HORIZON // 2)
+    totals = learner.estimates()
+    if totals is None:
+        assert _refusal(learner.policy) is not None, "policy() is there, but no estimates"
+        return
+    contexts = _contexts(instance)
+    assert totals.shape == (len(contexts), N_ACTIONS), totals.shape
+    assert np.isfinite(totals).all(), totals
+    rows = np.arange(len(contexts))
+    least = totals[rows, instance.labelings].sum(axis=1).min()
+    attained = totals[rows, learner.policy().predict(contexts)].sum()
+    assert np.isclose(attained, least, rtol=1e-9, atol=1e-9), (attained, least)
+
+
+def check_capability(make: Make, instance: Instance) -> None:
     """On an oracle that cannot answer, the constructor raises InputError, which names the kind that can."""
     if "oracle" not in inspect.signature(make).parameters:
         raise Unmet("this learner has no oracle")
-    message = _refusal(world.learner, make, oracle=_Mute())
+    message = _refusal(instance.learner, make, oracle=_Mute())
     assert message is not None, "it was made with an oracle that answers nothing"
     assert "kind" in message, message
 
 
-def check_settings(make: Make, world: World) -> None:
-    """A horizon without rounds, and a seed that is none, are refused with InputError."""
+def check_settings(make: Make, instance: Instance) -> None:
+    """Options go by name; what is no horizon, seed, oracle or pool is refused with InputError, and so are unknown options."""
     asked = inspect.signature(make).parameters
-    for name, bad in (("horizon", 0), ("seed", -1)):
-        if name in asked:
-            assert _refusal(world.learner, make, **{name: bad}) is not None, f"{name} = {bad} was taken"
+    by_place = [name for name, p in asked.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    options = [name for name in by_place if name not in ("oracle", "pool", "n_actions", "best")]
+    assert not options, f"{', '.join(options)} can be given by position: write * before them in the constructor"
+    for name, values in _BAD_SETTINGS.items():
+        for bad in values if name in asked else ():
+            assert _refusal(instance.learner, make, **{name: bad}) is not None, f"{name} = {bad!r} was taken"
+    if not any(p.kind is p.VAR_KEYWORD for p in asked.values()):
+        assert _refusal(instance.learner, make, no_such_option=1) is not None, "an unknown option was taken"
 
 
-CHECKS: dict[str, Callable[[Make, World], None]] = {
+CHECKS: dict[str, Callable[[Make, Instance], None]] = {
     "distribution": check_distribution,
     "same seed": check_same_seed,
     "restore": check_restore,
     "unplayed costs": check_unplayed,
     "bounds": check_bounds,
+    "policy": check_policy,
 }
-CHECKS_ONCE: dict[str, Callable[[Make, World], None]] = {
+CHECKS_ONCE: dict[str, Callable[[Make, Instance], None]] = {
     "guarded": check_guarded,
-    "bad cost": check_bad_cost,
+    "refusals": check_refusals,
     "declared": check_declared,
     "capability": check_capability,
     "settings": check_settings,
 }
+
+
+# What no learner can take instead of a right (row, action, cost, probability): the place, and what stands there.
+_BAD_FEEDBACK: list[tuple[int, Any]] = [
+    *((0, bad) for bad in (-1, 10**6, 0.0, None, "0")),
+    *((1, bad) for bad in (-1, N_ACTIONS, 0.5, None, "0", True)),
+    *((2, bad) for bad in (-0.25, 1.25, np.nan, np.inf, None, "0.5", True)),
+    *((3, bad) for bad in (0.0, -0.25, 1.25, np.nan, None, "0.5")),
+]
+_BAD_SETTINGS: dict[str, tuple[Any, ...]] = {
+    "horizon": (0, -1, 10.5, np.nan, "10", True),
+    "seed": (-1, 0.5, "0", None, True),
+    "oracle": (None, "search", 3),
+    "pool": (None, "pool", 3),
+}
+
+
+def _bounded(make: Make) -> bool:
+    """Tell whether a learner knows how many contexts there are."""
+    return not {"oracle", "best"}.isdisjoint(inspect.signature(make).parameters)
 
 
 def _unmet(name: str, asked: inspect.Parameter) -> bool:
@@ -245,6 +308,10 @@ class _Mute:
     can: frozenset[str] = frozenset()
     contexts = np.arange(8.0).reshape(-1, 2)
     n_contexts, n_actions, log_size = 4, N_ACTIONS, 1.0
+
+
+def _contexts(instance: Instance) -> Floats:
+    return np.arange(2.0 * instance.labelings.shape[1]).reshape(-1, 2)
 
 
 def _drawn(q: Floats, uniform: float) -> int:

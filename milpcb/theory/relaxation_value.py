@@ -76,7 +76,7 @@ class Game:
                 f"Rel(empty) is an average over the law of the contexts, which {type(self.pool).__name__} does not know; "
                 "use a FinitePool, a Transductive or a Sampler"
             )
-        self.pool.attach(self.oracle)
+        self.pool.attach(self.oracle, self.horizon)
 
     def closed_form(self, scale: float) -> float:
         """Return the relaxation's own bound at L."""

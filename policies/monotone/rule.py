@@ -11,8 +11,9 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.decimals import written
 from policies.drawing import chain
+from policies.leaves import LeafSummary
 from policies.names import Names
-from policies.rule import Leaf, Rule
+from policies.rule import Rule
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -100,7 +101,7 @@ class MonotoneRule(Rule):
         parts = (axis.condition(place, self.names) for axis, place in zip(self.axes, floor, strict=True))
         return " and ".join(part for part in parts if part)
 
-    def graph(self, leaves: Sequence[Leaf] | None = None) -> nx.DiGraph:
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the chain of tests from the largest action down; see Rule.graph."""
         return chain(self._tests, self.leaf_actions, self.names, leaves)
 

@@ -12,8 +12,9 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.cuts import describe_test
 from policies.drawing import chain
+from policies.leaves import LeafSummary
 from policies.names import Names
-from policies.rule import Leaf, Rule
+from policies.rule import Rule
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -65,6 +66,6 @@ class ThresholdRule(Rule):
         heads = [f"{word} {test}:" for word, test in zip(["if", *["elif"] * len(self.cuts)], self._tests, strict=False)]
         return "\n".join(f"{head}\n    {play}" for head, play in zip([*heads, "else:"], plays, strict=True))
 
-    def graph(self, leaves: Sequence[Leaf] | None = None) -> nx.DiGraph:
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the chain of tests; see Rule.graph."""
         return chain(self._tests, self.actions, self.names, leaves)

@@ -57,7 +57,7 @@ def measure(oracle: dict[str, str], queries: Any, rounds: int) -> dict[str, floa
     opened.value(np.zeros((len(stream.contexts), 3)))  # compiles or loads what the first question needs
     opened.profile(np.zeros((len(stream.contexts), 3)), 0)
     opened.seconds = 0.0
-    learner = BistroPlus(opened, FinitePool(stream.contexts), HORIZON, seed=0, queries=queries)
+    learner = BistroPlus(opened, FinitePool(stream.contexts), horizon=HORIZON, seed=0, queries=queries)
     noise = Timed(learner, "_draw_totals")
     tally = Tally()
     play(learner, stream, tally, rounds, np.random.default_rng(0))

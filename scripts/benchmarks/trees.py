@@ -62,7 +62,7 @@ def main() -> None:
 def first_call() -> dict[str, Any]:
     """Return the seconds of the first whole, real and weighted questions of the process."""
     contexts, costs = instance(20, 5, 3)
-    search = DecisionTrees(3).search(contexts)
+    search = DecisionTrees(3).on(contexts).search()
     return {
         "value, whole costs, s": once(lambda: search.value(costs)),
         "value, real costs, s": once(lambda: search.value(costs / 3)),
@@ -73,7 +73,7 @@ def first_call() -> dict[str, Any]:
 def depth_2(m: int, p: int, n_actions: int) -> dict[str, Any]:
     """Return one row: the bare products and loops, and what the search takes."""
     contexts, costs = instance(m, p, n_actions)
-    search = DecisionTrees(n_actions).search(contexts)
+    search = DecisionTrees(n_actions).on(contexts).search()
     bare = {
         "BLAS single": blas(contexts, costs, np.float32),
         "BLAS double": blas(contexts, costs, np.float64),
@@ -93,7 +93,7 @@ def depth_2(m: int, p: int, n_actions: int) -> dict[str, Any]:
 def depth_3(m: int, p: int, n_actions: int) -> dict[str, Any]:
     """Return one row for trees of depth 3."""
     contexts, costs = instance(m, p, n_actions)
-    search = DecisionTrees(n_actions, depth=3).search(contexts)
+    search = DecisionTrees(n_actions, depth=3).on(contexts).search()
     asked = {"value": lambda: search.value(costs), "value, real": lambda: search.value(costs / 3)}
     return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **compete(asked)}
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from policies import kernels
+
 Ended = subprocess.CompletedProcess[str]
 CONFIG = """\
 [experiment]
@@ -40,6 +42,11 @@ def config() -> str:
     return CONFIG
 
 
+def without_notice(text: str) -> str:
+    """Return what standard error holds but the line that a search is being compiled."""
+    return text.replace(f"{kernels.KEPT}\n", "").replace(f"{kernels.NOT_KEPT}\n", "")
+
+
 @pytest.fixture(scope="session")
 def start() -> Callable[..., Any]:
     """Return ``start(folder, *arguments, how=..., **options)``: the command line as the shell would start it."""
@@ -57,7 +64,9 @@ def milpcb_(start: Callable[..., Any]) -> Callable[..., Ended]:
     """Return ``milpcb_(folder, *arguments, **options)``: run the command line in a folder to its end."""
 
     def run(folder: Path, *arguments: str, **options: Any) -> Ended:
-        ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=120, **options)
+        ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=600, **options)
+        if ended.stderr is not None:  # whether machine code is on disk already is nobody's matter here
+            ended.stderr = without_notice(ended.stderr)
         return ended
 
     return run
@@ -83,11 +92,12 @@ def assert_one_line() -> Callable[..., None]:
     def check(done: Ended, *fragments: str) -> None:
         assert done.returncode == 2, done
         assert "Traceback" not in done.stdout + done.stderr, done.stderr
-        assert done.stderr.endswith("\n"), done.stderr
-        assert done.stderr.count("\n") == 1, done.stderr
-        assert done.stderr.startswith("milpcb: "), done.stderr
+        line = without_notice(done.stderr)
+        assert line.endswith("\n"), done.stderr
+        assert line.count("\n") == 1, done.stderr
+        assert line.startswith("milpcb: "), done.stderr
         for fragment in fragments:
-            assert fragment in done.stderr, (fragment, done.stderr)
+            assert fragment in line, (fragment, done.stderr)
 
     return check
 

@@ -77,7 +77,7 @@ def workers(folder, first):
     return [number for number, parent in parents.items() if parents.get(parent) == first]
 
 
-def wait_for(happened, seconds=30):
+def wait_for(happened, seconds=600):
     """Wait until something holds, and return it."""
     deadline = time.monotonic() + seconds
     while not (found := happened()) and time.monotonic() < deadline:
@@ -92,7 +92,7 @@ def test_a_killed_worker_changes_nothing(grid, whole, start, untimed):
         assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
         for number in workers(grid, process.pid)[:1]:
             os.kill(number, signal.SIGKILL)
-        assert process.wait(timeout=60) == 0, process.stderr.read()
+        assert process.wait(timeout=600) == 0, process.stderr.read()
     assert untimed(grid / "out") == whole
 
 
@@ -117,7 +117,7 @@ def test_an_interrupt_stops_the_workers(grid, start, assert_one_line):
     with start(grid, *RUN) as process:
         assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
         process.terminate()
-        process.stdout_text, stderr = process.communicate(timeout=30)
+        process.stdout_text, stderr = process.communicate(timeout=600)
     done = type("Ended", (), {"returncode": process.returncode, "stdout": "", "stderr": stderr})
     assert_one_line(done, "interrupted: ", "of 8 curves are kept in out", "goes on from there")
     assert wait_for(lambda: not processes(grid)), processes(grid)
@@ -131,12 +131,12 @@ def test_a_second_run_on_the_same_directory_is_refused(grid, start, milpcb_, ass
         process.send_signal(signal.SIGSTOP)  # so that it cannot end before the other one begins
         assert_one_line(milpcb_(grid, *RUN), "another run is at work in out", f"pid {process.pid} on ", "--out")
         process.send_signal(signal.SIGCONT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=600) == 0
 
 
 def test_failed_cells_are_told_at_the_end(tmp_path, write, milpcb_, monkeypatch):
     """One line for each failed cell, ten at most, and one at the end; the others are there, and the exit code is 2."""
-    plugin = "from milpcb.learners.uniform import Uniform\nclass Fails(Uniform):\n def act(self, row): 1 / 0\n"
+    plugin = "from milpcb.learners.uniform import Uniform\nclass Fails(Uniform):\n def _act(self, row): 1 / 0\n"
     points = "[milpcb.learner]\nfails = faulty_plugin:Fails\n"
     info = {"METADATA": "Metadata-Version: 2.1\nName: faulty\nVersion: 1\n", "entry_points.txt": points}
     write(tmp_path, {"site/faulty_plugin.py": plugin, **{f"site/faulty-1.dist-info/{n}": t for n, t in info.items()}})

@@ -25,14 +25,14 @@ def shown(rows: list[int]) -> Empirical:
     """Return a model that has seen ``rows``, one a round."""
     model = Empirical(CONTEXTS)
     for row in rows:
-        model.observe(row)
+        model.observe(0, row)
     return model
 
 
 def learner_with(model: ContextModel, horizon: int, seed: int = 0, **options: Any) -> BistroPlus:
     """Return BISTRO+ over four policies."""
     oracle = open_oracle(FiniteClass(LABELINGS, 2), CONTEXTS, kind="enumeration")
-    return BistroPlus(oracle, model, horizon, seed, queries="profile", **options)
+    return BistroPlus(oracle, model, horizon=horizon, seed=seed, queries="profile", **options)
 
 
 def play(learner: BistroPlus, rounds: int, seed: int) -> tuple[list[Floats], float]:
@@ -103,7 +103,7 @@ def test_rows_not_shown_do_not_matter() -> None:
     for contexts, last in ((CONTEXTS, [1, 1]), (other, [0, 0])):
         labelings = [[0, 1, *last], [1, 0, *last], [1, 1, *last]]
         oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind="enumeration")
-        learner = BistroPlus(oracle, Empirical(contexts), 500, 0, scale=8.0, queries="profile")
+        learner = BistroPlus(oracle, Empirical(contexts), horizon=500, seed=0, scale=8.0, queries="profile")
         runs.append([])
         for t in range(100):
             q = learner.act(t % 2)
@@ -146,7 +146,7 @@ def test_one_learner_one_model() -> None:
     """A second learner's oracle, or one of another size, is refused in one line; the same oracle may come back."""
     model = Empirical(CONTEXTS)
     learner = learner_with(model, 10)
-    model.attach(learner._oracle)
+    model.attach(learner.oracle, 10)
     with pytest.raises(InputError, match="one for each learner"):
         learner_with(model, 10)
     with pytest.raises(InputError, match="use the same"):

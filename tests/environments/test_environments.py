@@ -224,8 +224,11 @@ def test_nothing_to_switch_to():
     """A class whose draws all label alike cannot switch; the error says what to do."""
 
     class Single(DecisionTrees):
-        def draw(self, contexts, _rng):
-            return super().draw(contexts, np.random.default_rng(0))
+        def on(self, contexts):
+            opened = super().on(contexts)
+            right = opened.draw
+            opened.draw = lambda _: right(np.random.default_rng(0))
+            return opened
 
     with pytest.raises(InputError, match="nothing to switch to"):
         Switching().open(Single(3), 10, 0)

@@ -40,14 +40,15 @@ scale = 8
 """
 
 
-class Heard:
+class Recorder:
     """Progress that writes down which tasks were started, and which ended."""
 
     def __init__(self) -> None:
         self.started: list[str] = []
         self.ended: list[tuple[str, str | None]] = []
+        self.remarks: list[str] = []
 
-    def __enter__(self) -> Heard:
+    def __enter__(self) -> Recorder:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,12 +62,16 @@ class Heard:
         """Note the task."""
         self.ended.append((task.title, failure))
 
+    def remark(self, line: str) -> None:
+        """Note the line."""
+        self.remarks.append(line)
+
 
 class Played:
     """What a run left behind."""
 
-    def __init__(self, path: Path, tasks: list[str], failed: Failed) -> None:
-        self.path, self.tasks, self.failed = path, tasks, failed
+    def __init__(self, path: Path, tasks: list[str], failed: Failed, remarks: list[str]) -> None:
+        self.path, self.tasks, self.failed, self.remarks = path, tasks, failed, remarks
 
 
 @pytest.fixture
@@ -80,9 +85,9 @@ def play_into() -> Callable[..., Played]:
     """Return ``play_into(text, directory)``: run a config in this process; its result says which tasks were begun."""
 
     def play(text: str, path: Path, backend: str = "serial") -> Played:
-        config, heard = parse_config(tomllib.loads(text), text), Heard()
-        failed = run(config, RunDirectory(path), heard, backend)
-        return Played(path, heard.started, failed)
+        config, recorder = parse_config(tomllib.loads(text), text), Recorder()
+        failed = run(config, RunDirectory(path), recorder, backend)
+        return Played(path, recorder.started, failed, recorder.remarks)
 
     return play
 

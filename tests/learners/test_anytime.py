@@ -74,7 +74,9 @@ def play(learner: BistroPlus, oracle: Any, rounds: int, seed: int = 1) -> list[t
 def test_the_certificate_covers_what_was_lost(alpha: float, queries: Any, noise: str) -> None:
     """In every round the true excess is at most what the certificate grew by, and that at most min(1, alpha / L)."""
     oracle = Sloppy(alpha, seed=3)
-    learner = BistroPlus(oracle, FinitePool(CONTEXTS), 400, 0, 8.0, noise, queries, anytime=True)
+    learner = BistroPlus(
+        oracle, FinitePool(CONTEXTS), horizon=400, seed=0, scale=8.0, noise=noise, queries=queries, anytime=True
+    )
     pairs = play(learner, oracle, 400)
     assert all(lost <= grown + 1e-9 for lost, grown in pairs)
     assert all(grown <= (1 - 3 / 8) * min(1.0, alpha / learner.relaxation.hit) + 1e-9 for _, grown in pairs)
@@ -85,7 +87,7 @@ def test_the_certificate_covers_what_was_lost(alpha: float, queries: Any, noise:
 def test_play_from_sloppy_answers_does_lose() -> None:
     """The errors injected are large enough to matter: without a certificate the loss would go unnoticed."""
     oracle = Sloppy(3.0, seed=3)
-    learner = BistroPlus(oracle, FinitePool(CONTEXTS), 400, 0, 8.0, anytime=True)
+    learner = BistroPlus(oracle, FinitePool(CONTEXTS), horizon=400, seed=0, scale=8.0, anytime=True)
     assert sum(lost for lost, _ in play(learner, oracle, 400)) > 1
 
 
@@ -97,9 +99,9 @@ def test_exact_answers_add_nothing_and_play_as_ever(queries: Any) -> None:
         learner = BistroPlus(
             open_oracle(DecisionTrees(3, 1), CONTEXTS),
             FinitePool(CONTEXTS),
-            60,
-            0,
-            6.0,
+            horizon=60,
+            seed=0,
+            scale=6.0,
             queries=queries,
             anytime=anytime,
         )
@@ -119,7 +121,7 @@ def test_errors_below_one_unit_are_rounded_away() -> None:
     rough = open_oracle(LinearRules(2, max_weight=2), CONTEXTS, gap=0.9)
     qs = []
     for oracle in (exact, rough):
-        learner = BistroPlus(oracle, FinitePool(CONTEXTS), 50, 0, 6.0, anytime=oracle is rough)
+        learner = BistroPlus(oracle, FinitePool(CONTEXTS), horizon=50, seed=0, scale=6.0, anytime=oracle is rough)
         rng, seen = np.random.default_rng(0), []
         for t in range(30):
             q = learner.act(t % 5)
@@ -134,8 +136,8 @@ def test_rules_that_cannot_be_proved_in_time_still_play_and_say_what_it_may_cost
     """Real-weight rules without time: the run completes, the certificate is reported and covers the true loss."""
     rng = np.random.default_rng(0)
     contexts = rng.normal(size=(24, 4))
-    oracle = open_oracle(LinearRules(2, max_weight=None), contexts, time_limit=0.002)
-    learner = BistroPlus(oracle, FinitePool(contexts), 40, 0, 8.0, "half", anytime=True)
+    oracle = open_oracle(LinearRules(2, max_weight=None), contexts, time_limit=0.0)
+    learner = BistroPlus(oracle, FinitePool(contexts), horizon=40, seed=0, scale=8.0, noise="half", anytime=True)
     for _ in range(40):
         row = int(rng.integers(24))
         q = learner.act(row)
@@ -148,7 +150,7 @@ def test_without_anytime_an_unproved_answer_is_an_error() -> None:
     contexts = np.random.default_rng(0).normal(size=(60, 6))
     for queries in ("all", "argmin"):
         oracle = open_oracle(LinearRules(2, max_weight=None), contexts, time_limit=0.0)
-        learner = BistroPlus(oracle, FinitePool(contexts), 9000, 0, 8.0, queries=queries)
+        learner = BistroPlus(oracle, FinitePool(contexts), horizon=9000, seed=0, scale=8.0, queries=queries)
         with pytest.raises(OracleInexact):
             learner.act(0)
 
@@ -156,7 +158,9 @@ def test_without_anytime_an_unproved_answer_is_an_error() -> None:
 def test_the_certificate_is_part_of_the_state() -> None:
     """A restored learner goes on adding to what its answers may have cost before."""
     oracle = Sloppy(1.0, seed=3)
-    first, second = (BistroPlus(oracle, FinitePool(CONTEXTS), 99, 0, 8.0, anytime=True) for _ in range(2))
+    first, second = (
+        BistroPlus(oracle, FinitePool(CONTEXTS), horizon=99, seed=0, scale=8.0, anytime=True) for _ in range(2)
+    )
     play(first, oracle, 50)
     second.restore(first.state())
     assert second.certificate() == first.certificate() > 0
@@ -169,4 +173,4 @@ def test_the_certificate_is_part_of_the_state() -> None:
 def test_choices_without_a_certificate_are_refused(options: dict[str, Any]) -> None:
     """Anytime play takes only what the certificate is proved for."""
     with pytest.raises(InputError, match=r"noise|anytime"):
-        BistroPlus(open_oracle(CLASS, CONTEXTS), FinitePool(CONTEXTS), 9, 0, anytime=True, **options)
+        BistroPlus(open_oracle(CLASS, CONTEXTS), FinitePool(CONTEXTS), horizon=9, seed=0, anytime=True, **options)

@@ -28,7 +28,7 @@ def oracle(kind: str = "enumeration") -> Any:
 def doubling(**options: Any) -> Doubling:
     """Return a doubling learner with phases of 20, 40, 80, ... rounds."""
     pool = options.pop("pool", FinitePool(CONTEXTS))
-    return Doubling(oracle(), pool, SEED, 3, **{"first": 20, **options})
+    return Doubling(oracle(), pool, seed=SEED, **{"first": 20, **options})
 
 
 def played(learner: Learner, start: int, stop: int) -> Floats:
@@ -48,16 +48,16 @@ class Recorder(Learner):
 
     made: list[Recorder]
 
-    def __init__(self, horizon: int, seed: int, n_actions: int, gain: float = 1.0) -> None:
+    def __init__(self, *, horizon: int, seed: int, n_actions: int, gain: float = 1.0) -> None:
         self.horizon, self.seed, self.n_actions, self.gain, self.rounds = horizon, seed, n_actions, gain, 0
         self.made.append(self)
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Play uniformly."""
         del row
         return np.full(self.n_actions, 1 / self.n_actions)
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Count."""
         del row, action, cost, probability
         self.rounds += 1
@@ -70,11 +70,11 @@ class Recorder(Learner):
         """Return the number of rounds."""
         return float(self.rounds)
 
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """Return the count."""
         return {"rounds": self.rounds}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Take the count."""
         self.rounds = state["rounds"]
 
@@ -116,16 +116,16 @@ def test_certificates_add_up_over_phases(recorder: type[Recorder]) -> None:
 
 def test_the_first_phase_is_the_plain_learner() -> None:
     """Until the first phase is over, q is that of the learner inside, made for that many rounds, bit for bit."""
-    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), 20, phase_seed(SEED, 0), noise="half", scale=5.0)
+    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=20, seed=phase_seed(SEED, 0), noise="half", scale=5.0)
     made = doubling(options={"noise": "half", "scale": 5.0})
     assert (played(made, 0, 20) == played(plain, 0, 20)).all()
 
 
 def test_the_second_phase_is_a_fresh_learner() -> None:
     """It starts without what was learnt before, for twice as many rounds."""
-    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), 40, phase_seed(SEED, 1))
+    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=40, seed=phase_seed(SEED, 1))
     assert (played(doubling(), 0, 60)[20:] == played(plain, 20, 60)).all()
-    exp4 = Exp4(oracle(), 40)
+    exp4 = Exp4(oracle(), horizon=40)
     assert (played(doubling(learner="exp4"), 0, 60)[20:] == played(exp4, 20, 60)).all()
 
 
@@ -144,7 +144,7 @@ def test_restored_in_any_phase_it_goes_on(cut: int) -> None:
 
 def test_the_guarantee_sums_the_phases_reached() -> None:
     """It is the sum of the plain guarantees for 20, 40, 80, ... rounds, as far as the horizon reaches."""
-    plain = [Exp4(oracle(), 20 * 2**phase).guarantee() for phase in range(5)]
+    plain = [Exp4(oracle(), horizon=20 * 2**phase).guarantee() for phase in range(5)]
     for horizon, phases in ((1, 1), (20, 1), (21, 2), (60, 2), (61, 3), (140, 3), (141, 4), (300, 4), (301, 5)):
         assert doubling(learner="exp4", horizon=horizon).guarantee() == pytest.approx(sum(plain[:phases]))
 
@@ -152,11 +152,11 @@ def test_the_guarantee_sums_the_phases_reached() -> None:
 def test_without_a_horizon_the_guarantee_is_of_the_rounds_played() -> None:
     """It grows when a phase begins; with a horizon it is that of the horizon from the start."""
     open_ended, told = doubling(learner="exp4"), doubling(learner="exp4", horizon=100)
-    assert open_ended.guarantee() == pytest.approx(Exp4(oracle(), 20).guarantee())
+    assert open_ended.guarantee() == pytest.approx(Exp4(oracle(), horizon=20).guarantee())
     for learner in (open_ended, told):
         played(learner, 0, 61)
     assert open_ended.guarantee() == pytest.approx(told.guarantee())
-    assert told.guarantee() == pytest.approx(sum(Exp4(oracle(), T).guarantee() for T in (20, 40, 80)))
+    assert told.guarantee() == pytest.approx(sum(Exp4(oracle(), horizon=T).guarantee() for T in (20, 40, 80)))
 
 
 def test_the_loss_factor(recorder: type[Recorder]) -> None:
@@ -188,7 +188,7 @@ def test_a_pool_with_a_fixed_order_is_refused() -> None:
         ({"learner": "hedge"}, "learns from all costs"),
         ({"options": {"nois": "half"}}, "unknown option of 'bistro_plus' 'nois'; did you mean 'noise'"),
         ({"options": {"horizon": 5}}, "unknown option of 'bistro_plus' 'horizon'"),
-        ({"learner": "exp4p", "options": {"delta": "half"}}, "cannot make 'exp4p' with options {'delta': 'half'}"),
+        ({"learner": "exp4p", "options": {"delta": "half"}}, "delta must be strictly between 0 and 1"),
         ({"options": {"scale": 1.0}}, "at least 3"),
         ({"first": 0}, "first must be a whole number of at least 1"),
         ({"horizon": 0}, "horizon must be"),
@@ -209,4 +209,4 @@ def test_an_unknown_learner_is_refused() -> None:
 def test_a_seed_that_is_none_is_refused() -> None:
     """Also where the learner inside draws nothing."""
     with pytest.raises(InputError, match="seed"):
-        Doubling(oracle(), FinitePool(CONTEXTS), -1, 3, learner="exp4")
+        Doubling(oracle(), FinitePool(CONTEXTS), seed=-1, learner="exp4")

@@ -110,7 +110,7 @@ def test_search_plays_as_the_list_of_all_derivations(name: str, rule: str) -> No
     """Without listing anything, q equals the normalised sum over derivations, step by step to 1e-10."""
     policies, contexts, derivations = SEARCHED[name]
     table, T, K = np.array(derivations), 60, policies.n_actions
-    trace = Trace(Exp4(open_oracle(policies, contexts, kind="search"), T, rule), len(contexts), T)
+    trace = Trace(Exp4(open_oracle(policies, contexts, kind="search"), horizon=T, rate=rule), len(contexts), T)
     expected = rates(rule, np.log(len(table)), trace.squares, K, T)
     totals = np.zeros(len(table))
     for row, q, estimate, rate in zip(trace.rows, trace.q, trace.estimates, expected, strict=True):
@@ -123,8 +123,8 @@ def test_search_plays_as_the_list_of_all_derivations(name: str, rule: str) -> No
 @pytest.mark.parametrize("policies", [DecisionTrees(2, 2), RuleLists(2, 2), BoxRules(2), MonotoneRules(2)])
 def test_enumeration_weighs_labelings(policies: PolicyClass) -> None:
     """Over a list, each labeling weighs once, however often it can be written."""
-    table, T, K = np.unique([p.predict(BITS) for p in policies.policies(BITS)], axis=0), 60, 2
-    learner = Exp4(open_oracle(policies, BITS, kind="enumeration"), T)
+    table, T, K = np.unique([p.predict(BITS) for p in policies.on(BITS).policies()], axis=0), 60, 2
+    learner = Exp4(open_oracle(policies, BITS, kind="enumeration"), horizon=T)
     trace = Trace(learner, len(BITS), T)
     totals, rate = np.zeros(len(table)), np.sqrt(2 * np.log(len(table)) / (K * T))
     for row, q, estimate in zip(trace.rows, trace.q, trace.estimates, strict=True):
@@ -149,14 +149,14 @@ def test_the_guarantee_counts_derivations(name: str) -> None:
     assert listed.log_derivations == pytest.approx(np.log(len(np.unique(derivations, axis=0))))
     T, K = 5000, policies.n_actions
     for rule, factor in zip(RULES, (np.sqrt(2), 2.0, 3.0), strict=True):
-        assert Exp4(search, T, rule).guarantee() == pytest.approx(factor * np.sqrt(T * K * expected))
+        assert Exp4(search, horizon=T, rate=rule).guarantee() == pytest.approx(factor * np.sqrt(T * K * expected))
 
 
 def test_a_growing_oracle_has_derivations_too() -> None:
     """Exp4 plays on a growing oracle's contexts as on fixed ones."""
     growing = GrowingOracle(DecisionTrees(3, 1), BITS)
     assert growing.log_derivations == pytest.approx(np.log(3 * 9))
-    assert Exp4(growing, 10).act(2) == pytest.approx(np.full(3, 1 / 3))
+    assert Exp4(growing, horizon=10).act(2) == pytest.approx(np.full(3, 1 / 3))
 
 
 def test_the_guarantee_at_the_size_of_a_study() -> None:
@@ -164,17 +164,17 @@ def test_the_guarantee_at_the_size_of_a_study() -> None:
     contexts = np.random.default_rng(0).integers(0, 2, (200, 12)).astype(float)
     oracle = open_oracle(DecisionTrees(3, 2), contexts, kind="search")
     assert np.exp(oracle.log_derivations) == pytest.approx(12**3 * 3**4)
-    assert Exp4(oracle, 100_000).guarantee() == pytest.approx(2666.4, abs=0.1)
+    assert Exp4(oracle, horizon=100_000).guarantee() == pytest.approx(2666.4, abs=0.1)
 
 
 def test_a_rate_given_as_a_number_has_its_own_guarantee() -> None:
     """Log N / eta + eta K T / 2, least at the fixed rate; without a rate there is none."""
     oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
-    fixed = Exp4(oracle, 400)
-    assert Exp4(oracle, 400, 0.3).guarantee() == pytest.approx(np.log(27) / 0.3 + 0.3 * 3 * 400 / 2)
-    assert Exp4(oracle, 400, fixed.rate).guarantee() == fixed.guarantee()
-    assert all(Exp4(oracle, 400, fixed.rate * by).guarantee() > fixed.guarantee() for by in (0.9, 1.1))
-    assert Exp4(oracle, 400, 0).guarantee() == np.inf
+    fixed = Exp4(oracle, horizon=400)
+    assert Exp4(oracle, horizon=400, rate=0.3).guarantee() == pytest.approx(np.log(27) / 0.3 + 0.3 * 3 * 400 / 2)
+    assert Exp4(oracle, horizon=400, rate=fixed.rate).guarantee() == fixed.guarantee()
+    assert all(Exp4(oracle, horizon=400, rate=fixed.rate * by).guarantee() > fixed.guarantee() for by in (0.9, 1.1))
+    assert Exp4(oracle, horizon=400, rate=0).guarantee() == np.inf
 
 
 # ------------------------------------------------------------------- special cases
@@ -186,7 +186,7 @@ def test_constant_policies_make_it_exp3(kind: str, rule: str) -> None:
     """With N = K constants, q is Exp3's: exp(-eta * estimated cost of the action), step by step."""
     K, T = 4, 80
     constants = FiniteClass(np.repeat(np.arange(K)[:, None], 5, axis=1), K)
-    trace = Trace(Exp4(open_oracle(constants, np.arange(5.0)[:, None], kind=kind), T, rule), 5, T)
+    trace = Trace(Exp4(open_oracle(constants, np.arange(5.0)[:, None], kind=kind), horizon=T, rate=rule), 5, T)
     totals = np.zeros(K)
     for q, estimate, rate in zip(trace.q, trace.estimates, rates(rule, np.log(K), trace.squares, K, T), strict=True):
         weights = np.exp(-rate * (totals - totals.min()))
@@ -198,7 +198,7 @@ def test_constant_policies_make_it_exp3(kind: str, rule: str) -> None:
 @pytest.mark.parametrize("kind", ["search", "enumeration"])
 def test_one_policy_has_no_regret(kind: str, rate: Any) -> None:
     """With N = 1 the policy is played surely, and the guarantee is 0."""
-    learner = Exp4(open_oracle(FiniteClass(TABLE[:1], 3), np.arange(6.0)[:, None], kind=kind), 20, rate)
+    learner = Exp4(open_oracle(FiniteClass(TABLE[:1], 3), np.arange(6.0)[:, None], kind=kind), horizon=20, rate=rate)
     for t in range(20):
         q = learner.act(t % 6)
         assert q.tolist() == np.eye(3)[TABLE[0, t % 6]].tolist()
@@ -208,10 +208,10 @@ def test_one_policy_has_no_regret(kind: str, rate: Any) -> None:
 
 def test_an_action_that_no_policy_plays_is_never_played() -> None:
     """Its probability is exactly 0, and feedback that claims otherwise is refused."""
-    learner = Exp4(open_oracle(FiniteClass(TABLE[:2], 3), np.arange(6.0)[:, None], kind="search"), 20)
+    learner = Exp4(open_oracle(FiniteClass(TABLE[:2], 3), np.arange(6.0)[:, None], kind="search"), horizon=20)
     q = learner.act(3)
     assert q[1] == q[2] == 0.0
-    with pytest.raises(InputError, match="act"):
+    with pytest.raises(InputError, match="probability 0 in the q"):
         learner.learn(3, 1, 1.0, q[1])
 
 
@@ -222,16 +222,17 @@ def test_the_log_weight_ratio_is_unbiased_exactly() -> None:
     oracle = open_oracle(FiniteClass(pair, 3), np.arange(4.0)[:, None], kind="search")
 
     def log_ratio(learner: Exp4) -> float:
-        q = learner.act(3)
+        q = learner._act(3)
         return float(np.log(q[pair[0, 3]] / q[pair[1, 3]]))
 
-    learner = Exp4(oracle, 50)
+    learner = Exp4(oracle, horizon=50)
     Trace(learner, 4, 10)
     for row in range(3):
-        costs, q, before, moved = rng.random(3), learner.act(row), log_ratio(learner), 0.0
+        costs, q, before, moved = rng.random(3), learner._act(row), log_ratio(learner), 0.0
         for action in np.flatnonzero(q):
-            after = Exp4(oracle, 50)
+            after = Exp4(oracle, horizon=50)
             after.restore(learner.state())
+            after.act(row)
             after.learn(row, int(action), costs[action], q[action])
             moved += q[action] * (log_ratio(after) - before)
         difference = costs[pair[0, row]] - costs[pair[1, row]]
@@ -248,7 +249,7 @@ def test_the_inequality_behind_the_guarantee_holds_on_every_path(rule: str, scal
     policies, contexts, derivations = SEARCHED["trees, depth 1"]
     table, T = np.array(derivations), 150
     for seed in range(3):
-        learner = Exp4(open_oracle(policies, contexts, kind="search"), T, rule)
+        learner = Exp4(open_oracle(policies, contexts, kind="search"), horizon=T, rate=rule)
         trace = Trace(learner, len(contexts), T, seed, scale)
         suffered = sum(float(q @ estimate) for q, estimate in zip(trace.q, trace.estimates, strict=True))
         totals = sum(e[table[:, row]] for row, e in zip(trace.rows, trace.estimates, strict=True))
@@ -261,7 +262,7 @@ def test_the_adaptive_rate_keeps_to_its_band() -> None:
     oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
     last = []
     for scale in (0.05, 1.0):
-        made = np.array(Trace(Exp4(oracle, 200, "adaptive"), len(BITS), 200, scale=scale).rates)
+        made = np.array(Trace(Exp4(oracle, horizon=200, rate="adaptive"), len(BITS), 200, scale=scale).rates)
         anytime = np.sqrt(np.log(27) / (3 * np.arange(1, 201)))
         assert (np.diff(made) <= 0).all()
         assert (made >= anytime * (1 - 1e-12)).all()
@@ -278,7 +279,7 @@ def test_mean_regret_stays_below_the_guarantee_on_flips(rule: str) -> None:
     oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
     suffered, least = np.zeros(20), np.zeros(20)
     for seed in range(20):
-        learner, rng, totals = Exp4(oracle, T, rule), np.random.default_rng(seed), np.zeros(len(table))
+        learner, rng, totals = Exp4(oracle, horizon=T, rate=rule), np.random.default_rng(seed), np.zeros(len(table))
         for t in range(T):
             row = int(rng.integers(len(BITS)))
             right = (t // (10 + seed) + row) % 3 if t < T // 3 else int(BITS[row, seed % 3])
@@ -301,7 +302,7 @@ def test_a_rate_that_is_none_is_refused(rate: Any) -> None:
     """An unknown rule is explained with the nearest one, a bad number with the numbers that are taken."""
     oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
     with pytest.raises(InputError, match="did you mean 'anytime'" if isinstance(rate, str) else "finite number"):
-        Exp4(oracle, 10, rate)
+        Exp4(oracle, horizon=10, rate=rate)
 
 
 @pytest.mark.parametrize(("policies", "kind"), [(DecisionTrees(3, 1), "milp"), (MonotoneRules(2), "search")])
@@ -309,7 +310,7 @@ def test_a_class_that_does_not_factorise_is_refused(policies: PolicyClass, kind:
     """An oracle without action weights is refused when the learner is made, with the kinds that have them."""
     oracle = open_oracle(policies, BITS, kind=kind)
     with pytest.raises(InputError, match=r'kind = "search".*kind = "enumeration"'):
-        Exp4(oracle, 10)
+        Exp4(oracle, horizon=10)
     with pytest.raises(InputError):
         _ = oracle.log_derivations
 
@@ -317,4 +318,4 @@ def test_a_class_that_does_not_factorise_is_refused(policies: PolicyClass, kind:
 def test_linear_rules_by_tables_have_weights() -> None:
     """Where linear rules are searched by tables, Exp4 plays on them too."""
     oracle = open_oracle(LinearRules(2, max_weight=1), BITS, kind="search")
-    assert Exp4(oracle, 10).act(0).sum() == pytest.approx(1.0)
+    assert Exp4(oracle, horizon=10).act(0).sum() == pytest.approx(1.0)

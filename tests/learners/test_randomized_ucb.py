@@ -24,7 +24,7 @@ BEST, K, DELTA = 4, 3, 0.05
 def learner_on(labelings: Any = LABELINGS, **options: Any) -> RandomizedUCB:
     """Return the learner on a listed class."""
     oracle = open_oracle(FiniteClass(labelings, K), CONTEXTS, kind="enumeration")
-    return RandomizedUCB(oracle, 10**6, **options)
+    return RandomizedUCB(oracle, horizon=10**6, **options)
 
 
 def play(learner: RandomizedUCB, n: int, seed: int = 0, gap: float = 1.0) -> Iterator[tuple[int, int, float, Floats]]:
@@ -112,6 +112,7 @@ def test_state_in_the_middle_of_an_epoch() -> None:
     whole, first, second = learner_on(), learner_on(), learner_on()
     played = [(row, action, cost, q.tolist()) for row, action, cost, q in play(whole, 3000)]
     for row, action, cost, q in played[:1500]:
+        first.act(row)
         first.learn(row, action, cost, q[action])
     second.restore(json.loads(json.dumps(first.state())))
     assert second.state() == first.state()

@@ -9,47 +9,32 @@ import pytest
 
 from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError, OracleDisagreement, OracleInexact
-from milpcb.protocols import Search
+from milpcb.listed import ListedSearch
 from policies import FiniteClass
 
 CONTEXTS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 LABELINGS = [[0, 1, 2], [1, 1, 1], [2, 0, 0], [0, 0, 1]]
 
 
-class ListSearch(Search):
-    """A search of a short list; ``lie`` is added to what it says, ``wrong`` policies are returned for right values."""
+class LyingSearch(ListedSearch):
+    """A search through a list that adds ``lie`` to its values; where ``wrong``, it returns other policies for them."""
 
-    n_actions = 3
-
-    def __init__(self, policies, contexts, lie=0.0, wrong=False):
-        self.group, self.contexts = np.arange(len(contexts)), contexts
-        self._listed, self._lie, self._wrong = list(policies.policies(contexts)), lie, wrong
-
-    def _totals(self, costs):
-        rows = np.arange(len(costs))
-        return np.array([costs[rows, policy.labels].sum() for policy in self._listed])
+    lie, wrong = 0.0, False
 
     def value(self, costs):
-        """Say the least total, or a lie."""
-        return float(self._totals(costs).min()) + self._lie
+        """Return the least total, or a lie."""
+        return super().value(costs) + self.lie
 
     def minimise(self, costs):
-        """Say the least total, or a lie, and a policy, or a wrong one."""
-        totals = self._totals(costs)
-        return self.value(costs), self._listed[int(totals.argmax() if self._wrong else totals.argmin())]
+        """Return the least total, or a lie, and a policy, or a wrong one."""
+        totals = self.totals(costs)
+        return self.value(costs), self._policies[int(totals.argmax() if self.wrong else totals.argmin())]
 
     def profile(self, costs, row):
-        """Say the profile, lying about the first action."""
-        profile = np.full(self.n_actions, np.inf)
-        np.minimum.at(profile, [policy.labels[row] for policy in self._listed], self._totals(costs))
-        profile[0] += self._lie
+        """Return the profile, lying about the first action."""
+        profile = super().profile(costs, row)
+        profile[0] += self.lie
         return profile
-
-    def log_weights(self, costs, row, rate):
-        """Sum over the list."""
-        logs = np.full(self.n_actions, -np.inf)
-        np.logaddexp.at(logs, [policy.labels[row] for policy in self._listed], -rate * self._totals(costs))
-        return logs
 
 
 class Searched(FiniteClass):
@@ -59,9 +44,14 @@ class Searched(FiniteClass):
         super().__init__(LABELINGS, 3)
         self.lie, self.wrong = lie, wrong
 
-    def search(self, contexts):
-        """Return the search."""
-        return ListSearch(self, contexts, self.lie, self.wrong)
+    def on(self, contexts):
+        """Return the list with the lying search."""
+        opened = super().on(contexts)
+        right = opened.search()
+        search = LyingSearch(right._policies, right._labels, 3)
+        search.lie, search.wrong = self.lie, self.wrong
+        opened.search = lambda: search
+        return opened
 
 
 def costs_of(seed):
@@ -123,7 +113,7 @@ def test_a_lie_between_audits_is_caught_at_the_next():
     """A search that starts to lie is believed until the next audited question, and no longer."""
     oracle = opened(Searched(), audit=0.25)
     oracle.value(costs_of(0))
-    oracle._search._search._lie = 2.0
+    oracle._search._search.lie = 2.0
     for seed in range(3):
         oracle.value(costs_of(seed))
     with pytest.raises(OracleDisagreement, match="question 5"):

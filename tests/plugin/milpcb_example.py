@@ -23,7 +23,7 @@ import numpy as np
 from milpcb.checks import context_array, whole
 from milpcb.errors import InputError
 from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import Encoding, Objective, PolicyClass, Search, Session, Solver, SolverInfo
+from milpcb.protocols import Encoding, Objective, Opened, PolicyClass, Search, Session, Solver, SolverInfo
 from milpcb.solvers import load_solver
 from milpcb.types import Floats, Ints, Solution
 
@@ -51,36 +51,42 @@ class ConstantRules(PolicyClass):
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
 
-    def formulate(self, contexts: Floats, *, constrained: bool = False) -> ConstantEncoding:
+    def on(self, contexts: Any) -> OpenedConstants:
+        """Return the K rules on ``contexts`` (m, d), which they do not look at."""
+        return OpenedConstants(context_array(contexts), self.n_actions)
+
+
+class OpenedConstants(Opened):
+    """The K rules; no rule tells any two contexts apart, so all are one. ``log_size`` is log K, exactly."""
+
+    can = Opened.can | {"search", "action_weights"}
+
+    def __init__(self, contexts: Floats, n_actions: int) -> None:
+        self.n_actions, self.log_size = n_actions, float(np.log(n_actions))
+        self.group, self.contexts = np.zeros(len(contexts), dtype=np.int64), contexts[:1]
+
+    def program(self, *, constrained: bool = False) -> ConstantEncoding:
         """Return the simplex; the one cost map is linear and exact."""
         del constrained
-        return ConstantEncoding(contexts, self.n_actions)
+        return ConstantEncoding(self.n_actions)
 
-    def search(self, contexts: Floats) -> ConstantSearch:
+    def search(self) -> ConstantSearch:
         """Return the search, which adds up K columns."""
-        return ConstantSearch(contexts, self.n_actions)
+        return ConstantSearch()
 
-    def policies(self, contexts: Floats) -> Iterator[Constant]:
+    def policies(self) -> Iterator[Constant]:
         """List the K rules."""
-        del contexts
         return map(Constant, range(self.n_actions))
 
-    def draw(self, contexts: Floats, rng: np.random.Generator) -> Constant:
+    def draw(self, rng: np.random.Generator) -> Constant:
         """Return one of the rules, each with probability 1 / K."""
-        del contexts
         return Constant(int(rng.integers(self.n_actions)))
-
-    def log_size(self, contexts: Floats) -> float:
-        """Return log K, exactly."""
-        del contexts
-        return float(np.log(self.n_actions))
 
 
 class ConstantEncoding(Encoding):
-    """The simplex over the actions; no rule tells any two contexts apart."""
+    """The simplex over the actions."""
 
-    def __init__(self, contexts: Floats, n_actions: int) -> None:
-        self.group, self.contexts = np.zeros(len(contexts), dtype=np.int64), contexts[:1]
+    def __init__(self, n_actions: int) -> None:
         b = ProgramBuilder()
         x = b.columns("x", (n_actions,), upper=1.0, integer=True)
         b.rows((x[None, :], 1.0), lower=1.0, upper=1.0)
@@ -98,10 +104,6 @@ class ConstantEncoding(Encoding):
 
 class ConstantSearch(Search):
     """All K totals at once."""
-
-    def __init__(self, contexts: Floats, n_actions: int) -> None:
-        self.n_actions = n_actions
-        self.group, self.contexts = np.zeros(len(contexts), dtype=np.int64), contexts[:1]
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -153,6 +155,10 @@ class FreshSession:
         solution = session.solve(objective, gap=gap, time_limit=time_limit, primal=primal)
         session.close()
         return solution
+
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add rows (r, n_columns) to the program that is kept."""
+        self._program = self._program.with_rows(matrix, lower, upper)
 
     def close(self) -> None:
         """Nothing is kept."""

@@ -9,26 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from policies.boxes import Boxes, BoxRule, BoxRules, Interval
+from milpcb.testing.instances import instances
+from policies.boxes import BoxRule, BoxRules, Interval
+from policies.boxes.geometry import Boxes
 from policies.cuts import cut_points
 from policies.names import Names
 
-BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=float)
-REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5], [0.9, 3.0]])
-MIXED = np.column_stack([BINARY[:, 0], np.full(6, 4.0), REALS[:6, 0]])  # the middle column divides nothing
-INSTANCES = {
-    "interval, binary": (BoxRules(3), BINARY),
-    "interval, reals": (BoxRules(2, thresholds=4), REALS),
-    "interval, given cuts": (BoxRules(3, thresholds=((0.5, 1.0, 2.0), (0.0,))), REALS),
-    "box, binary": (BoxRules(3, max_features=2), BINARY),
-    "box, reals": (BoxRules(2, max_features=2), REALS),
-    "box, mixed": (BoxRules(3, max_features=2, thresholds=2), MIXED),
-    "box, one feature": (BoxRules(2, max_features=2), REALS[:, :1]),
-    "no cut": (BoxRules(3, max_features=2), np.full((3, 2), 7.0)),
-    "one context": (BoxRules(2), REALS[:1]),
-}
+INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("box_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 
 
@@ -48,42 +38,13 @@ def labelings_by_hand(rules, contexts):
 @EVERY_INSTANCE
 @settings(max_examples=20)
 @given(data=st.data())
-def test_the_program_answers_as_the_definition(name, data, battery):
-    """Values, policies, profiles and budgets from HiGHS are those of the list of all rules."""
-    battery(*INSTANCES[name], data)
-
-
-@EVERY_INSTANCE
-@settings(max_examples=1)
-@given(data=st.data())
-def test_another_solver_answers_the_same(name, data, battery):
-    """The same battery holds with CBC."""
-    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
-
-
-@EVERY_INSTANCE
-@given(seed=st.integers(0, 2**32))
-@settings(max_examples=5)
-def test_the_relaxation_is_integral(name, seed, assert_integral):
-    """Every LP optimum is whole, whatever the objective, with and without action columns."""
-    assert_integral(*INSTANCES[name], seed)
-
-
-@EVERY_INSTANCE
-@settings(max_examples=20)
-@given(data=st.data())
-def test_the_search_answers_as_the_definition(name, data, draw_costs):
-    """Values, policies, profiles and Exp4 distributions of the search are those of the list of all labelings."""
+def test_each_labeling_is_counted_once(name, data, draw_costs):
+    """The Exp4 distributions of the search are those of the list of all labelings, of which it counts each once."""
     rules, contexts = INSTANCES[name]
     costs = draw_costs(data, len(contexts), rules.n_actions)
     row = data.draw(st.integers(0, len(contexts) - 1))
     search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
-    answer = search.minimise(costs)
-    labels = answer.policy.predict(contexts)
-    assert answer.value == pytest.approx(listed.value(costs), abs=1e-10)
-    assert costs[np.arange(len(costs)), labels].sum() == pytest.approx(answer.value, abs=1e-10)
-    assert search.value(costs) == answer.value
-    assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-10)
+    assert search.log_derivations == pytest.approx(listed.log_derivations)
     for rate in (0.0, 0.3, 5.0):
         expected = listed.action_weights(costs, row, rate)
         assert search.action_weights(costs, row, rate) == pytest.approx(expected, abs=1e-10)
@@ -93,29 +54,7 @@ def test_the_search_answers_as_the_definition(name, data, draw_costs):
 def test_labelings_are_all_those_of_the_definition(name):
     """Every choice of bounds and actions gives a labeling of the class, and there are no others."""
     rules, contexts = INSTANCES[name]
-    assert set(map(tuple, rules.labelings(contexts).tolist())) == labelings_by_hand(rules, contexts)
-
-
-@EVERY_INSTANCE
-def test_log_size_counts_the_labelings(name):
-    """log_size is the log of the number of labelings, each of which the search counts once."""
-    rules, contexts = INSTANCES[name]
-    number = len(rules.labelings(contexts))
-    assert np.exp(rules.log_size(contexts)) == pytest.approx(number)
-    assert np.exp(rules.search(contexts).log_count()) == pytest.approx(number)
-
-
-@EVERY_INSTANCE
-def test_draw_reaches_every_labeling(name):
-    """Every labeling of the class can be drawn."""
-    rules, contexts = INSTANCES[name]
-    rng = np.random.default_rng(1)
-    missing = set(map(tuple, rules.labelings(contexts).tolist()))
-    for _ in range(10_000):
-        missing.discard(tuple(rules.draw(contexts, rng).predict(contexts).tolist()))
-        if not missing:
-            break
-    assert not missing
+    assert set(map(tuple, rules.on(contexts).labelings().tolist())) == labelings_by_hand(rules, contexts)
 
 
 @pytest.mark.parametrize("max_features", [1, 2])
@@ -143,43 +82,48 @@ def test_a_high_rate_picks_the_profile():
 def test_the_program_has_the_size_it_states(max_features, columns):
     """10 features of 3 cuts make 60 intervals and 3 705 boxes, and all contexts."""
     contexts = np.random.default_rng(0).normal(size=(1000, 10))
-    program = BoxRules(3, max_features).formulate(contexts).program
+    program = BoxRules(3, max_features).on(contexts).program().program
     assert (program.n_columns, program.n_rows) == (columns, 1)
 
 
 def test_boxes_that_divide_alike_are_one():
     """A box, one with the same contexts and one with all others are the first of them."""
-    boxes = Boxes(BoxRules(2, max_features=2), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    boxes = Boxes(np.array([[0.0, 1.0], [1.0, 0.0]]), 3, pairs=True)
     assert len(boxes) == 2
-    assert boxes.rule(1, 1, 0) == BoxRule((Interval(0, None, 0.5, True),), 1, 0)
-
-
-@pytest.mark.parametrize("constrained", [False, True])
-def test_golden_program(constrained, assert_golden):
-    """The program of three contexts and two features is the one on file, with and without action columns."""
-    rules = BoxRules(2, max_features=2)
-    encoding = rules.formulate(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), constrained=constrained)
-    costs = np.array([[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0]])
-    name = "box_rules_constrained.lp" if constrained else "box_rules.lp"
-    assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), name)
-
-
-def test_side_constraints_keep_the_cost_map_linear():
-    """The cost map of a constrained encoding is linear in the costs."""
-    rules, contexts = INSTANCES["box, reals"]
-    encoding = rules.formulate(contexts, constrained=True)
-    first, second = np.random.default_rng(0).normal(size=(2, len(encoding.contexts), 2))
-    total = encoding.objective(first + second).coefficients
-    assert np.allclose(encoding.objective(first).coefficients + encoding.objective(second).coefficients, total)
+    assert boxes.intervals(1) == (Interval(0, None, 0.5, True),)
 
 
 def test_contexts_between_the_same_cuts_are_one():
-    """Contexts that no box tells apart are merged, in the encoding and in the search."""
-    rules = BoxRules(2, thresholds=((1.0,), (0.0,)))
-    contexts = np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]])
-    for opened in (rules.formulate(contexts), rules.search(contexts)):
-        assert opened.group.tolist() == [0, 1, 0, 2]
-        assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
+    """Contexts that no box tells apart are merged."""
+    opened = BoxRules(2, thresholds=((1.0,), (0.0,))).on(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
+    assert opened.group.tolist() == [0, 1, 0, 2]
+    assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """A list that grows by one each time boxes are found."""
+    found, build = [], Boxes.__init__
+
+    def counted(self, *args, **options):
+        found.append(self)
+        build(self, *args, **options)
+
+    monkeypatch.setattr(Boxes, "__init__", counted)
+    return found
+
+
+def test_planting_finds_the_boxes_once(built):
+    """Opening the environment "planted" draws 32 rules of one opened class."""
+    Planted(n_actions=3, n_contexts=40, n_features=4).open(BoxRules(3, max_features=2), horizon=10, seed=0)
+    assert len(built) == 1
+
+
+@pytest.mark.parametrize("kind", ["milp", "search", "audited", "enumeration"])
+def test_an_oracle_finds_the_boxes_once(built, kind):
+    """An audited oracle shares the boxes between its search and its program; the others have one use of them."""
+    open_oracle(BoxRules(3), INSTANCES["interval, binary"][1], kind=kind).value(np.zeros((6, 3)))
+    assert len(built) == 1
 
 
 NAMES = Names(("age", "insured"), ("wait", "treat", "refer"))

@@ -84,7 +84,7 @@ def test_a_config_names_a_class_of_its_folder(tmp_path):
     def run(config):
         command = [sys.executable, "-m", "milpcb.cli", "run", config, "--out", "out"]
         return subprocess.run(
-            command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=60
+            command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=600
         )
 
     done = run("bands.toml")

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from itertools import combinations, product
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
+from milpcb.testing.instances import instances
 from policies.cuts import cut_points
 from policies.names import Names
 from policies.thresholds import ThresholdRule, ThresholdRules
 from policies.thresholds.geometry import Bins
 
-BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=float)
-REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5], [0.9, 3.0]])
-MIXED = np.column_stack([BINARY[:, 0], np.full(6, 4.0), REALS[:6, 0]])  # the middle column divides nothing
-ALIKE = np.full((3, 2), 7.0)
-INSTANCES = {
-    "binary, one cut": (ThresholdRules(2), BINARY),
-    "binary, three actions": (ThresholdRules(3, max_cuts=2), BINARY),
-    "reals, one cut": (ThresholdRules(3), REALS),
-    "reals, two cuts": (ThresholdRules(2, max_cuts=2, thresholds=4), REALS),
-    "reals, more cuts than points": (ThresholdRules(2, max_cuts=5, thresholds=((0.5, 1.0, 2.0), (0.0,))), REALS),
-    "mixed": (ThresholdRules(3, max_cuts=2, thresholds=2), MIXED),
-    "no cut": (ThresholdRules(3), ALIKE),
-    "one context": (ThresholdRules(2), REALS[:1]),
-}
+INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("threshold_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 
 
@@ -45,43 +31,10 @@ def labelings_by_hand(rules, contexts):
 
 
 @EVERY_INSTANCE
-@settings(max_examples=25)
-@given(data=st.data())
-def test_the_program_answers_as_the_definition(name, data, battery):
-    """Values, policies, profiles and budgets from HiGHS are those of the list of all rules."""
-    battery(*INSTANCES[name], data)
-
-
-@EVERY_INSTANCE
-@settings(max_examples=1)
-@given(data=st.data())
-def test_another_solver_answers_the_same(name, data, battery):
-    """The same battery holds with CBC."""
-    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
-
-
-@EVERY_INSTANCE
-@given(seed=st.integers(0, 2**32))
-@settings(max_examples=10)
-def test_the_relaxation_is_integral(name, seed, assert_integral):
-    """Every LP optimum is whole, whatever the objective."""
-    assert_integral(*INSTANCES[name], seed)
-
-
-@EVERY_INSTANCE
 def test_labelings_are_all_those_of_the_definition(name):
     """Dropping cuts that divide alike loses no labeling and invents none."""
     rules, contexts = INSTANCES[name]
     assert set(map(tuple, rules.on(contexts).labelings().tolist())) == labelings_by_hand(rules, contexts)
-
-
-@EVERY_INSTANCE
-def test_log_size_counts_the_rules(name):
-    """log_size is the log of the number of listed rules, which are all different."""
-    rules, contexts = INSTANCES[name]
-    listed = list(rules.on(contexts).policies())
-    assert len(set(listed)) == len(listed)
-    assert np.isclose(rules.log_size(contexts), np.log(len(listed)))
 
 
 @EVERY_INSTANCE
@@ -99,7 +52,7 @@ def test_draw_reaches_every_rule(name):
 
 def test_side_constraints_leave_the_program_as_it_is():
     """One program and one linear cost map serve both with and without side constraints."""
-    rules, contexts = INSTANCES["reals, two cuts"]
+    rules, contexts = INSTANCES["two cuts, reals"]
     opened = rules.on(contexts)
     free, constrained = opened.program(), opened.program(constrained=True)
     rng = np.random.default_rng(0)
@@ -107,13 +60,6 @@ def test_side_constraints_leave_the_program_as_it_is():
     total = constrained.objective(first + second).coefficients
     assert free.program.to_text(total) == constrained.program.to_text(total)
     assert np.allclose(constrained.objective(first).coefficients + constrained.objective(second).coefficients, total)
-
-
-def test_golden_program(assert_golden):
-    """The program of three contexts, one feature and two cuts is the one on file."""
-    encoding = ThresholdRules(2, max_cuts=2).on(np.array([[1.0], [2.0], [4.0]])).program()
-    costs = np.array([[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0]])
-    assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "threshold_rules.lp")
 
 
 def test_contexts_between_the_same_cuts_are_one():

@@ -11,7 +11,7 @@ import pulp
 import pytest
 from pulp.apis.coin_api import COIN_CMD
 
-from milpcb import open_oracle
+from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.solvers import describe_all, load_solver
@@ -30,13 +30,13 @@ TABLES = {"highs": HIGHS_STATUS, "pulp": PULP_STATUS, "scip": SCIP_STATUS, "scip
 
 
 def hard_program() -> tuple[Program, Floats]:
-    """A program that takes seconds, and an objective for it."""
+    """A program that no machine solves in hours, and an objective for it."""
     rng = np.random.default_rng(5)
     b = ProgramBuilder()
-    x = b.columns("x", (80,), 0.0, 1.0, integer=True)
-    for _ in range(40):
-        b.rows((x[None, :], rng.integers(5, 60, 80).astype(float)), upper=700.0)
-    return b.build(), -rng.integers(5, 60, 80).astype(float)
+    x = b.columns("x", (400,), 0.0, 1.0, integer=True)
+    for _ in range(60):
+        b.rows((x[None, :], rng.integers(5, 60, 400).astype(float)), upper=3500.0)
+    return b.build(), -rng.integers(5, 60, 400).astype(float)
 
 
 def needs(solver: str) -> None:
@@ -61,27 +61,62 @@ def test_a_time_limited_answer_is_no_proof(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
 def test_every_query_gets_the_time_limit_anew(solver: str) -> None:
-    """In one session the fifth query is given as much time as the first, no more and no less."""
+    """In one session the fifth query is given as much time as the first: it does not stop at once."""
     needs(solver)
     program, objective = hard_program()
     session = load_solver(solver).open(program)
     for _ in range(5):
         start = perf_counter()
         assert session.solve(objective, time_limit=0.2).stop is Stop.TIME_LIMIT
-        assert 0.15 < perf_counter() - start < 0.7
+        assert perf_counter() - start > 0.15
         objective = np.roll(objective, 1)
 
 
 def test_a_simplex_query_after_many_is_not_out_of_time() -> None:
-    """The clock of a long LP session does not eat the time limit of a later query."""
+    """HiGHS's clock of an LP session runs on: a query's limit is set from where the clock stands."""
     program, objective = hard_program()
     session = load_solver("highs").open(program, relax=True)
-    used = 0.0
-    while used < 0.3:
-        start = perf_counter()
-        objective = np.roll(objective, 1)
-        assert session.solve(objective, time_limit=0.2).stop is Stop.OPTIMAL
-        used += perf_counter() - start
+    highs = session._highs
+    for _ in range(5):
+        objective, before = np.roll(objective, 1), highs.getRunTime()
+        assert session.solve(objective, time_limit=600.0).stop is Stop.OPTIMAL
+        _, limit = highs.getOptionValue("time_limit")
+        assert before + 600.0 <= limit < highs.getRunTime() + 600.0
+    assert before > 0.0
+
+
+@pytest.mark.parametrize(
+    ("time_limit", "stop"), [(None, Stop.INFEASIBLE), (0.0, Stop.TIME_LIMIT), (600.0, Stop.TIME_LIMIT)]
+)
+@pytest.mark.parametrize("no_solution", [pulp.LpSolutionInfeasible, pulp.LpSolutionNoSolutionFound])
+def test_infeasible_under_a_clock_is_no_proof(
+    time_limit: float | None, stop: Stop, no_solution: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CBC stopped by the clock before it has a point says "infeasible": that proves nothing, without a clock it does."""
+    session = load_solver("pulp:PULP_CBC_CMD").open(KNAPSACK.program)
+
+    def says_infeasible(problem: pulp.LpProblem, _solver: object) -> None:
+        problem.status, problem.sol_status = pulp.LpStatusInfeasible, no_solution
+
+    monkeypatch.setattr(pulp.LpProblem, "solve", says_infeasible)
+    solution = session.solve(KNAPSACK.objective, time_limit=time_limit)
+    assert solution.stop is stop
+    assert (solution.objective, solution.bound, solution.x) == (np.inf, -np.inf, None)
+
+
+def test_an_oracle_on_a_hurried_solver_excludes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where CBC finds nothing in time, opening with side constraints and asking give bounds, not "no policy keeps them"."""
+
+    def says_infeasible(problem: pulp.LpProblem, _solver: object) -> None:
+        problem.status, problem.sol_status = pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible
+
+    monkeypatch.setattr(pulp.LpProblem, "solve", says_infeasible)
+    budget = LabelConstraint(np.tile([0.0, 1.0], (4, 1)), 2.0)
+    oracle = open_oracle(
+        DecisionTrees(2, depth=1), np.eye(4), solver="pulp:PULP_CBC_CMD", constraints=[budget], time_limit=1.0
+    )
+    answer = oracle.minimise(np.ones((4, 2)))
+    assert (answer.stop, answer.lower, answer.upper, answer.policy) == (Stop.TIME_LIMIT, 4.0, np.inf, None)
 
 
 # ------------------------------------------------------------------- solvers that end badly

@@ -23,8 +23,9 @@ from milpcb.solvers import describe_all, load_solver
 from milpcb.solvers.highs import Highs, HighsSession
 from milpcb.testing.instances import BUILTIN, Instance, instances
 from milpcb.types import Solution, Stop
-from policies import DecisionTrees, FiniteClass
-from policies.trees import TreeEncoding
+from policies import FiniteClass, ThresholdRules
+from policies.thresholds.policy_class import OpenedThresholds
+from policies.thresholds.program import ThresholdEncoding
 
 # These solvers come with the package: where one of them cannot run, that is a failure and no skip.
 MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
@@ -32,10 +33,12 @@ MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
 UNMET = {
     "decision_trees": set(),
     "threshold_rules": set(),
+    "rule_lists": set(),
+    "box_rules": set(),
     "linear_rules": {"renamed actions"},  # of three ordered cuts only the reverse is alike
     "halfspaces": {"search", "action weights"},
     "monotone_rules": {"renamed actions", "action weights"},  # actions are ordered; the sum over rules is #P-hard
-    "finite_class": {"renamed actions", "reordered contexts", "search", "action weights"},
+    "finite_class": {"renamed actions", "reordered contexts"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
 LEARNER_UNMET = {"hedge": {"unplayed costs"}, "uniform": {"capability"}, "best_in_hindsight": {"capability"}}
@@ -144,7 +147,7 @@ def test_made_objects_are_entries_too():
     """A solver or an instance can be handed over as it is."""
     assert testing.run_all("solver", load_solver("highs")) == []
     instance = Instance("all of two contexts", FiniteClass(np.indices((2, 2)).reshape(2, -1).T, 2), np.eye(2))
-    assert all("no search" in reason for reason in testing.run_all("policies", instance))
+    assert testing.run_all("policies", instance) == []
 
 
 @pytest.mark.parametrize(("kind", "entry"), [("policy", "decision_trees"), ("policies", "decision_tree")])
@@ -293,30 +296,60 @@ def test_a_solver_that_loses_added_rows_fails_its_battery(session):
     assert any("rows" in note or "cut off" in note for note in caught.value.__notes__)
 
 
+def thresholds_with(**instead):
+    """A class of threshold rules that opens with some methods replaced."""
+    opened = type("Wrong", (OpenedThresholds,), instead)
+
+    class Rules(ThresholdRules):
+        def _on(self, contexts, names):
+            right = super()._on(contexts, names)
+            right.__class__ = opened
+            return right
+
+    return Instance("wrong", Rules(2), np.arange(3.0)[:, None])
+
+
 def test_a_wrong_cost_map_fails_the_battery():
     """A class whose program prices one context wrongly is caught."""
 
-    class Encoding(TreeEncoding):
+    class Encoding(ThresholdEncoding):
         def objective(self, costs):
             return Objective(super().objective(costs * np.linspace(1.0, 1.1, len(costs))[:, None]).coefficients)
 
-    class Trees(DecisionTrees):
-        def formulate(self, contexts, *, constrained=False):
-            return Encoding(self, contexts, constrained=constrained)
+    def program(self, *, constrained=False):
+        del constrained
+        return Encoding(self._bins, self.n_actions, self._max_cuts, self._names)
 
     with pytest.raises((AssertionError, OracleInexact)):
-        testing.run_all("policies", Instance("wrong", Trees(2, depth=1), np.eye(3)))
+        testing.run_all("policies", thresholds_with(program=program))
 
 
 def test_a_policy_outside_the_class_fails_the_battery():
     """A class that lists fewer policies than its program holds is caught."""
 
-    class Trees(DecisionTrees):
-        def policies(self, contexts):
-            return (tree for tree in super().policies(contexts) if str(tree) != "play action 0")
+    def policies(self):
+        return (rule for rule in OpenedThresholds.policies(self) if str(rule) != "play action 0")
 
     with pytest.raises(AssertionError):
-        testing.run_all("policies", Instance("one missing", Trees(2, depth=1), np.eye(3)))
+        testing.run_all("policies", thresholds_with(policies=policies))
+
+
+def test_a_search_that_is_declared_and_fails_is_no_skip():
+    """What a class declares it must do: an error of its search is an error of its battery."""
+
+    def search(_):
+        raise InputError("broken")
+
+    with pytest.raises(InputError, match="broken"):
+        testing.run_all("policies", thresholds_with(search=search))
+
+
+def test_a_class_may_declare_that_it_has_no_search():
+    """Then the checks of the search are skipped, with the class's own reason."""
+    instance = thresholds_with(can=frozenset({"program", "policies"}), cannot={"search": "too hard"})
+    skipped = testing.run_all("policies", instance)
+    assert len(skipped) == 2
+    assert "search: too hard" in skipped[0]
 
 
 # ------------------------------------------------------------------- third parties
@@ -358,7 +391,7 @@ def installed(tmp_path_factory):
 def run(environment, *arguments):
     """Run this Python; return what it prints."""
     done = subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

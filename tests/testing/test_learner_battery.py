@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from milpcb import testing
-from milpcb.checks import check_cost
 from milpcb.errors import InputError
 from milpcb.learners.needs import require
 from milpcb.protocols import Learner
@@ -23,30 +22,28 @@ class Sound(Learner):
 
     common = np.random.default_rng(0)
 
-    def __init__(self, oracle: Any, horizon: int, seed: int) -> None:
+    def __init__(self, oracle: Any, *, horizon: int, seed: int) -> None:
         require("sound", oracle, "enumerate")
-        if horizon < 1:
-            raise InputError("a horizon has rounds")
+        self.horizon = horizon
         self.n_actions, self.labelings, self.q = oracle.n_actions, oracle.labelings, np.ones(3)
         self.rng, self.totals, self.log = child(seed, "sound"), np.zeros(len(oracle.labelings)), [0]
 
-    def act(self, row: int) -> Floats:
+    def _act(self, row: int) -> Floats:
         """Return the blurred weights of the actions, at least 0.1 each."""
         weights = np.exp(-self.totals) * self.rng.uniform(0.5, 1.0, len(self.totals))
         self.q = 0.1 + 0.7 * np.bincount(self.labelings[:, row], weights, minlength=3) / weights.sum()
         return self.q.copy()
 
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate to the totals."""
-        check_cost(0, action, cost)
         self.totals += (self.labelings[:, row] == action) * cost / probability
         self.log[0] += 1
 
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """Return the generator, the totals and the log."""
         return {"rng": freeze(self.rng), "totals": self.totals.tolist(), "log": list(self.log)}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from them."""
         thaw(self.rng, state["rng"])
         self.totals, self.log = np.array(state["totals"]), list(state["log"])
@@ -58,24 +55,24 @@ class Sound(Learner):
 def unseeded(self: Sound, row: int) -> Floats:
     """Draw what no seed gives."""
     self.rng = np.random.default_rng()
-    return Sound.act(self, row)
+    return Sound._act(self, row)
 
 
 def sharing(self: Sound, row: int) -> Floats:
     """Draw from one generator for all learners of the kind."""
     self.rng = self.common
-    return Sound.act(self, row)
+    return Sound._act(self, row)
 
 
 def exposing(self: Sound, row: int) -> Floats:
     """Hand out the very array that learn reads."""
-    Sound.act(self, row)
+    Sound._act(self, row)
     return self.q
 
 
 def trusting(self: Sound, row: int, action: int, cost: float, _probability: float) -> None:
     """Read the probability from what was handed out."""
-    Sound.learn(self, row, action, cost, np.nan_to_num(self.q, nan=0.5)[action])
+    Sound._learn(self, row, action, cost, np.nan_to_num(self.q, nan=0.5)[action])
 
 
 def redrawing(self: Sound, state: dict[str, Any]) -> None:
@@ -97,65 +94,104 @@ def keeping(self: Sound, state: dict[str, Any]) -> None:
 
 def peeping(self: Sound, row: int, action: int, cost: float, probability: float) -> None:
     """Look at the other costs, over the caller's shoulder."""
-    Sound.learn(self, row, action, cost, probability)
-    costs = inspect.currentframe().f_back.f_locals["costs"]  # type: ignore[union-attr]  # there is a caller
+    Sound._learn(self, row, action, cost, probability)
+    costs = inspect.currentframe().f_back.f_back.f_locals["costs"]  # type: ignore[union-attr]  # there are two callers
     self.totals += np.nan_to_num(costs)[self.labelings[:, row]]
 
 
-def credulous(self: Sound, _row: int, _action: int, cost: float, _probability: float) -> None:
-    """Take in any cost."""
-    self.totals += cost
-
-
-def unasking(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+def unasking(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
     """Do not ask whether the oracle can."""
     oracle.can, oracle.labelings = {"enumerate"}, getattr(oracle, "labelings", np.zeros((1, 4), int))
-    Sound.__init__(self, oracle, horizon, seed)
+    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
 
 
-def vague(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+def vague(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
     """Say no, but not what to do."""
     if "enumerate" not in oracle.can:
         raise InputError("this oracle will not do")
-    Sound.__init__(self, oracle, horizon, seed)
+    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
 
 
-def endless(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+def endless(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
     """Take a horizon without rounds."""
-    Sound.__init__(self, oracle, max(horizon, 1), seed)
+    Sound.__init__(self, oracle, horizon=max(horizon, 1), seed=seed)
 
 
-def any_seed(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+def any_seed(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
     """Take a seed that is none."""
-    Sound.__init__(self, oracle, horizon, abs(seed))
+    Sound.__init__(self, oracle, horizon=horizon, seed=abs(seed))
+
+
+def by_position(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
+    """Let a horizon be given without its name."""
+    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
+
+
+def swallowing(self: Sound, oracle: Any, *, horizon: int, seed: int, no_such_option: int = 0) -> None:
+    """Take an option that nobody has."""
+    del no_such_option
+    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
+
+
+def careless(self: Sound, row: int) -> Floats:
+    """Stand before the base class's act, and forget what round it is."""
+    self._turn = None
+    return Learner.act(self, row if isinstance(row, int) else 0)
+
+
+class Played:
+    """A policy by its labels."""
+
+    def __init__(self, labels: Any) -> None:
+        self.labels = labels
+
+    def predict(self, contexts: Any) -> Any:
+        """Return the labels, whatever is asked."""
+        del contexts
+        return self.labels
 
 
 MISTAKES: list[tuple[str, dict[str, Callable[..., Any]]]] = [
-    ("distribution", {"act": lambda self, row: Sound.act(self, row) * 1.1}),
-    ("distribution", {"act": lambda self, row: Sound.act(self, row) + np.array([0.8, -0.8, 0.0])}),
-    ("distribution", {"act": lambda self, row: Sound.act(self, row).astype(np.float32)}),
-    ("distribution", {"act": lambda self, row: Sound.act(self, row)[:2]}),
-    ("distribution", {"act": lambda self, row: Sound.act(self, row).tolist()}),
-    ("same seed", {"act": unseeded}),
-    ("same seed", {"act": sharing}),
-    ("restore", {"restore": redrawing}),
-    ("restore", {"restore": forgetting}),
-    ("restore", {"restore": keeping}),
-    ("restore", {"restore": redrawing, "state": lambda self: {"totals": self.totals.tolist(), "log": list(self.log)}}),
-    ("restore", {"state": lambda self: Sound.state(self) | {"totals": self.totals}}),
-    ("restore", {"state": lambda self: Sound.state(self) | {"log": self.log}}),
-    ("guarded", {"act": exposing, "learn": trusting}),
-    ("unplayed costs", {"learn": peeping}),
-    ("bad cost", {"learn": credulous}),
+    ("distribution", {"_act": lambda self, row: Sound._act(self, row) * 1.1}),
+    ("distribution", {"_act": lambda self, row: Sound._act(self, row) + np.array([0.8, -0.8, 0.0])}),
+    ("distribution", {"_act": lambda self, row: Sound._act(self, row).astype(np.float32)}),
+    ("distribution", {"_act": lambda self, row: Sound._act(self, row)[:2]}),
+    ("distribution", {"_act": lambda self, row: Sound._act(self, row).tolist()}),
+    ("same seed", {"_act": unseeded}),
+    ("same seed", {"_act": sharing}),
+    ("restore", {"_restore": redrawing}),
+    ("restore", {"_restore": forgetting}),
+    ("restore", {"_restore": keeping}),
+    (
+        "restore",
+        {"_restore": redrawing, "_state": lambda self: {"totals": self.totals.tolist(), "log": list(self.log)}},
+    ),
+    ("restore", {"_state": lambda self: Sound._state(self) | {"totals": self.totals}}),
+    ("restore", {"_state": lambda self: Sound._state(self) | {"log": self.log}}),
+    ("guarded", {"_act": exposing, "_learn": trusting}),
+    ("unplayed costs", {"_learn": peeping}),
+    ("refusals", {"act": careless}),
+    ("policy", {"estimates": lambda _self: np.zeros((3, 4)), "oracle": None}),
+    ("policy", {"estimates": lambda _self: np.zeros((3, 4))}),
+    ("policy", {"estimates": lambda _self: np.full((4, 3), np.nan)}),
+    (
+        "policy",
+        {"estimates": lambda _self: np.arange(12.0).reshape(4, 3), "policy": lambda self: Played(self.labelings[0])},
+    ),
     ("bounds", {"guarantee": lambda _self: float("nan")}),
     ("bounds", {"guarantee": lambda _self: -1.0}),
     ("bounds", {"guarantee": lambda _self: 1}),
     ("bounds", {"certificate": lambda _self: np.inf}),
-    ("declared", {"learn_all": lambda _self, _row, _costs: None}),
+    ("declared", {"_learn_all": lambda _self, _row, _costs: None}),
+    ("declared", {"full_information": True}),
+    ("distribution", {"_act": lambda self, row: Sound._act(self, row) * 0.0}),
+    ("distribution", {"_act": lambda self, row: Sound._act(self, row) * np.nan}),
     ("capability", {"__init__": unasking}),
     ("capability", {"__init__": vague}),
     ("settings", {"__init__": endless}),
     ("settings", {"__init__": any_seed}),
+    ("settings", {"__init__": by_position}),
+    ("settings", {"__init__": swallowing}),
 ]
 
 
@@ -177,8 +213,14 @@ def test_a_sound_learner_passes() -> None:
 
 @pytest.mark.parametrize(("check", "methods"), MISTAKES)
 def test_a_broken_learner_is_caught(check: str, methods: dict[str, Callable[..., Any]]) -> None:
-    """The check that is there for the mistake fails."""
-    assert check in failed(type("Broken", (Sound,), methods))
+    """The check that is there for the mistake fails.
+
+    Methods are put into the finished class: so a mistake also gets past what the base class does when a class is made.
+    """
+    broken = type("Broken", (Sound,), {})
+    for name, method in methods.items():
+        setattr(broken, name, method)
+    assert check in failed(broken)
 
 
 def test_the_failing_check_is_named() -> None:
@@ -193,8 +235,8 @@ def test_required_options_are_given_by_a_partial() -> None:
     """A class with an option that has no default cannot be made by itself; the error says how to give it."""
 
     class Optional(Sound):
-        def __init__(self, oracle: Any, horizon: int, seed: int, temper: float) -> None:
-            super().__init__(oracle, horizon, seed)
+        def __init__(self, oracle: Any, *, horizon: int, seed: int, temper: float) -> None:
+            super().__init__(oracle, horizon=horizon, seed=seed)
             self.temper = temper
 
     with pytest.raises(InputError, match=r"functools\.partial"):

@@ -29,7 +29,7 @@ def verify(*arguments: str, path: Path | None = None) -> subprocess.CompletedPro
         env={**os.environ, "COLUMNS": "100", "PYTHONPATH": str(path or "")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from milpcb.errors import RunError
-from milpcb.experiments.results.store import INDEX, RunDirectory, read_index, read_record
+from milpcb.experiments.results.store import RunDirectory, read_index, read_record
+from milpcb.experiments.study.cells import NO_ORACLE
 
 CSV, PARQUET = "curves.csv", "curves.parquet"
 
@@ -45,9 +46,7 @@ def load(directory: str | Path) -> pl.DataFrame:
     may have added so far), oracle_calls, seconds (of the learner, its oracle included), oracle_seconds, key.
     """
     path = Path(directory)
-    frame = _cached(path)
-    if frame is None:
-        frame = assemble(path)
+    frame = assemble(path)
     if frame.is_empty():
         raise RunError(f"{path} holds no finished curve yet; milpcb resume goes on with it")
     return frame
@@ -76,8 +75,17 @@ def write_curves(directory: RunDirectory) -> pl.DataFrame:
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """Return the frame as CSV, numbers in full precision."""
-    return frame.write_csv()
+    """Return the frame as CSV, numbers in full precision, and no text that a spreadsheet would run as a formula.
+
+    A text that begins with one of = + - @ (wide ones included), a tab, a line break or an apostrophe gets an apostrophe
+    before it, and is the old text again without it (polars: ``pl.col(pl.String).str.strip_prefix("'")``). "-" alone stays as it is.
+    """
+    risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r\n'\uFF1D\uFF0B\uFF0D\uFF20]") & (
+        pl.col(pl.String) != NO_ORACLE
+    )
+    return frame.with_columns(
+        pl.when(risky).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String)).name.keep()
+    ).write_csv()
 
 
 def _curves(path: Path) -> Iterator[dict[str, Any]]:
@@ -102,14 +110,3 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
             "guarantee": float("inf") if guarantee is None else guarantee,
             **{name: record[name] for name in SCHEMA if name in record and name not in {"key", "guarantee"}},
         }
-
-
-def _cached(path: Path) -> pl.DataFrame | None:
-    """Return curves.parquet unless a record, or the study, is newer than it."""
-    try:
-        written = (path / PARQUET).stat().st_mtime_ns
-        newest = max((path / name).stat().st_mtime_ns for name in (INDEX, "cells"))
-        frame = pl.read_parquet(path / PARQUET) if written >= newest else None
-    except (OSError, pl.exceptions.PolarsError):
-        return None
-    return frame if frame is not None and frame.schema == pl.Schema(SCHEMA) else None

@@ -1,4 +1,4 @@
-"""One page that tells a whole study: what was run, what came out, how to run it again. It loads nothing from anywhere."""
+"""One page on a whole study: what was run, what came out, how to run it again. It loads nothing from anywhere."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits
 from milpcb.experiments.results.figures.results import Results, entries, read_results
-from milpcb.experiments.results.figures.words import count, verdict, whole
+from milpcb.experiments.results.figures.words import count, legible, verdict, with_separators
 from milpcb.experiments.results.report_table import summary
 from milpcb.experiments.results.store import CONFIG, read_index, read_record
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
-POLICIES = 1_000_000  # bytes of drawings of policies; what comes after is told by its rules alone
-WIDE = 9.0  # inches; figures that a phone shows larger than itself, to be pushed aside
+POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone
 PIXELS = 96  # CSS pixels per inch
 
 
@@ -55,7 +54,7 @@ def report_page(
     )
     name = results.settings.get("experiment", {}).get("name", results.title)
     return environment.get_template("report.html.jinja").render(
-        title=results.title,
+        title=legible(results.title, 200),
         subtitle=_subtitle(results),
         verdict=verdict(results),
         warnings=list(_warnings(results, n_runs)),
@@ -99,7 +98,10 @@ def read_leaders(directory: Path) -> list[DrawnPolicy]:
 
 
 def remark(cell: Mapping[str, Any] | None, yardstick: Mapping[str, Any] | None) -> str:
-    """Say how a cell's leader differs from the best policy in hindsight, as far as their records know."""
+    """Return a sentence on how a cell's leader differs from the best policy in hindsight.
+
+    Both are records, of which older versions wrote less; the sentence is empty where they do not hold the policies.
+    """
     if not (cell and yardstick and "leader" in cell):
         return ""
     if cell["leader"] == yardstick["policy"]:
@@ -109,37 +111,39 @@ def remark(cell: Mapping[str, Any] | None, yardstick: Mapping[str, Any] | None) 
         return "Its rules are not those of the best policy in hindsight."
     differ = sum(one != other for one, other in zip(mine, best, strict=True))
     if differ:
-        return f"Differs from the best policy in hindsight on {whole(differ)} of {count(len(best), 'context')}."
+        return (
+            f"Differs from the best policy in hindsight on {with_separators(differ)} of {count(len(best), 'context')}."
+        )
     return f"Plays like the best policy in hindsight on all {count(len(best), 'context')}, by other rules."
 
 
-def _read(directory: Path, file: str, heading: str, said: str = "") -> list[DrawnPolicy]:
-    """Return the policy of a file, if it is there."""
+def _read(directory: Path, file: str, heading: str, note: str = "") -> list[DrawnPolicy]:
+    """Return the policy of a file with its heading and remark, as a list that is empty where there is no such file."""
     rules, drawing = (directory / f"{file}.{suffix}" for suffix in ("txt", "svg"))
     if not rules.exists():
         return []
     svg = drawing.read_bytes() if drawing.exists() else b""
-    return [DrawnPolicy(heading, rules.read_text(encoding="utf-8").rstrip(), svg, said)]
+    return [DrawnPolicy(heading, rules.read_text(encoding="utf-8").rstrip(), svg, note)]
 
 
 def _subtitle(results: Results) -> str:
     frame = results.finals
     parts = [(frame[axis].n_unique(), noun) for axis, noun in (("learner", "learner"), ("environment", "environment"))]
     parts += [(frame["seed"].n_unique(), "seed")]
-    rounds = ", ".join(whole(horizon) for horizon in results.horizons)
+    rounds = ", ".join(with_separators(horizon) for horizon in results.horizons)
     return ", ".join([*(count(n, noun) for n, noun in parts), f"{rounds} rounds"])
 
 
 def _warnings(results: Results, n_runs: int) -> Iterator[str]:
-    """Say what of the study is not there: runs that were interrupted or failed."""
+    """Yield sentences on what of the study is missing: runs that were interrupted or failed."""
     missing = n_runs - len(results.finals)
     if missing > 0:
-        yield f"{whole(missing)} of the {count(n_runs, 'run')} of this study had not finished when this page was made."
+        yield f"{with_separators(missing)} of the {count(n_runs, 'run')} of this study had not finished when this page was made."
 
 
 def picture(drawing: Drawing) -> dict[str, Any]:
     """Return what the page needs of a figure; it is embedded as a vector picture, or as pixels where that is large."""
-    drawing.figure.suptitle("")  # the page says it
+    drawing.figure.suptitle("")  # it is the heading of the page
     svg = render(drawing.figure, ("svg",))["svg"]
     vector = len(svg) <= LARGE
     content = svg if vector else render(drawing.figure, ("png",))["png"]
@@ -150,7 +154,6 @@ def picture(drawing: Drawing) -> dict[str, Any]:
         "source": _source(content, "svg+xml" if vector else "png"),
         "width": round(PIXELS * width),
         "height": round(PIXELS * height),
-        "wide": width > WIDE,
         "alt": drawing.alt,
         "caption": drawing.caption,
     }
@@ -167,7 +170,13 @@ def _slopes(results: Results) -> Iterator[dict[str, str]]:
         for learner, slope in fits(panel).items():
             interval = f"{slope.low:.3f} to {slope.high:.3f}" if np.isfinite(slope.low) else ""
             value = f"{slope.slope:.3f}" if slope.fitted else "none"
-            yield {"where": panel.name, "learner": learner, "slope": value, "interval": interval, "note": slope.note}
+            yield {
+                "where": legible(panel.name),
+                "learner": legible(learner),
+                "slope": value,
+                "interval": interval,
+                "note": slope.note,
+            }
 
 
 def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, str]]:

@@ -9,17 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.experiments.results.figures.results import NO_ORACLE, Results
-from milpcb.experiments.results.figures.words import THIN, number, whole
-from milpcb.experiments.results.slopes import mean_interval
-
-RUN = (
-    "environment",
-    "policies",
-    "oracle",
-    "learner",
-    "horizon",
-)  # what the runs of a row share; they differ in the seed
+from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.words import THIN, legible, number, with_separators
+from milpcb.experiments.results.summary import Summary, summaries
+from milpcb.experiments.study.cells import NO_ORACLE
 
 
 @dataclass(frozen=True)
@@ -32,8 +25,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A cell: what is read, and what it is sorted by (None, which comes last, where there is nothing)."""
+class Entry:
+    """What a column holds in a row: the text that is read, and what it is sorted by (None, which comes last, for nothing)."""
 
     text: str
     value: float | str | None
@@ -41,33 +34,35 @@ class Cell:
 
 
 def summary(results: Results) -> dict[str, Any]:
-    """Return columns, rows of cells and a caption; by environment, policy class and horizon, the least regret first."""
+    """Return columns, rows of entries and a caption; by environment, policy class and horizon, the least regret first."""
     frame = results.finals
     keys = [key for key in ("environment", "policies") if frame[key].n_unique() > 1]
     keys += ["oracle"] if frame.filter(pl.col("oracle") != NO_ORACLE)["oracle"].n_unique() > 1 else []
-    certified = bool((frame["certificate"].fill_null(0.0).fill_nan(0.0) != 0).any())
-    spread = f"\u00b1 is half the 95{THIN}% interval of the mean over the seeds. " if results.seeds > 1 else ""
+    rows = _sorted(summaries(frame))
+    certified = any(np.isfinite(row.certificate) and row.certificate != 0 for row in rows)
+    wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
     return {
         "columns": _columns(keys, certified=certified),
-        "rows": [_row(group, keys, results, certified=certified) for group in _groups(frame)],
-        "caption": f"After the last round. {spread}".strip(),
+        "rows": [_entries(row, keys, wanted, certified=certified) for row in rows],
+        "caption": _caption(results),
     }
 
 
-def _groups(frame: pl.DataFrame) -> list[pl.DataFrame]:
-    worlds = frame.select("environment", "policies").unique(maintain_order=True).rows()
+def _caption(results: Results) -> str:
+    spread = f" \u00b1 is half the 95{THIN}% interval of the mean over the seeds." if results.seeds > 1 else ""
+    costs = " Mean costs are per round: the error rate, where costs are 0 or 1. The best cost is that of the best policy in hindsight."
+    return f"After the last round.{spread}{costs}"
 
-    def place(group: pl.DataFrame) -> tuple[int, int, float]:
-        first = group.row(0, named=True)
-        world = worlds.index((first["environment"], first["policies"]))
-        return world, first["horizon"], float(group["regret"].to_numpy().mean())
 
-    return sorted((group for _, group in frame.group_by(RUN, maintain_order=True)), key=place)
+def _sorted(rows: Sequence[Summary]) -> list[Summary]:
+    worlds = list(dict.fromkeys((row.environment, row.policies) for row in rows))
+    return sorted(rows, key=lambda row: (worlds.index((row.environment, row.policies)), row.horizon, row.regret))
 
 
 def _columns(keys: Sequence[str], *, certified: bool) -> list[Column]:
     columns = [Column(key, key, numeric=False) for key in [*keys, "learner"]]
-    columns += [Column("horizon", "horizon T"), Column("seeds", "seeds"), Column("regret", "regret")]
+    columns += [Column("horizon", "horizon T"), Column("seeds", "seeds")]
+    columns += [Column("cost", "mean cost"), Column("best_cost", "best cost"), Column("regret", "regret")]
     columns += [Column("guarantee", "guarantee"), Column("share", "of the guarantee")]
     columns += [Column("certificate", "certificate")] if certified else []
     return [
@@ -78,29 +73,33 @@ def _columns(keys: Sequence[str], *, certified: bool) -> list[Column]:
     ]
 
 
-def _row(group: pl.DataFrame, keys: Sequence[str], results: Results, *, certified: bool) -> list[Cell]:
-    first = group.row(0, named=True)
-    mean, half = mean_interval(group["regret"].to_numpy().astype(np.float64)[:, None])
-    regret, promised = float(mean[0]), float(group["guarantee"].to_numpy().max())
-    spread = f" \u00b1{THIN}{number(float(half[0]))}" if np.isfinite(half[0]) else ""
-    wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
-    thought, asked = (
-        1e6 * float((group[key] / group["round"]).to_numpy().mean()) for key in ("seconds", "oracle_seconds")
-    )
-    cells = [Cell(str(first[key]), str(first[key]), numeric=False) for key in [*keys, "learner"]]
-    cells += [_count(first["horizon"]), Cell(_of(len(group), wanted), len(group))]
-    cells += [Cell(number(regret) + spread, regret), _measure(promised)]
-    cells += [_measure(100 * regret / promised if 0 < promised < np.inf else np.inf, f"{THIN}%", "")]
-    cells += [_measure(float(group["certificate"].to_numpy().astype(np.float64).mean()))] if certified else []
-    return [*cells, _count(group["oracle_calls"].to_numpy().mean()), _measure(thought), _measure(asked)]
+def _entries(row: Summary, keys: Sequence[str], wanted: int, *, certified: bool) -> list[Entry]:
+    """Return the entries of a row; ``wanted`` is the number of seeds that the study asks for."""
+    spread = f" \u00b1{THIN}{number(row.half_width)}" if np.isfinite(row.half_width) else ""
+    share = 100 * row.regret / row.guarantee if 0 < row.guarantee < np.inf else np.inf
+    entries = [_name(getattr(row, key)) for key in [*keys, "learner"]]
+    entries += [_count(row.horizon), Entry(_of(row.seeds, wanted), row.seeds)]
+    entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
+    entries += [Entry(number(row.regret) + spread, row.regret), _measure(row.guarantee)]
+    entries += [_measure(share, f"{THIN}%", "")]
+    entries += [_measure(row.certificate)] if certified else []
+    return [*entries, _count(row.oracle_calls), _measure(1e6 * row.seconds), _measure(1e6 * row.oracle_seconds)]
 
 
-def _count(value: float) -> Cell:
-    return Cell(whole(round(value)), float(value))
+def _name(name: str) -> Entry:
+    return Entry(legible(name), legible(name), numeric=False)
 
 
-def _measure(value: float, unit: str = "", without: str = "none") -> Cell:
-    return Cell(number(value) + unit, value) if np.isfinite(value) else Cell(without, None)
+def _cost(value: float) -> Entry:
+    return Entry(f"{value:.4f}".replace("-", "\u2212"), value)
+
+
+def _count(value: float) -> Entry:
+    return Entry(with_separators(round(value)), float(value))
+
+
+def _measure(value: float, unit: str = "", without: str = "none") -> Entry:
+    return Entry(number(value) + unit, value) if np.isfinite(value) else Entry(without, None)
 
 
 def _of(done: int, wanted: int) -> str:

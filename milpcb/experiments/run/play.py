@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.errors import MilpcbError, RunError
-from milpcb.experiments.run.desk import Desk, Pace
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.leader import actions, leader
 from milpcb.experiments.run.loop import Tally, checkpoints, play
+from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
 from milpcb.protocols import Policy
@@ -24,61 +24,91 @@ from milpcb.types import Ints
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished task: its record, plain data, and pictures by the ending of their file."""
+    """A finished task: its record, plain data, pictures by the ending of their file, and lines that a user should see."""
 
     record: dict[str, Any]
     pictures: dict[str, bytes] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that cannot be computed: one line, and the trace of what was not foreseen."""
+    """A task that cannot be computed: one line, the trace of what was not foreseen, and lines that a user should see."""
 
     message: str
     trace: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 def compute(task: Task, directory: Path, checkpoint_seconds: float) -> Outcome | Failure:
     """Compute a task; raises RunError when the disk refuses, which concerns all tasks."""
-    desk = Desk(directory, task.key, task.horizon, checkpoint_seconds)
-    with desk.working():
-        try:
-            return measure(task, desk) if isinstance(task, Yardstick) else play_cell(task, desk)
-        except RunError:
-            raise
-        except MilpcbError as error:
-            return Failure(str(error))
-        except MemoryError:
-            return Failure("out of memory; make the policy class, the contexts or the number of workers smaller")
-        except Exception as error:  # noqa: BLE001 - a mistake in one learner must not end the others
-            return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+    files = TaskFiles(directory, task.key, task.title, task.horizon, checkpoint_seconds)
+    with files.working():
+        result = _outcome_or_failure(task, files)
+    return replace(result, remarks=tuple(files.remarks))
 
 
-def play_cell(cell: Task, desk: Desk) -> Outcome:
-    """Play one learner to the horizon, from its checkpoint if there is one."""
+def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
+    try:
+        if not task.is_current():
+            return Failure("the files or the source code that it reads are not those the run began with; run again")
+        return measure(task, files) if isinstance(task, Yardstick) else play_cell(task, files)
+    except RunError:
+        raise
+    except MilpcbError as error:
+        return Failure(str(error))
+    except MemoryError:
+        return Failure("out of memory; make the policy class, the contexts or the number of workers smaller")
+    except Exception as error:  # noqa: BLE001 - a mistake in one learner must not end the others
+        return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def play_cell(cell: Task, files: TaskFiles) -> Outcome:
+    """Play one learner to the horizon, from its checkpoint if there is one that serves.
+
+    A checkpoint that cannot be restored, or from which the play ends in an error that nobody raised on purpose, is given up:
+    the cell is played from its first round, so that no checkpoint can make every later attempt fail.
+    """
     if not isinstance(cell, Cell):
         raise TypeError(cell)
-    game, pace = Game(cell, open_world(cell)), Pace()
-    saved = desk.saved()
-    if saved is not None:
-        game.restore(saved)
-    while game.tally.round < cell.horizon:
-        pace.measure(game.advance(pace.rounds))
-        desk.beat(game.tally.round, game.tally.cost)
-        if desk.save_due:
-            desk.save(game.state())
-    record = game.record()
-    stays_with = leader(cell, game.world, game.learner, game.oracle)
+    saved = files.saved()
+    if saved is None:
+        return _play_on(CellPlayer(cell, open_world(cell)), files)
+    player = CellPlayer(cell, open_world(cell))
+    try:
+        player.restore(saved)
+    except Exception as error:  # noqa: BLE001 - it may hold anything
+        files.reject(f"cannot be restored ({type(error).__name__})")
+        return _play_on(CellPlayer(cell, open_world(cell)), files)
+    try:
+        return _play_on(player, files)
+    except (MilpcbError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a state that does not fit shows itself anywhere
+        files.reject(f"led to an error ({type(error).__name__})")
+        return _play_on(CellPlayer(cell, open_world(cell)), files)
+
+
+def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
+    """Play to the horizon, writing positions and checkpoints."""
+    cell, pace = player.cell, Pace()
+    while player.tally.round < cell.horizon:
+        pace.measure(player.advance(pace.rounds))
+        files.report(player.tally.round, player.tally.cost)
+        if files.save_due:
+            files.save(player.state())
+    record = player.record()
+    stays_with = leader(cell, player.world, player.learner, player.oracle)
     if stays_with is None:
         return Outcome(record)
-    record |= {"leader": str(stays_with), "actions": actions(stays_with, game.world.stream.contexts)}
+    record |= {"leader": str(stays_with), "actions": actions(stays_with, player.world.stream.contexts)}
     return Outcome(record, _pictures(cell, stays_with))
 
 
-def measure(task: Yardstick, desk: Desk) -> Outcome:
+def measure(task: Yardstick, files: TaskFiles) -> Outcome:
     """Find the best policy in hindsight, and draw it."""
     world = open_world(task)
-    best = best_policy(task, world, checkpoints(task.horizon, task.checkpoints), desk)
+    best = best_policy(task, world, checkpoints(task.horizon, task.checkpoints), files)
     record = {
         "key": task.key,
         "rounds": list(best.best_cost),
@@ -89,18 +119,18 @@ def measure(task: Yardstick, desk: Desk) -> Outcome:
     return Outcome(record, _pictures(task, best.policy))
 
 
-def best_policy(task: Task, world: World, at: Ints, desk: Desk | None = None) -> Hindsight:
+def best_policy(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
     """Walk through the rounds once; the world's search, or a solver where there are side constraints, is asked ``at``."""
 
     def tick(played: int) -> None:
-        if desk is not None and played % 1024 == 0:
-            desk.beat(played, 0.0)
+        if files is not None and played % 1024 == 0:
+            files.report(played, 0.0)
 
     oracle = world.yardstick_oracle(task.constraints)
     return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick)
 
 
-class Game:
+class CellPlayer:
     """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have."""
 
     def __init__(self, cell: Cell, world: World, best_labels: Callable[[Cell, World], Ints] | None = None) -> None:

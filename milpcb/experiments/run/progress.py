@@ -1,12 +1,13 @@
 """How far a run is: a live table, plain lines, JSON lines, or nothing.
 
-The process that starts the cells hears only of whole cells (``start``, ``done``), which costs it microseconds a cell.
-How far the playing ones are is read from their heartbeats when it is shown.
+The process that starts the tasks reports only whole tasks (``start``, ``done``), which costs it microseconds a task.
+How far the playing ones are is read from the files that they write (see positions) when it is shown.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic
@@ -20,18 +21,18 @@ from rich.table import Table
 from rich.text import Text
 
 from milpcb.errors import InputError
-from milpcb.experiments.run.heartbeats import Beat, Task, read_beats
+from milpcb.experiments.run.positions import Position, TaskInfo, read_positions
 
 REFRESHES = 4  # of the live table, a second
 LINE_EVERY = 1.0  # seconds between two plain lines
-SHOWN_FAILURES = 10  # as many failures are told at once; the rest is counted
+SHOWN_FAILURES = 10  # as many failures are written at once; the rest is counted
 NARROW = 70  # columns; a narrower terminal has no room for costs
-SETTLED = 1.0  # seconds of play before a time left is named
-TELLING = 0.01  # share of a cell's rounds before its own pace says anything: opening an oracle takes time too
+MIN_SECONDS = 1.0  # of play before a time left is estimated
+MIN_SHARE = 0.01  # of a task's rounds before its own pace counts: opening an oracle takes time too
 
 
 class Progress(Protocol):
-    """Hears what is to be played and what has been; a context manager around the whole run."""
+    """Is given what will be played and what has been; a context manager around the whole run."""
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -43,21 +44,25 @@ class Progress(Protocol):
         """Show the last state."""
         ...
 
-    def start(self, tasks: Iterable[Task]) -> None:
+    def start(self, tasks: Iterable[TaskInfo]) -> None:
         """Add tasks that this run will play."""
         ...
 
-    def done(self, task: Task, failure: str | None) -> None:
+    def done(self, task: TaskInfo, failure: str | None) -> None:
         """Note that a task has ended, and why it failed if it did."""
+        ...
+
+    def remark(self, line: str) -> None:
+        """Show one line that concerns the whole run, such as a damaged record; every mode shows it."""
         ...
 
 
 class Quiet:
-    """Counts, and shows nothing: what the other modes are made of."""
+    """Counts, and shows nothing but remarks: what the other modes are made of."""
 
     def __init__(self, console: Console, live: Path) -> None:
         self.console, self.live = console, live
-        self.pending: dict[str, Task] = {}
+        self.pending: dict[str, TaskInfo] = {}
         self.total = self.ended = self.failed = 0
         self.rounds = self.played = 0
         self.began = monotonic()
@@ -70,7 +75,7 @@ class Quiet:
     ) -> None:
         return None
 
-    def start(self, tasks: Iterable[Task]) -> None:
+    def start(self, tasks: Iterable[TaskInfo]) -> None:
         """Add tasks that this run will play."""
         new = {task.key: task for task in tasks}
         self.began = self.began if self.total else monotonic()
@@ -78,7 +83,7 @@ class Quiet:
         self.total += len(new)
         self.rounds += sum(task.horizon for task in new.values())
 
-    def done(self, task: Task, failure: str | None) -> None:
+    def done(self, task: TaskInfo, failure: str | None) -> None:
         """Note that a task has ended, and why it failed if it did."""
         self.pending.pop(task.key, None)
         self.ended += 1
@@ -88,23 +93,28 @@ class Quiet:
         else:
             self.rounds -= task.horizon  # never played, and not to come either
 
-    def beats(self) -> list[Beat]:
-        """Return where the playing cells are."""
-        return read_beats(self.live, self.pending.copy().values())  # the other thread ends cells meanwhile
+    def remark(self, line: str) -> None:
+        """Write the line to standard error: standard output may be read by a program."""
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
-    def seconds_left(self, beats: list[Beat]) -> float | None:
+    def positions(self) -> list[Position]:
+        """Return how far the playing tasks are."""
+        return read_positions(self.live, self.pending.copy().values())  # the other thread ends cells meanwhile
+
+    def seconds_left(self, positions: list[Position]) -> float | None:
         """Return the rounds that are left over the rounds a second so far; None while too little was played.
 
         No less than what the slowest playing cell still needs: the last cell of a run has its worker for itself,
         and the others do not help it.
         """
         elapsed = monotonic() - self.began
-        gained = self.played + sum(beat.round - beat.first for beat in beats)
-        if elapsed < SETTLED or gained <= 0:
+        gained = self.played + sum(each.round - each.first for each in positions)
+        if elapsed < MIN_SECONDS or gained <= 0:
             return None
-        left = (self.rounds - self.played - sum(beat.round for beat in beats)) * elapsed / gained
-        telling = [beat for beat in beats if beat.round - beat.first >= TELLING * beat.task.horizon]
-        return max([left, *((beat.task.horizon - beat.round) / beat.pace for beat in telling if beat.pace > 0)])
+        left = (self.rounds - self.played - sum(each.round for each in positions)) * elapsed / gained
+        steady = [each for each in positions if each.round - each.first >= MIN_SHARE * each.task.horizon]
+        return max([left, *((each.task.horizon - each.round) / each.pace for each in steady if each.pace > 0)])
 
 
 class Plain(Quiet):
@@ -112,44 +122,48 @@ class Plain(Quiet):
 
     due = 0.0
 
-    def done(self, task: Task, failure: str | None) -> None:
+    def done(self, task: TaskInfo, failure: str | None) -> None:
         """Write a line unless one was written within the last second."""
         super().done(task, failure)
-        told = failure is not None and self.failed <= SHOWN_FAILURES
-        if told or self.ended == self.total or monotonic() >= self.due:
+        at_once = failure is not None and self.failed <= SHOWN_FAILURES
+        if at_once or self.ended == self.total or monotonic() >= self.due:
             self.due = monotonic() + LINE_EVERY
             self.console.print(f"{self.ended:,}/{self.total:,} {task.title}{self._outcome(failure)}", soft_wrap=True)
 
     def _outcome(self, failure: str | None) -> str:
         if failure is not None:
             return f": FAILED: {failure}"
-        left = self.seconds_left(self.beats())
+        left = self.seconds_left(self.positions())
         return "" if left is None or self.ended == self.total else f" ({span(left)} left)"
 
 
 class Json(Quiet):
-    """One JSON object a line: ``started``, ``finished`` or ``failed`` for every cell, ``done``."""
+    """One JSON object a line: ``started``, ``finished`` or ``failed`` for every task, ``remark``, ``done``."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._tell("done", tasks=self.total, seconds=round(monotonic() - self.began, 3), complete=kind is None)
+        self._write_event("done", tasks=self.total, seconds=round(monotonic() - self.began, 3), complete=kind is None)
 
-    def start(self, tasks: Iterable[Task]) -> None:
-        """Tell how much there is to play."""
+    def start(self, tasks: Iterable[TaskInfo]) -> None:
+        """Write how much there is to play."""
         super().start(tasks)
-        self._tell("started", tasks=self.total, rounds=self.rounds)
+        self._write_event("started", tasks=self.total, rounds=self.rounds)
 
-    def done(self, task: Task, failure: str | None) -> None:
-        """Tell of the cell."""
+    def done(self, task: TaskInfo, failure: str | None) -> None:
+        """Write how the task ended."""
         super().done(task, failure)
         cell: dict[str, Any] = {"key": task.key, "title": task.title, "horizon": task.horizon}
         if failure is None:
-            self._tell("finished", **cell)
+            self._write_event("finished", **cell)
         else:
-            self._tell("failed", **cell, failure=failure)
+            self._write_event("failed", **cell, failure=failure)
 
-    def _tell(self, event: str, **facts: Any) -> None:
+    def remark(self, line: str) -> None:
+        """Write the line as an object of its own."""
+        self._write_event("remark", text=line)
+
+    def _write_event(self, event: str, **facts: Any) -> None:
         counts = {"ended": self.ended, "failures": self.failed}
         self.console.file.write(json.dumps({"event": event, **facts, **counts}) + "\n")
         self.console.file.flush()
@@ -174,23 +188,23 @@ class Live(Quiet):
         self._refresh.stop()
 
     def _draw(self, width: int, height: int) -> Group:
-        beats = [] if self._over else self.beats()
+        positions = [] if self._over else self.positions()
         if not self.total:
             return Group()
-        shown = beats[: max(1, height - 3)]  # a table taller than the terminal cannot be drawn over
-        more = [Text(f"and {len(beats) - len(shown):,} more", "dim")] if len(beats) > len(shown) else []
-        return Group(self._head(beats), *([_table(shown, width)] if shown else []), *more)
+        shown = positions[: max(1, height - 3)]  # a table taller than the terminal cannot be drawn over
+        more = [Text(f"and {len(positions) - len(shown):,} more", "dim")] if len(positions) > len(shown) else []
+        return Group(self._head(positions), *([_table(shown, width)] if shown else []), *more)
 
-    def _head(self, beats: list[Beat]) -> Table:
+    def _head(self, positions: list[Position]) -> Table:
         head = Table.grid(padding=(0, 2))
-        done = self.played + sum(beat.round for beat in beats)
+        done = self.played + sum(each.round for each in positions)
         failed = Text(f"{self.failed:,} failed" if self.failed else "", "red")
         tasks = f"{self.ended:,}/{self.total:,} tasks"
-        head.add_row(tasks, ProgressBar(max(1, self.rounds), done, width=30), self._time(beats), failed)
+        head.add_row(tasks, ProgressBar(max(1, self.rounds), done, width=30), self._time(positions), failed)
         return head
 
-    def _time(self, beats: list[Beat]) -> str:
-        so_far, left = span(monotonic() - self.began), self.seconds_left(beats)
+    def _time(self, positions: list[Position]) -> str:
+        so_far, left = span(monotonic() - self.began), self.seconds_left(positions)
         if self._over:
             return f"in {so_far}"
         return f"{so_far} so far" if left is None else f"{span(left)} left"
@@ -225,19 +239,19 @@ class _Drawn:
         yield self._draw(options.size.width, options.size.height)
 
 
-def _table(beats: list[Beat], width: int) -> Table:
+def _table(positions: list[Position], width: int) -> Table:
     columns = [
-        [f"{beat.round:,}/{beat.task.horizon:,}" for beat in beats],
-        [f"{beat.pace:,.0f}/s" for beat in beats],
-        *([[f"cost {beat.cost:,.1f}" for beat in beats]] if width >= NARROW else []),
+        [f"{each.round:,}/{each.task.horizon:,}" for each in positions],
+        [f"{each.pace:,.0f}/s" for each in positions],
+        *([[f"cost {each.cost:,.1f}" for each in positions]] if width >= NARROW else []),
     ]
     room = width - sum(2 + max(map(len, column)) for column in columns)
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, width=min(max(1, room), max(len(beat.task.title) for beat in beats)))
+    table.add_column(no_wrap=True, width=min(max(1, room), max(len(each.task.title) for each in positions)))
     for _ in columns:
         table.add_column(justify="right", no_wrap=True)
-    for beat, *row in zip(beats, *columns, strict=True):
-        table.add_row(Text(_shortened(beat.task.title, max(1, room))), *row)
+    for each, *row in zip(positions, *columns, strict=True):
+        table.add_row(Text(_shortened(each.task.title, max(1, room))), *row)
     return table
 
 

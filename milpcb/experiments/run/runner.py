@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
-from time import perf_counter
-from typing import cast
+from typing import Any, cast
 
 from milpcb import registry
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.run import trust
 from milpcb.experiments.run.backends import Backend
 from milpcb.experiments.run.backends.processes import cores
 from milpcb.experiments.run.play import Failure, Outcome, compute
 from milpcb.experiments.run.progress import Progress
 from milpcb.experiments.study.cells import Cell, Task, build_study
-from milpcb.experiments.study.sections import Config
-from milpcb.experiments.study.worlds import build_learner, no_best, open_world
-
-TRIAL_SECONDS = 3.0
+from milpcb.experiments.study.sections import Component, Config
+from milpcb.experiments.study.worlds import World, build_learner, no_best, open_world
+from milpcb.oracles.base import Oracle
 
 Failed = list[tuple[Task, str]]
 
@@ -28,15 +27,18 @@ Failed = list[tuple[Task, str]]
 def run(config: Config, directory: RunDirectory, progress: Progress, backend: str | None = None) -> Failed:
     """Compute every task that the directory does not hold yet, and write curves and policies; return what failed.
 
-    Mistakes in learners are told before anything is computed. An interrupt leaves the curves that are finished.
+    Mistakes in learners are raised before anything is computed. An interrupt leaves the curves that are finished.
     """
     study = build_study(config)
-    finished = directory.finished(study.tasks)
-    pending = [task for task in study.tasks if task.key not in finished]
+    held = directory.held(study.tasks)
+    for line in held.remarks:
+        progress.remark(line)
+    pending = [task for task in study.tasks if task.key not in held.finished]
     by = open_backend(config, backend, len(pending))
     try_out(pending)
     with directory.locked():
         directory.begin(config, study)
+        trust.remember(directory.path)
         with _curves_even_if_interrupted(directory):
             failed = _compute_all(config, directory, pending, progress, by)
         directory.write_policies()
@@ -56,26 +58,40 @@ def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
     return name or config.run.backend or ("processes" if several else "serial")
 
 
-def try_out(tasks: list[Task], seconds: float = TRIAL_SECONDS) -> None:
-    """Make each learner once where it is cheapest, so that a mistake in the last one is told before the first plays.
+def try_out(tasks: list[Task]) -> None:
+    """Make every kind of learner once, at its shortest horizon; raises the mistake that any of them would make at its start.
 
-    What does not fit into ``seconds`` tells its mistakes when it is played.
+    A kind is a learner, an environment, a policy class and an oracle: learners of one world share what is opened.
     """
-    start = perf_counter()
     tried: set[str] = set()
+    worlds: dict[str, _OpenOnce] = {}
     for task in sorted(tasks, key=lambda task: task.horizon):
-        player = (task.learner, task.oracle) if isinstance(task, Cell) else None
-        what = repr((task.environment, task.policies, player))
-        if what in tried:
+        surroundings = repr((task.environment, task.policies, task.constraints))
+        kind = repr((surroundings, task.learner, task.oracle) if isinstance(task, Cell) else surroundings)
+        if kind in tried:
             continue
-        if perf_counter() - start > seconds:
-            return
-        tried.add(what)
-        world = open_world(task)
+        tried.add(kind)
+        world = worlds.setdefault(surroundings, _OpenOnce(open_world(task)))
         if isinstance(task, Cell):
             build_learner(task, world, no_best(task, world))
         else:
             world.yardstick_oracle(task.constraints)
+
+
+class _OpenOnce(World):
+    """A world that opens each oracle once, however many ask for it: for learners that are made and never played."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.environment, world.policies, world.stream, world.horizon)
+        object.__setattr__(self, "_opened", {})
+
+    def oracle(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
+        """Return the oracle, opened at the first call."""
+        opened: dict[str, Oracle] = self.__dict__["_opened"]
+        key = repr((options, sections))
+        if key not in opened:
+            opened[key] = super().oracle(options, sections)
+        return opened[key]
 
 
 def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], progress: Progress, by: Backend) -> Failed:
@@ -84,14 +100,17 @@ def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], pro
     progress.start(tasks)
     with closing(cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))) as results:  # type: ignore[type-var]  # iterators of backends are generators
         for task, result in results:
-            failure = _settle(directory, task, result)
+            if isinstance(result, Outcome | Failure):
+                for line in result.remarks:
+                    progress.remark(line)
+            failure = _keep(directory, task, result)
             progress.done(task, failure)
             if failure is not None:
                 failed.append((task, failure))
     return failed
 
 
-def _settle(directory: RunDirectory, task: Task, result: Outcome | Failure | Exception) -> str | None:
+def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Exception) -> str | None:
     """Keep a result; return the one line of a failure. A disk that refuses ends the run."""
     if isinstance(result, Outcome):
         directory.keep(task, result.record, result.pictures)
@@ -99,7 +118,7 @@ def _settle(directory: RunDirectory, task: Task, result: Outcome | Failure | Exc
     if isinstance(result, RunError):
         raise result
     failure = result if isinstance(result, Failure) else Failure(str(result))
-    directory.note(task, "\n".join([failure.message, failure.trace]).rstrip())
+    directory.log(task, "\n".join([failure.message, failure.trace]).rstrip())
     return " ".join(failure.message.split())
 
 

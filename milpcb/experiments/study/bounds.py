@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb import registry, rng
+from milpcb import registry, rng, supply
 from milpcb.experiments.study.cells import Task
 from milpcb.experiments.study.sections import Component, Config
 from milpcb.experiments.study.worlds import open_world
@@ -48,7 +48,16 @@ def settings(config: Config) -> Iterator[Setting]:
     """
     seed = config.experiment.seeds[0]
     for environment, policies, horizon in product(config.environments, config.policies, config.experiment.horizon):
-        task = Task(environment, policies, config.constraints, horizon, seed, config.experiment.checkpoints, "")
+        task = Task(
+            environment,
+            policies,
+            config.constraints,
+            horizon,
+            seed,
+            config.experiment.checkpoints,
+            "",
+            folder=config.run.folder,
+        )
         world = open_world(task)
         oracle, pool = world.yardstick_oracle(config.constraints), world.knowledge("pool")
         yield Setting(_name(config, environment, policies), oracle, pool, horizon, seed)
@@ -56,7 +65,7 @@ def settings(config: Config) -> Iterator[Setting]:
 
 def bound(setting: Setting, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
     """Return the closed form of a registered relaxation and its estimate from ``draws`` draws."""
-    relaxation = registry.load("relaxation", noise)()
+    relaxation = supply.make(registry.load("relaxation", noise), {})
     oracle, T = setting.oracle, setting.horizon
     draw = rng.child(setting.seed, "bound", noise)
     value = relaxation_value(relaxation, oracle, setting.pool, T, draw, draws=draws, tick=tick)

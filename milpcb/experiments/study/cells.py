@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,12 +10,13 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from milpcb import registry
+from milpcb import registry, supply
 from milpcb.errors import InputError
-from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection, used_options
+from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
+from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.protocols import Learner
 
-FORMAT = 2  # of run directories and of keys
+FORMAT = 3  # of run directories and of keys: checksums, contents of files and source code are part of them
 NO_ORACLE = "-"
 
 
@@ -25,7 +25,8 @@ class Task:
     """What cells and yardsticks share: rounds 1..``horizon`` of one environment, seen at ``checkpoints``.
 
     ``title`` is how people tell tasks of one study apart; it is presentation, like all labels, and no part of ``key``.
-    Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one.
+    Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one, nor ``folder``,
+    where classes of the config's own are.
     """
 
     environment: Component
@@ -36,22 +37,27 @@ class Task:
     checkpoints: int
     title: str
     draw: bool = field(default=False, kw_only=True)
+    folder: str | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
-        """Return everything that decides the numbers."""
+        """Return everything that decides the numbers, contents of files and source code included."""
         return {
             "format": FORMAT,
-            "environment": _nameless(self.environment),
-            "policies": _nameless(self.policies),
-            "constraints": [_nameless(constraint) for constraint in self.constraints],
+            "environment": _settings("environment", self.environment),
+            "policies": _settings("policies", self.policies),
+            "constraints": [_settings("constraint", constraint) for constraint in self.constraints],
             "horizon": self.horizon,
             "seed": self.seed,
             "checkpoints": self.checkpoints,
         }
 
+    def is_current(self) -> bool:
+        """Tell whether the files and the source code that the task reads are still those of its key."""
+        return replace(self).key == self.key
+
     @cached_property
     def key(self) -> str:
-        """The task's name on disk: equal settings, equal key."""
+        """The task's name on disk: equal settings, equal key. It is computed once, so it says what was there then."""
         text = json.dumps(self.settings(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -77,8 +83,8 @@ class Cell(Task):
         return {
             "task": "cell",
             **super().settings(),
-            "learner": {**_nameless(self.learner.component), "contexts": self.learner.contexts},
-            "oracle": None if self.oracle is None else used_options(self.oracle.options),
+            "learner": {**_settings("learner", self.learner.component), "contexts": self.learner.contexts},
+            "oracle": None if self.oracle is None else _oracle_settings(self.oracle),
         }
 
     @property
@@ -124,12 +130,19 @@ def build_study(config: Config) -> Study:
     for environment, policies, horizon, seed in _worlds(config):
         shared = (environment, policies, config.constraints, horizon, seed, config.experiment.checkpoints)
         played = [
-            Cell(*shared, _title(config, learner, environment, policies, oracle, horizon, seed), learner, oracle)
+            Cell(
+                *shared,
+                _title(config, learner, environment, policies, oracle, horizon, seed),
+                learner,
+                oracle,
+                folder=config.run.folder,
+            )
             for learner, oracle in _players(config, horizon)
         ]
         if played:
             title = _title(config, None, environment, policies, None, horizon, seed)
-            yardsticks.append(Yardstick(*shared, title, draw=len(yardsticks) < MOST_DRAWN))
+            draw = len(yardsticks) < MOST_DRAWN
+            yardsticks.append(Yardstick(*shared, title, draw=draw, folder=config.run.folder))
             yardstick_of |= {cell.key: yardsticks[-1].key for cell in played}
             cells += played
     _check_distinct([*cells, *yardsticks])
@@ -142,7 +155,7 @@ def build_study(config: Config) -> Study:
 
 def asks_oracle(learner: LearnerSection) -> bool:
     """Tell whether a learner's constructor asks for an oracle."""
-    return "oracle" in inspect.signature(registry.load("learner", learner.component.name)).parameters
+    return supply.asks(registry.load("learner", learner.component.name), "oracle")
 
 
 def keeps_estimates(learner: LearnerSection) -> bool:
@@ -212,5 +225,12 @@ def _left_out(config: Config) -> tuple[str, ...]:
     )
 
 
-def _nameless(component: Component) -> dict[str, Any]:
-    return {"name": component.name, "options": component.options}
+def _settings(kind: str, component: Component) -> dict[str, Any]:
+    """Return what decides a component's numbers; its label does not."""
+    return fingerprint(kind, component.name, component.options)
+
+
+def _oracle_settings(oracle: OracleSection) -> dict[str, Any]:
+    options = oracle.options
+    sources = {cls: digest for cls in class_names(options) if (digest := source_digest(cls))}
+    return {**options, "source": sources} if sources else options

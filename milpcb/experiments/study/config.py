@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from milpcb import registry
-from milpcb.checks import whole
-from milpcb.errors import InputError, SolverMissingError, UnknownNameError
+from milpcb import registry, supply
+from milpcb.checks import check_file, whole
+from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
 from milpcb.experiments.study.options import KeyProblemError, check_options, option_names, validate
 from milpcb.experiments.study.sections import (
-    WITH_SOLVER,
+    LONGEST,
+    MOST_CELLS,
     Component,
     Config,
     Contexts,
@@ -23,42 +24,41 @@ from milpcb.experiments.study.sections import (
     OracleSection,
     RunSection,
     oracle_label,
-    used_options,
 )
-from milpcb.learners import needs
-from milpcb.oracles import open_oracle
+from milpcb.oracles import unknown_option
 from milpcb.solvers import load_solver
 
-# What the runtime hands to constructors; everything else is a config key.
-SUPPLIED = {
-    "policies": (),
-    "environment": (),
-    "learner": needs.SUPPLIED,
-    "oracle": ("policies", "contexts", "constraints"),
-    "constraint": ("contexts", "n_actions", "feature_names"),
-}
+DEFAULT_KIND = "milp"  # as of open_oracle
+LARGEST_FILE = 4 * 2**20  # bytes
 SECTIONS = ("experiment", "environment", "policies", "oracle", "learners", "constraints", "run", "versions")
 LISTED = ("learners", "constraints")  # always [[...]]; of environment, policies and oracle there may be one or many
-KINDS = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
+KIND_OF = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
 
 T = TypeVar("T")
 
 
-def read_config(path: Path) -> Config:
-    """Read, check and resolve a config; raises InputError with the key and its line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"cannot read config {path}: {reason}") from error
+def read_config(path: Path, *, trusted: bool = True) -> Config:
+    """Read, check and resolve a config; raises InputError with the key and its line.
+
+    Classes that it names as ``module:Class`` are looked for in its folder, and refused unless it is ``trusted``.
+    """
+    text = _read_text(path)
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from error
-    return parse_config(tables, text, str(path))
+    except (ValueError, RecursionError) as error:  # whole numbers of thousands of digits; brackets within brackets
+        reason = "it nests too deeply" if isinstance(error, RecursionError) else clipped(str(error), 300)
+        raise InputError(f"{path} is not valid TOML: {reason}") from error
+    return parse_config(tables, text, str(path), path.absolute().parent, trusted=trusted)
 
 
-def parse_config(tables: dict[str, Any], text: str = "", where: str = "config") -> Config:
+def parse_config(
+    tables: dict[str, Any],
+    text: str = "",
+    where: str = "config",
+    folder: Path | None = None,
+    *,
+    trusted: bool = True,
+) -> Config:
     """Check and resolve the tables of a config; ``text`` is only used to find the line of a wrong key.
 
     Environments and policy classes are made once, and thrown away, so that their settings are checked here too.
@@ -68,6 +68,8 @@ def parse_config(tables: dict[str, Any], text: str = "", where: str = "config") 
             line = _line(text, section, "") or _line(text, "", section)
             raise InputError(f"{where}{line}: {UnknownNameError('section', section, SECTIONS)}")
     reader = _Reader(tables, text, where)
+    run = _with_folder(reader.model("run", RunSection), tables, folder, trusted=trusted)
+    registry.look_in(run.folder, trusted=trusted)
     if not reader.tables("learners"):
         raise InputError(f"{where} has no learner; add at least one [[learners]] section")
     config = Config(
@@ -77,12 +79,47 @@ def parse_config(tables: dict[str, Any], text: str = "", where: str = "config") 
         policies=reader.each("policies", reader.component),
         oracles=reader.oracles(),
         constraints=reader.each("constraints", reader.component),
-        run=reader.model("run", RunSection),
+        run=run,
     )
     reader.check_labels(config)
-    reader.check_experiment(config.experiment, config.run)
+    reader.check_experiment(config)
     reader.check_settings(config)
     return config
+
+
+def _read_text(path: Path) -> str:
+    """Return the text of a config; raises InputError for what is no file, is too large, or is no UTF-8."""
+    check_file(path, "config")
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise InputError(f"cannot read config {path}: it is larger than {LARGEST_FILE // 2**20} MB")
+        return content.decode("utf-8-sig")  # some editors put a byte order mark first
+    except OSError as error:
+        raise InputError(f"cannot read config {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"cannot read config {path}: it is not UTF-8 text") from error
+
+
+def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None, *, trusted: bool) -> RunSection:
+    """Return [run] with the folder that the config's own classes are in, None where it names none."""
+    if folder is None or not trusted or not any(map(_names_class, tables.values())):
+        return run.model_copy(update={"folder": None})
+    return run.model_copy(update={"folder": str((folder / run.folder if run.folder else folder).resolve())})
+
+
+def _names_class(value: Any) -> bool:
+    """Tell whether some text in a nested value looks like ``module:Class``."""
+    if isinstance(value, dict):
+        return any(_names_class(item) for key, item in value.items() if key != "solver")
+    if isinstance(value, list):
+        return any(map(_names_class, value))
+    return isinstance(value, str) and re.fullmatch(r"[^\W\d][\w.]*:[^\W\d][\w.]*", value) is not None
+
+
+# Options that the runtime knows, once the environment is there, where the config does not set them.
+_KNOWN_LATER = {"policies": ("n_actions",)}
 
 
 class _Reader:
@@ -153,8 +190,9 @@ class _Reader:
         self._check_labels("policies", "[[policies]] sections", config.policies)
         self._check_labels("oracle", "[[oracle]] sections", config.oracles)
 
-    def check_experiment(self, experiment: ExperimentSection, run: RunSection) -> None:
+    def check_experiment(self, config: Config) -> None:
         """Raise InputError for what no single value of a list shows, and for a backend that is not there."""
+        experiment, run = config.experiment, config.run
         with self._placing("experiment", key="seeds"):
             if min(experiment.seeds) < 0:
                 raise InputError("seeds must be non-negative integers")
@@ -166,18 +204,21 @@ class _Reader:
         with self._placing("run", key="backend"):
             if run.backend is not None:
                 registry.target("backend", run.backend)
+        with self._placing("experiment"):
+            players = sum(len(learner.oracles) for learner in config.learners)
+            worlds = len(config.environments) * len(config.policies) * len(experiment.horizon) * len(experiment.seeds)
+            if players * worlds > MOST_CELLS:
+                raise InputError(f"this is a study of {players * worlds:,} cells; at most {MOST_CELLS:,} are one study")
 
     def check_settings(self, config: Config) -> None:
         """Make the environments and the policy classes, which is cheap: none is opened."""
         for index, section in enumerate(config.environments):
             with self._placing("environment", index, keys=self.tables("environment")[index]):
-                environment = registry.load("environment", section.name)(**section.options)
+                environment = supply.make(registry.load("environment", section.name), {}, section.options)
             for number, classes in enumerate(config.policies):
-                policies, options = registry.load("policies", classes.name), dict(classes.options)
-                if "n_actions" in option_names(policies):
-                    options.setdefault("n_actions", environment.n_actions)
+                known = {} if "n_actions" in classes.options else {"n_actions": environment.n_actions}
                 with self._placing("policies", number, keys=self.tables("policies")[number]):
-                    policies(**options)
+                    supply.make(registry.load("policies", classes.name), known, classes.options)
 
     def _check_labels(
         self, section: str, what: str, entries: Sequence[Component | OracleSection | LearnerSection]
@@ -191,19 +232,18 @@ class _Reader:
                 )
 
     def _component(self, table: dict[str, Any], section: str, index: int, label: str = "") -> Component:
-        options, kind = dict(table), KINDS[section]
+        options, kind = dict(table), KIND_OF[section]
         heading = f"[[{section}]]" if isinstance(self._tables.get(section), list) else f"[{section}]"
         name = options.pop("name", None)
         if not isinstance(name, str):
             raise InputError(f"{self._where}{self._line(section, '', index)}: {heading} needs a name, a text")
         with self._placing(section, index, "name"):
             cls = registry.load(kind, name)
-        optional = ("n_actions",) if kind == "policies" else ()
-        given = {key: options[key] for key in optional if key in options}
-        unset = tuple(key for key in optional if key not in options)
+        fixed = registry.KINDS[kind].supplied
+        unset = tuple(key for key in _KNOWN_LATER.get(kind, ()) if key not in options)
         with self._placing(section, index):
-            checked = check_options(cls, options, heading, (*SUPPLIED[kind], *unset))
-        return Component(name, {**given, **checked}, label or name)
+            checked = check_options(cls, options, heading, (*fixed, *unset))
+        return Component(name, checked, label or name)
 
     def _label(self, table: dict[str, Any], section: str, index: int) -> str:
         label = table.get("label", "")
@@ -211,6 +251,10 @@ class _Reader:
             if not (isinstance(label, str) and label.isprintable()):
                 owner = "learner" if section == "learners" else section
                 raise InputError(f"a {owner}'s label is a text on one line, got {label!r}")
+            if len(label) > LONGEST:
+                raise InputError(
+                    f"label '{clipped(label)}' has {len(label)} characters; at most {LONGEST} can be shown"
+                )
         return label
 
     def _by_solver(self, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -228,12 +272,19 @@ class _Reader:
             yield f"{label}:{solver}" if label else "", {**plain, "solver": solver}
 
     def _merged(self, own: dict[str, Any], index: int) -> tuple[OracleSection, ...]:
-        """Return the common oracles with a learner's own keys put over them; equal ones once."""
+        """Return the common oracles with a learner's own keys put over them; equal ones once.
+
+        Common options that the learner's own kind does not have were written for other kinds, and are left out.
+        """
         found: dict[str, OracleSection] = {}
         for common in range(len(self.tables("oracle"))):
             for label, table in self._by_solver(common):
-                options = self._checked_oracle({**table, **own}, "learners", index)
-                found.setdefault(repr(used_options(options)), OracleSection(label, options))
+                kind = own.get("kind", table.get("kind", DEFAULT_KIND))
+                known = ("kind", *self._oracle_options(kind, "learners", index))
+                options = self._checked_oracle(
+                    {**{key: table[key] for key in table if key in known}, **own}, "learners", index
+                )
+                found.setdefault(repr(options), OracleSection(label, options))
         names = [oracle_label(section.options) for section in found.values()]
         distinct = len(set(names)) == len(names)
         return tuple(
@@ -241,15 +292,28 @@ class _Reader:
             for name, section in zip(names, found.values(), strict=True)
         )
 
-    def _checked_oracle(self, table: dict[str, Any], section: str, index: int) -> dict[str, Any]:
-        with self._placing(section, index):
-            options = check_options(open_oracle, table, "[oracle]", SUPPLIED["oracle"])
+    def _oracle_options(self, kind: Any, section: str, index: int) -> list[str]:
         with self._placing(section, index, "kind"):
-            registry.target("oracle", options["kind"])
-        if options["kind"] in WITH_SOLVER:
+            if not isinstance(kind, str):
+                raise InputError(f"kind in [oracle] must be a text, got {clipped(repr(kind))}")
+            return option_names(registry.load("oracle", kind), registry.KINDS["oracle"].supplied)
+
+    def _checked_oracle(self, table: dict[str, Any], section: str, index: int) -> dict[str, Any]:
+        """Return kind and options, which its class states, all defaults filled in."""
+        options = {key: table[key] for key in table if key != "kind"}
+        kind = table.get("kind", DEFAULT_KIND)
+        own = self._oracle_options(kind, section, index)
+        with self._placing(section, index, next((key for key in options if key not in own), "")):
+            for key in options:
+                if key not in own:
+                    raise InputError(unknown_option(kind, key))
+            checked = check_options(
+                registry.load("oracle", kind), options, "[oracle]", registry.KINDS["oracle"].supplied
+            )
+        if "solver" in checked:
             with self._placing(section, index, "solver"):
-                load_solver(options["solver"])
-        return options
+                load_solver(checked["solver"])
+        return {"kind": kind, **checked}
 
     def _place(self, section: str) -> str:
         return self._line("", section) or self._line(section, "")

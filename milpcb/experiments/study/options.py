@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, get_type_hints
+from inspect import Parameter
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
 
-from milpcb.errors import InputError, did_you_mean
+from milpcb import supply
+from milpcb.errors import InputError, clipped, did_you_mean
+
+LARGEST = 2**63 - 1  # the whole numbers of TOML
+Numbers = tuple[bool | int | float, ...] | tuple[tuple[bool | int | float, ...], ...]  # an array as it is written down
 
 
 class KeyProblemError(InputError):
@@ -22,42 +28,82 @@ class KeyProblemError(InputError):
 
 def option_names(component: Callable[..., Any], supplied: Collection[str] = ()) -> list[str]:
     """Return the keys a user may set: the constructor's arguments that the runtime does not supply."""
-    return [name for name in inspect.signature(component).parameters if name not in supplied]
+    return list(supply.options(component, supplied))
 
 
 def check_options(
     component: Callable[..., Any], table: Mapping[str, Any], where: str, supplied: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return all options with defaults filled in; raises KeyProblemError that names the key and the nearest one."""
-    hints = get_type_hints(component if inspect.isfunction(component) else component.__init__)
-    parameters = inspect.signature(component).parameters
-    fields: dict[str, Any] = {
-        name: (hints[name], ... if parameters[name].default is inspect.Parameter.empty else parameters[name].default)
-        for name in option_names(component, supplied)
-    }
-    model = create_model("Options", __config__=_CONFIG, **fields)
-    return dict(validate(model, table, where))
+    own, hints = supply.options(component, supplied), supply.types(component)
+    for key in table:
+        if key not in own:
+            raise KeyProblemError(key, _unknown(key, list(own), where))
+    checked = {}
+    for key, parameter in own.items():
+        if key in table:
+            checked[key] = _checked(key, table[key], hints[key], where)
+        elif parameter.default is Parameter.empty:
+            raise KeyProblemError(key, f"{where} needs the key '{key}'")
+        else:
+            checked[key] = parameter.default
+    return checked
 
 
 def validate(model: type[BaseModel], table: Mapping[str, Any], where: str) -> BaseModel:
     """Return the validated model; the table is read as JSON, where a list may stand for a tuple."""
+    for key in table:
+        if key not in model.model_fields:  # the cause of a missing one, so it comes first
+            raise KeyProblemError(key, _unknown(key, list(model.model_fields), where))
     try:
-        return model.model_validate_json(json.dumps(table, default=str), strict=True)
+        return model.model_validate_json(_as_json(table), strict=True)
     except ValidationError as error:
-        problems = error.errors()
-        unknown = [
-            problem for problem in problems if problem["type"] == "extra_forbidden"
-        ]  # the cause of a missing one
-        raise KeyProblemError(*_explain((unknown or problems)[0], list(model.model_fields), where)) from error
+        problem = error.errors()[0]
+        key = str(problem["loc"][0]) if problem["loc"] else ""
+        if problem["type"] == "missing":
+            raise KeyProblemError(key, f"{where} needs the key '{key}'") from error
+        raise KeyProblemError(key, _wrong(key, problem, where)) from error
 
 
-_CONFIG = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+_CONFIG = ConfigDict(arbitrary_types_allowed=True)
 
 
-def _explain(problem: Any, known: list[str], where: str) -> tuple[str, str]:
-    key = ".".join(str(part) for part in problem["loc"][:1])
-    if problem["type"] == "extra_forbidden":
-        return key, f"unknown key '{key}' in {where}{did_you_mean(key, known)}"
-    if problem["type"] == "missing":
-        return key, f"{where} needs the key '{key}'"
-    return key, f"{key} in {where}: {problem['msg'].lower()}, got {problem['input']!r}"
+def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
+    """Return a value as its annotation says it must be."""
+    if _largest(value) > LARGEST:
+        raise KeyProblemError(key, f"{key} in {where}: whole numbers beyond 2**63 - 1 are too large")
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(Numbers if kind == npt.ArrayLike else kind, config=_config_of(kind))
+    except (PydanticUserError, TypeError) as error:
+        raise KeyProblemError(key, f"{key} in {where} cannot be set in a config: its type is {kind}") from error
+    try:
+        return adapter.validate_json(_as_json(value), strict=True)
+    except ValidationError as error:
+        raise KeyProblemError(key, _wrong(key, error.errors()[0], where)) from error
+
+
+def _config_of(kind: Any) -> ConfigDict | None:
+    """Return the settings for a type; a model brings its own."""
+    return None if isinstance(kind, type) and issubclass(kind, BaseModel) else _CONFIG
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, default=str)
+
+
+def _largest(value: Any) -> int:
+    """Return the largest size of a whole number anywhere in a nested value, 0 where there is none."""
+    if isinstance(value, dict):
+        return max(map(_largest, value.values()), default=0)
+    if isinstance(value, list):
+        return max(map(_largest, value), default=0)
+    return abs(value) if isinstance(value, int) else 0
+
+
+def _unknown(key: str, known: list[str], where: str) -> str:
+    return f"unknown key '{clipped(key)}' in {where}{did_you_mean(key, known)}" if known else f"{where} has no options"
+
+
+def _wrong(key: str, problem: Any, where: str) -> str:
+    given = clipped(repr(problem["input"]), 200)
+    return f"{key} in {where}: {problem['msg'].lower()}, got {given}"

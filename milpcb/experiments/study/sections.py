@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, PositiveInt
-
-WITH_SOLVER = ("milp", "audited")  # kinds of oracle
-UNREAD = {  # options that a kind of oracle does not read
-    "search": ("solver", "time_limit", "gap", "audit"),
-    "enumeration": ("solver", "time_limit", "gap", "audit"),
-    "audited": ("gap",),
-    "milp": ("audit",),
-}
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat
 
 Contexts = Literal["pool", "order", "empirical"]
+NAME = r"^[\w-][\w.-]*$"  # of the folder of a run; no path, and nothing hidden
+PATH = r"^[^\x00-\x1f\x7f]+$"  # a path that can be printed
+LONGEST = 200  # characters of names and labels, which become names of files and lines of pictures
+MOST_CELLS = 100_000  # of one study
 Rounds = Annotated[int, Field(gt=0, le=2**53)]  # rounds are counted in float64 too
 Seed = Annotated[int, Field(le=2**63 - 1)]  # a column of integers in every table format
 
@@ -25,24 +22,37 @@ def _several(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,)
 
 
+def _folder_name(name: str) -> str:
+    """Return a name that can be that of a folder in runs/, on every system: no '..', none that a device has."""
+    if not (name[0].isalnum() or name[0] == "_") or name.endswith("."):
+        raise ValueError("a run's folder is called so: begin with a letter, a digit or _, and do not end with a dot")
+    if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE):
+        raise ValueError("a run's folder is called so, and Windows keeps this name for a device")
+    return name
+
+
 class ExperimentSection(BaseModel):
     """``[experiment]``: what is measured. ``checkpoints`` log-spaced and as many evenly spaced rounds are logged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str = Field(pattern=r"^[\w.-]+$")
+    name: Annotated[str, Field(pattern=NAME, max_length=100), AfterValidator(_folder_name)]
     horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1)]
     seeds: tuple[Seed, ...] = Field(default=(0,), min_length=1)
-    checkpoints: PositiveInt = 40
+    checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
 
 
 class RunSection(BaseModel):
-    """``[run]``: where the results go, how they are drawn, and who computes them; none of it changes a number."""
+    """``[run]``: where the results go, how they are drawn, and who computes them; none of it changes a number.
+
+    ``folder`` is where classes are that the config names as ``module:Class``: its own folder, unless it says another.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    out: str | None = None
+    out: Annotated[str, Field(pattern=PATH)] | None = None
+    folder: Annotated[str, Field(pattern=PATH)] | None = None
     loglog: bool = False
     backend: str | None = None
-    workers: PositiveInt | None = None
+    workers: Annotated[int, Field(gt=0, le=1024)] | None = None
     scheduler: str | None = None
     checkpoint_seconds: PositiveFloat = 5.0
 
@@ -62,7 +72,7 @@ class Component:
 
 @dataclass(frozen=True)
 class OracleSection:
-    """The options of ``open_oracle``, and what curves call them."""
+    """The kind of an oracle and the options of that kind, all defaults filled in, and what curves call it."""
 
     label: str
     options: dict[str, Any]
@@ -127,13 +137,7 @@ class Config:
 
 def oracle_label(options: dict[str, Any]) -> str:
     """Return what an oracle is called that has no label: its kind, with its solver where it uses one."""
-    kind = str(options["kind"])
-    return f"{kind}:{options['solver']}" if kind in WITH_SOLVER else kind
-
-
-def used_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of an oracle that its kind reads; the others change nothing."""
-    return {key: value for key, value in options.items() if key not in UNREAD.get(str(options["kind"]), ())}
+    return f"{options['kind']}:{options['solver']}" if "solver" in options else str(options["kind"])
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb import registry
+from milpcb import registry, supply
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import Empirical, FinitePool, Transductive
-from milpcb.errors import InputError
+from milpcb.errors import InputError, MilpcbError, cause
 from milpcb.experiments.study.cells import Cell, Task
-from milpcb.experiments.study.options import option_names
 from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -45,6 +43,7 @@ class World:
         """Return the side constraints on the contexts of this world."""
         supplied = {
             "contexts": self.stream.contexts,
+            "n_contexts": len(self.stream.contexts),
             "n_actions": self.policies.n_actions,
             "feature_names": self.environment.feature_names,
         }
@@ -56,7 +55,7 @@ class World:
 
     def yardstick_oracle(self, sections: tuple[Component, ...]) -> Oracle:
         """Open the oracle that finds the best policy in hindsight: the class's own search, else the default solver."""
-        return self.search_or({"kind": "milp", "solver": "highs"}, sections)
+        return self.search_or({"kind": "milp"}, sections)
 
     def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
         """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` say."""
@@ -76,6 +75,8 @@ class World:
 
 def open_world(task: Task) -> World:
     """Return the world of a task, perhaps one that is open already."""
+    if task.folder is not None:
+        registry.look_in(task.folder)
     axes = [task.environment.name, task.environment.options, task.policies.name, task.policies.options]
     key = json.dumps([*axes, task.horizon, task.seed], sort_keys=True, default=str)
     if key in _open:
@@ -83,30 +84,38 @@ def open_world(task: Task) -> World:
         return _open[key]
     environment = build_environment(task.environment)
     policies = build_policies(task.policies, environment)
-    world = World(environment, policies, environment.open(policies, task.horizon, task.seed), task.horizon)
+    world = World(environment, policies, _opened(environment, policies, task), task.horizon)
     _open[key] = world
     while len(_open) > KEPT:
         _open.popitem(last=False)
     return world
 
 
+def _opened(environment: Environment, policies: PolicyClass, task: Task) -> Stream:
+    """Open an environment; whatever one of somebody else's raises is an InputError with its file and line."""
+    try:
+        return environment.open(policies, task.horizon, task.seed)
+    except (MilpcbError, MemoryError):
+        raise
+    except Exception as error:
+        raise InputError(f"environment '{task.environment.label}' cannot be opened: {cause(error)}") from error
+
+
 def build_environment(section: Component) -> Environment:
     """Make the environment's settings object."""
-    return cast("Environment", registry.load("environment", section.name)(**section.options))
+    return cast("Environment", supply.make(registry.load("environment", section.name), {}, section.options))
 
 
 def build_policies(section: Component, environment: Environment) -> PolicyClass:
     """Make the policy class; K and names come from the environment unless the config sets them."""
-    cls, options = registry.load("policies", section.name), dict(section.options)
-    defaults = {
+    known = {
         "n_actions": environment.n_actions,
         "feature_names": environment.feature_names or None,
         "action_names": environment.action_names or None,
     }
-    for key in option_names(cls):
-        if key in defaults and options.get(key) is None:
-            options[key] = defaults[key]
-    policies = cast("PolicyClass", cls(**options))
+    own = {key: value for key, value in section.options.items() if key not in known or value is not None}
+    left = {key: value for key, value in known.items() if key not in own}
+    policies = cast("PolicyClass", supply.make(registry.load("policies", section.name), left, own))
     if policies.n_actions != environment.n_actions:
         raise InputError(
             f"[policies] has n_actions = {policies.n_actions}, but the environment has {environment.n_actions} actions; "
@@ -127,15 +136,14 @@ def build_learner(cell: Cell, world: World, best: Ints | None) -> tuple[Learner,
         "n_actions": world.policies.n_actions,
         "best": best,
     }
-    given = {key: value for key, value in supplied.items() if _asks(cell.learner, key)}
     try:
-        return cls(**given, **cell.learner.component.options), oracle
+        return supply.make(cls, supplied, cell.learner.component.options), oracle
     except InputError as error:
         raise InputError(f"learner '{cell.learner.label}': {error}") from error
 
 
 def asks_best(learner: LearnerSection) -> bool:
-    """Tell whether a learner wants to be told the best policy in hindsight."""
+    """Tell whether a learner asks for the best policy in hindsight."""
     return _asks(learner, "best")
 
 
@@ -146,11 +154,9 @@ def no_best(task: Task, world: World) -> Ints:
 
 
 def _asks(learner: LearnerSection, argument: str) -> bool:
-    return argument in inspect.signature(registry.load("learner", learner.component.name)).parameters
+    return supply.asks(registry.load("learner", learner.component.name), argument)
 
 
 def _constraints(section: Component, supplied: dict[str, Any]) -> tuple[LabelConstraint, ...]:
-    make = registry.load("constraint", section.name)
-    wanted = {key: value for key, value in supplied.items() if key in inspect.signature(make).parameters}
-    made = make(**wanted, **section.options)
+    made = supply.make(registry.load("constraint", section.name), supplied, section.options)
     return (made,) if isinstance(made, LabelConstraint) else tuple(made)

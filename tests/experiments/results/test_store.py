@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import json
 import stat
 import tempfile
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import milpcb
 from milpcb.errors import RunError
-from milpcb.experiments.results.store import RunDirectory, write_file
+from milpcb.experiments.results import store
+from milpcb.experiments.results.files import sealed, unsealed, write_file
+from milpcb.experiments.results.store import Held, RunDirectory
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 
@@ -102,27 +106,89 @@ TORN = {
     "cut in the middle": lambda content: content[: len(content) // 2],
     "without its last byte": lambda content: content[:-1],
     "zeros at its end": lambda content: content[:-40] + bytes(40),
-    "of another task": lambda content: content.replace(b'"key": "', b'"key": "0'),
-    "with a shorter column": lambda content: content.replace(b'"rounds": [1, ', b'"rounds": ['),
+    "one digit changed": lambda content: content.replace(b'"rounds": [1, ', b'"rounds": [2, '),
+    "of another task": lambda content: resealed(content, lambda record: record | {"key": "0" * 16}),
+    "with a shorter column": lambda content: resealed(content, lambda record: record | {"rounds": [40]}),
     "that ends too early": lambda content: content.replace(b", 40]", b", 39]"),
+    "with a key missing": lambda content: resealed(content, lambda record: {"key": record["key"]}),
+    "without its versions": lambda content: resealed(content, lambda record: record | {"versions": 3}),
+    "with a key more": lambda content: content[:-1] + b', "more": 1}',
+    "with a space more": lambda content: content + b" ",
+    "without a checksum": lambda content: json.dumps(unsealed(content)).encode(),
     "no table": lambda _: b"[]",
 }
 
 
+def resealed(content, change):
+    """Return a changed record with a checksum that fits."""
+    return sealed(change(unsealed(content)))
+
+
 @pytest.mark.parametrize("damage", TORN)
-def test_a_damaged_record_counts_as_unfinished(damage, held, tiny, play_into, untimed):
-    """What a power cut left of a record is never read as a curve; the cell is played again, to the same numbers."""
+def test_a_damaged_record_is_played_again_and_named(damage, held, tiny, play_into, untimed):
+    """What is not as it was written is never read as a curve; the cell is played again, to the same numbers, in one line."""
     (cell,) = study_of(tiny).cells
     file = held.path / f"cells/{cell.key}.json"
     whole, curves = file.read_bytes(), untimed(held.path)
     file.write_bytes(TORN[damage](whole))
     assert file.read_bytes() != whole
-    assert held.finished([cell]) == set()
-    (held.path / "curves.parquet").unlink()
+    line = f"record {cell.key} of 'bistro_plus, seed 0' is damaged; it is played again"
+    assert held.held([cell]) == Held(set(), (line,))
+    assert store.remarks(held.path) == (
+        f"record {cell.key} is damaged and left out; milpcb resume {held.path} plays it again",
+    )
     with pytest.raises(RunError, match="no finished curve"):
         milpcb.load(held.path)
-    assert play_into(tiny, held.path).tasks == ["bistro_plus, seed 0: 40"]
+    again = play_into(tiny, held.path)
+    assert again.tasks == ["bistro_plus, seed 0: 40"]
+    assert again.remarks == [line]
     assert untimed(held.path) == curves
+    assert store.remarks(held.path) == ()
+
+
+def test_of_many_damaged_records_ten_are_named(held, tiny, play_into):
+    """The others are counted: a lost disk is no flood of lines."""
+    text = tiny.replace("horizon = 40", f"horizon = 40\nseeds = {list(range(8))}")
+    play_into(text, held.path)
+    for file in held.path.glob("cells/*.json"):
+        file.write_bytes(b"")
+    lines = held.held(study_of(text).tasks).remarks
+    assert len(lines) == 11
+    assert lines[-1] == "and 6 more records are damaged, too"
+
+
+def test_every_byte_of_a_sealed_file_counts():
+    """Whatever single byte is changed, lost or added, the content is not read."""
+    content = sealed({"key": "k", "rounds": [1, 2], "cost": 0.1})
+    assert unsealed(content) == {"key": "k", "rounds": [1, 2], "cost": 0.1}
+    assert json.loads(content)["rounds"] == [1, 2]
+    for i in range(len(content)):
+        assert unsealed(content[:i] + bytes([content[i] ^ 1]) + content[i + 1 :]) is None
+        assert unsealed(content[:i] + content[i + 1 :]) is None
+        assert unsealed(content[:i] + b" " + content[i:]) is None
+
+
+def test_versions_that_differ_are_named(held, tiny, play_into):
+    """Records made with another version count, and one line says which; a package that is new here is no difference."""
+    (cell,) = study_of(tiny).cells
+    file = held.path / f"cells/{cell.key}.json"
+    file.write_bytes(resealed(file.read_bytes(), lambda record: record | {"versions": {"numpy": "1.0"}}))
+    line = f"{held.path} holds records made with other versions: numpy 1.0 (here {np.__version__}); their numbers may differ"
+    assert store.remarks(held.path) == (line,)
+    again = play_into(tiny, held.path)
+    assert (again.tasks, again.remarks) == ([], [line])
+
+
+@pytest.mark.parametrize("damage", [b"", b"<svg/>"])
+def test_a_damaged_picture_is_drawn_again(damage, held, tiny, play_into):
+    """A record knows what its pictures are: one that is not as it was drawn is drawn again, and that is said."""
+    (yardstick,) = study_of(tiny).yardsticks
+    before = (held.path / "best_policy_seed0.svg").read_bytes()
+    (held.path / f"cells/{yardstick.key}.svg").write_bytes(damage)
+    again = play_into(tiny, held.path)
+    assert again.tasks == ["best policy in hindsight, seed 0: 40"]
+    assert len(again.remarks) == 1
+    assert (held.path / "best_policy_seed0.svg").read_bytes() == before
 
 
 @pytest.mark.parametrize("lost", ["json", "png"])
@@ -140,7 +206,7 @@ def test_the_config_is_written_with_versions(held, tiny):
     written = tomllib.loads((held.path / "config.toml").read_text(encoding="utf-8"))
     versions = written.pop("versions")
     assert set(versions) >= {"milpcb", "numpy", "highspy"}
-    assert versions["format"] == 2
+    assert versions["format"] == 3
     assert parse_config(written).table() == written == parse_config(tomllib.loads(tiny)).table()
 
 
@@ -166,24 +232,66 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
 def test_an_older_format_is_refused(tmp_path):
     """A run directory of an earlier version says so, and nothing in it is touched."""
     (tmp_path / "config.toml").write_text('[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n')
-    with pytest.raises(RunError, match=r"of format 1, this version writes format 2; choose another with --out"):
+    with pytest.raises(RunError, match=r"of format 1, this version writes format 3; choose another with --out"):
         RunDirectory(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["config.toml"]
 
 
 def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny, play_into):
     """A run that was killed before its first file was whole can be started again, and clears away what was left."""
-    (tmp_path / ".config.toml.x1y2").write_text("[exper")
+    for name in (".milpcb-x1y2z3a4.tmp", ".milpcb.lock"):
+        (tmp_path / name).write_text("[exper")
     assert play_into(tiny, tmp_path).failed == []
-    assert not (tmp_path / ".config.toml.x1y2").exists()
+    assert not (tmp_path / ".milpcb-x1y2z3a4.tmp").exists()
 
 
-@pytest.mark.parametrize("content", [b"[experiment", b"\xff\xfe"])
-def test_a_damaged_config_is_refused(content, held):
-    """A config.toml that cannot be read is named, and nothing is overwritten."""
-    (held.path / "config.toml").write_bytes(content)
+@pytest.mark.parametrize("content", [b"[experiment", b"\xff\xfe", b"", b"title = 3", None])
+def test_a_damaged_config_is_written_again(content, held, tiny, play_into):
+    """study.json still says whose directory it is; milpcb run with the config mends it, resume refuses it in one line."""
+    file = held.path / "config.toml"
+    before = file.read_bytes()
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+    with pytest.raises(RunError, match=r"config\.toml.* milpcb run CONFIG --out .*"):
+        store.check_config(held.path)
+    assert play_into(tiny, held.path).tasks == []
+    assert file.read_bytes() == before
+    store.check_config(held.path)
+
+
+def test_a_config_with_one_digit_changed_is_refused_by_resume(held):
+    """It would be another study, and nobody asked for that."""
+    file = held.path / "config.toml"
+    file.write_text(file.read_text().replace("horizon = 40", "horizon = 41"))
+    with pytest.raises(
+        RunError, match=r"config\.toml was damaged, or edited, after the run wrote it; .* milpcb run CONFIG"
+    ):
+        store.check_config(held.path)
+
+
+def test_a_damaged_config_and_index_are_no_mark(held):
+    """Where neither says that milpcb made the directory it is refused, and nothing is overwritten."""
+    for name in ("config.toml", "study.json"):
+        (held.path / name).write_bytes(b"{")
     with pytest.raises(RunError, match=r"cannot read .*config\.toml: .*--out"):
         RunDirectory(held.path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"checksum": "0", "format": 3}', None])
+def test_a_damaged_index_is_written_again(content, held, tiny, play_into):
+    """Reading it is one line that says how to mend it; the next run writes the same bytes."""
+    file = held.path / "study.json"
+    before = file.read_bytes()
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+    with pytest.raises(RunError, match=r"study\.json.* mends"):
+        store.read_index(held.path)
+    assert play_into(tiny, held.path).tasks == []
+    assert file.read_bytes() == before
 
 
 def test_one_run_at_a_time(held, tiny, play_into):
@@ -195,3 +303,128 @@ def test_one_run_at_a_time(held, tiny, play_into):
     ):
         pass
     assert play_into(tiny, held.path).tasks == []
+
+
+def everything(path):
+    """Return all files of a folder with their contents, links as what they point to."""
+    return {
+        str(file.relative_to(path)): file.readlink() if file.is_symlink() else file.read_bytes()
+        for file in sorted(path.rglob("*"))
+        if file.is_symlink() or file.is_file()
+    }
+
+
+MINE = {
+    "dot files": (".bashrc", ".profile", ".ssh/id"),
+    "a dot folder": (".git/config",),
+    "a lock of something else": (".lock",),
+    "what an older milpcb left half written": (".config.toml.x1y2",),
+    "nearly a temporary of milpcb": (".milpcb-x1y2.tmp",),
+    "folders with the names of a run": ("cells/.notes", "live/0123456789abcdef.json"),
+    "policies": ("best_policy_of_mine.txt", "leader_list.csv"),
+    "pictures": ("regret.png",),
+}
+
+
+@pytest.mark.parametrize("case", MINE)
+def test_a_folder_with_any_file_of_ones_own_is_refused(case, tmp_path, tiny, play_into):
+    """Dot files count as content: the folder is refused, and everything in it stays as it was."""
+    for name in MINE[case]:
+        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / name).write_text("mine")
+    before = everything(tmp_path)
+    with pytest.raises(RunError, match=r"out exists and is no run directory; choose another with --out"):
+        play_into(tiny, tmp_path / "out")
+    assert everything(tmp_path) == before
+
+
+def test_what_others_put_into_a_run_directory_stays(held, tiny, play_into):
+    """Only files that the run itself wrote are changed or removed, whatever the others are called."""
+    mine = [".bashrc", ".config.toml.x1y2", ".milpcb-x1.tmp", ".milpcb-x1y2z3a4.tmp.bak", "best_policy_of_mine.txt"]
+    mine += [
+        "leader_list.csv",
+        "cells/.notes",
+        "cells/a.json",
+        "live/notes.txt",
+        "live/.hidden",
+        "notes/.milpcb-x1y2z3a4.tmp",
+    ]
+    for name in mine:
+        (held.path / name).parent.mkdir(exist_ok=True)
+        (held.path / name).write_text("mine")
+    play_into(tiny.replace("horizon = 40", "horizon = 40\nseeds = [1]"), held.path)
+    assert all((held.path / name).read_text() == "mine" for name in mine)
+    assert (held.path / "best_policy_seed1.txt").exists()
+    assert not (held.path / "best_policy_seed0.txt").exists(), "an earlier run wrote it, and this config has no seed 0"
+
+
+def test_a_list_of_written_files_cannot_name_others(held, tiny, play_into):
+    """study.json of a foreign directory may list anything; only names of policy files in the directory itself are removed."""
+    (held.path.parent / "thesis.tex").write_text("mine")
+    (held.path / "thesis.tex").write_text("mine")
+    index = unsealed((held.path / "study.json").read_bytes())
+    index["written"] += ["../thesis.tex", "thesis.tex", "best_policy_/../../thesis.tex", str(held.path / "thesis.tex")]
+    (held.path / "study.json").write_bytes(sealed(index))
+    play_into(tiny, held.path)
+    assert (held.path.parent / "thesis.tex").read_text() == (held.path / "thesis.tex").read_text() == "mine"
+
+
+@pytest.mark.parametrize("folder", ["cells", "live", "logs"])
+def test_a_folder_that_is_a_link_is_refused(folder, held, tmp_path):
+    """A run writes inside its own directory only."""
+    (tmp_path / "elsewhere").mkdir()
+    if (held.path / folder).exists():
+        (held.path / folder).rename(tmp_path / "away")
+    (held.path / folder).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match=rf"{folder} is a link, and a run writes only inside its own directory"):
+        RunDirectory(held.path)
+
+
+def test_a_link_is_replaced_and_never_written_through(held, tiny, play_into, tmp_path):
+    """Records, tables and policies that are links to files elsewhere become files; the others stay as they are."""
+    (tmp_path / "mine").write_text("mine")
+    (cell,) = study_of(tiny).cells
+    names = [
+        "config.toml",
+        "study.json",
+        "curves.csv",
+        "curves.parquet",
+        "best_policy_seed0.txt",
+        f"cells/{cell.key}.json",
+    ]
+    for name in names:
+        (held.path / name).unlink()
+        (held.path / name).symlink_to(tmp_path / "mine")
+    (held.path / "config.toml").unlink()  # something must say that the directory is one of milpcb
+    (held.path / "config.toml").write_text('[versions]\nmilpcb = "0"\nformat = 3\n')
+    play_into(tiny, held.path)
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert not any((held.path / name).is_symlink() for name in names)
+
+
+def test_a_log_or_lock_that_is_a_link_is_not_written_through(held, tiny, tmp_path):
+    """What it points to stays as it is; a lock that is a link is refused."""
+    (tmp_path / "mine").write_text("mine")
+    (cell,) = study_of(tiny).cells
+    log = store.file_of(held.path, "log", cell.key)
+    log.parent.mkdir(exist_ok=True)
+    log.symlink_to(tmp_path / "mine")
+    held.log(cell, "a line")
+    (held.path / ".milpcb.lock").unlink()
+    (held.path / ".milpcb.lock").symlink_to(tmp_path / "mine")
+    with pytest.raises(RunError, match=r"\.milpcb\.lock is a link"), held.locked():
+        pass
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["record", "part", "svg"])
+def test_a_folder_in_the_place_of_a_file_is_one_line(name, held, tiny, play_into):
+    """It is nobody's record: it is not removed, and the line says what is in the way."""
+    (task,) = study_of(tiny).yardsticks if name == "svg" else study_of(tiny).cells
+    file = store.file_of(held.path, name, task.key)
+    file.unlink(missing_ok=True)
+    store.file_of(held.path, "record", task.key).unlink(missing_ok=True)
+    (file / "mine").mkdir(parents=True)
+    with pytest.raises(RunError, match=rf"cannot (write|remove) .*{file.name}: Is a directory; "):
+        play_into(tiny, held.path)
+    assert (file / "mine").is_dir()

@@ -21,6 +21,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import distributed
 from distributed import Client
 
 from milpcb.errors import InputError, MilpcbError
@@ -153,8 +154,8 @@ def scheduler(modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path, **NO_RETRY}, cwd=folder, **quiet)
             stack.callback(_end, process)
         address = _address(file)
-        with Client(address, timeout=20, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=20)
+        with Client(address, timeout=600, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=600)
         yield address
 
 
@@ -173,7 +174,7 @@ def _address(file: Path) -> str:
     return str(json.loads(file.read_text())["address"])
 
 
-def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 600.0) -> None:
     """Wait until the condition holds."""
     end = time.monotonic() + seconds
     while not condition():
@@ -297,6 +298,69 @@ def test_a_cluster_of_ones_own(work: Any, tmp_path: Path) -> None:
     assert [os.environ.get(name) for name in dask.ENVIRONMENT] == environment
 
 
+@pytest.fixture
+def addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list of addresses of clusters that are started here, as they are connected to."""
+    seen: list[str] = []
+    real = dask._check_versions
+
+    def spy(client: Any, address: Any, wanted: str) -> None:
+        seen.append(client.scheduler.address)
+        real(client, address, wanted)
+
+    monkeypatch.setattr(dask, "_check_versions", spy)
+    return seen
+
+
+def test_a_cluster_of_ones_own_is_closed_by_a_key(
+    work: Any, tmp_path: Path, addresses: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its scheduler speaks TLS only, and whoever has not its key cannot connect, be it the same user."""
+    pytest.importorskip("cryptography", reason="the extra dask brings it; without it there is no TLS to be tested")
+    stream = Dask(workers=1).map(partial(work.square, str(tmp_path)), [2, 3])
+    assert next(stream) == (2, 4)
+    (address,) = addresses
+    assert address.startswith("tls://127.0.0.1:")
+    for stranger in (address, address.replace("tls://", "tcp://")):
+        with pytest.raises((OSError, TypeError)):
+            Client(stranger, timeout=2, set_as_default=False)
+    other_key = distributed.Security.temporary()
+    with pytest.raises(OSError, match=r"."):
+        Client(address, timeout=2, set_as_default=False, security=other_key)
+    assert list(stream) == [(3, 9)]
+    assert caplog.messages == []
+
+
+def test_without_cryptography_a_line_says_who_can_connect(
+    work: Any, tmp_path: Path, addresses: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cluster works, and the line says what to install."""
+
+    def absent() -> None:
+        raise ImportError("no cryptography")
+
+    monkeypatch.setattr(distributed.Security, "temporary", absent)
+    assert results(Dask(workers=1), partial(work.square, str(tmp_path)), [2]) == {2: 4}
+    assert addresses[0].startswith("tcp://127.0.0.1:")
+    (line,) = caplog.messages
+    assert line.startswith("every user of this machine can connect to the Dask workers")
+    assert "pip install cryptography" in line
+
+
+def test_an_open_scheduler_is_named(
+    scheduler: str, work: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who connects to a scheduler without TLS is told who else can, in one line."""
+    assert results(Dask(scheduler=scheduler), partial(work.square, str(tmp_path)), [2]) == {2: 4}
+    assert caplog.messages == [dask.OPEN_SCHEDULER % scheduler]
+
+
+def test_a_scheduler_that_wants_a_key() -> None:
+    """Without a key in Dask's settings one line says where to name it."""
+    with pytest.raises(InputError, match=r"cannot connect to tls://127\.0\.0\.1:9: .*distributed\.comm\.tls"):
+        next(Dask(scheduler="tls://127.0.0.1:9").map(abs, [1]))
+
+
 def test_closing_early_ends_a_cluster_of_ones_own(work: Any, tmp_path: Path) -> None:
     """Workers in the middle of a minute are gone when the iterator is closed; they had one thread each."""
     name = "NUMBA_NUM_THREADS"
@@ -316,7 +380,7 @@ def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> N
     ) as process:
         until(lambda: len(pids(tmp_path, "6?.0")) == 2)
         os.killpg(process.pid, signal.SIGINT)
-        said, _ = process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=600)
     assert said.removeprefix("0.01\n") == "interrupted\n"
     until(lambda: not any(map(alive, pids(tmp_path))))
 
@@ -347,6 +411,10 @@ class Killer:
         """Note how it ended."""
         self.ended.append((task.title, failure))
 
+    def remark(self, line: str) -> None:
+        """There is none."""
+        raise AssertionError(line)
+
 
 def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
     scheduler: str, tiny: str, play_into: Any, untimed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -358,8 +426,8 @@ def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
     monkeypatch.chdir(tmp_path)
     text = tiny.replace("horizon = 40", "horizon = 3000\nseeds = [0, 1]")
     play_into(text, Path("serial"))
-    with Client(scheduler, timeout=20, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=20)
+    with Client(scheduler, timeout=600, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=600)
         victim = next(iter(client.run(os.getpid).values()))
     on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\ncheckpoint_seconds = 0.1\n'
     killer = Killer(victim, tmp_path / "dask")

@@ -43,7 +43,7 @@ def test_best_costs_are_those_of_the_best_labeling(kind, seed):
     """At every checkpoint the best cost is the least sum over the rounds so far of any policy of the class."""
     stream = FakeStream(seed)
     found = hindsight(stream, open_oracle(TREES, CONTEXTS, kind=kind), T, AT)
-    paid = stream.all_costs[np.arange(T), TREES.labelings(CONTEXTS)[:, stream.rows]]  # (N, T)
+    paid = stream.all_costs[np.arange(T), TREES.on(CONTEXTS).labelings()[:, stream.rows]]  # (N, T)
     assert set(found.best_cost) == AT
     for t in AT:
         assert np.isclose(found.best_cost[t], paid[:, :t].sum(axis=1).min(), atol=1e-9)

@@ -22,19 +22,19 @@ class FakeLearner(Learner):
     def __init__(self):
         self.told = []
 
-    def act(self, row):
+    def _act(self, row):
         """Return the row of Q."""
         return Q[row]
 
-    def learn(self, row, action, cost, probability):
+    def _learn(self, row, action, cost, probability):
         """Note the round."""
         self.told.append((row, action, cost, probability))
 
-    def state(self):
+    def _state(self):
         """Return nothing."""
         return {}
 
-    def restore(self, state):
+    def _restore(self, state):
         """Restore nothing."""
 
 
@@ -47,7 +47,7 @@ class Onlooker(FakeLearner):
         super().__init__()
         self.shown = []
 
-    def learn_all(self, row, costs):
+    def _learn_all(self, row, costs):
         """Note the costs."""
         self.shown.append((row, *costs))
 
@@ -107,7 +107,7 @@ def test_nothing_of_the_unplayed_actions_reaches_the_learner():
     """With NaN as the cost of all but the action that is surely played, every cost the learner hears is a number."""
 
     class Certain(FakeLearner):
-        def act(self, row):
+        def _act(self, row):
             return np.eye(3)[row]
 
     class Hidden(FakeStream):

@@ -1,4 +1,4 @@
-"""One task in a worker: checkpoints that a play goes on from, heartbeats, logs, failures."""
+"""One task in a worker: checkpoints that a play goes on from, positions, logs, failures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ import pytest
 
 from milpcb import registry
 from milpcb.errors import InputError, OracleInexact, RunError
+from milpcb.experiments.results.files import unsealed
 from milpcb.experiments.results.store import file_of
-from milpcb.experiments.run import desk as desks
 from milpcb.experiments.run import play as plays
-from milpcb.experiments.run.desk import Desk, Pace
+from milpcb.experiments.run import task_files
 from milpcb.experiments.run.leader import leader
-from milpcb.experiments.run.play import Failure, Game, Outcome, compute
+from milpcb.experiments.run.play import CellPlayer, Failure, Outcome, compute
+from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
@@ -54,26 +55,26 @@ def sent(value):
     return pickle.loads(pickle.dumps(value))  # noqa: S301 - its own bytes
 
 
-def played(game, cuts):
-    """Play a game to its end, at most so many rounds at a time; return its record."""
-    while game.tally.round < game.cell.horizon:
-        game.advance(int(next(cuts)))
-    return game.record()
+def played(player, cuts):
+    """Play a player to its end, at most so many rounds at a time; return its record."""
+    while player.tally.round < player.cell.horizon:
+        player.advance(int(next(cuts)))
+    return player.record()
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_restored_game_ends_as_if_it_had_never_stopped(learner, seed, tiny):
-    """Saved after any round, as JSON, and restored into a new game: record and oracle calls are the same to the last bit."""
+    """Saved after any round, as JSON, and restored into a new player: record and oracle calls are the same to the last bit."""
     cell = cell_of(tiny, learner)
     rng = np.random.default_rng(seed)
-    whole = played(Game(cell, open_world(cell)), iter(lambda: 7, None))
-    first, stop = Game(cell, open_world(cell)), int(rng.integers(1, cell.horizon))
+    whole = played(CellPlayer(cell, open_world(cell)), iter(lambda: 7, None))
+    first, stop = CellPlayer(cell, open_world(cell)), int(rng.integers(1, cell.horizon))
     while first.tally.round < stop:
         first.advance(min(int(rng.integers(1, 5)), stop - first.tally.round))
     saved = json.loads(json.dumps(first.state()))
     assert saved["round"] == stop
-    second = Game(cell, open_world(cell))
+    second = CellPlayer(cell, open_world(cell))
     second.restore(saved)
     assert timeless(played(second, iter(lambda: int(rng.integers(1, 9)), None))) == timeless(whole)
     if second.oracle and learner != "hedge":
@@ -84,10 +85,10 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
     """Computing a cell whose checkpoint is there plays only the rounds after it; the record is that of a whole play."""
     cell = cell_of(tiny)
     whole = compute(cell, tmp_path / "whole", 1e9)
-    game = Game(cell, open_world(cell))
-    while game.tally.round < 23:
-        game.advance(23 - game.tally.round)
-    Desk(tmp_path / "run", cell.key, cell.horizon, 1.0).save(game.state())
+    player = CellPlayer(cell, open_world(cell))
+    while player.tally.round < 23:
+        player.advance(23 - player.tally.round)
+    TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
     seen = []
 
     def spy(learner, stream, tally, until, rng):
@@ -112,17 +113,17 @@ def test_a_damaged_checkpoint_is_no_checkpoint(content, tiny, tmp_path):
     assert timeless(compute(cell, tmp_path, 1e9).record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
 
 
-def test_checkpoints_and_heartbeats_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
-    """With no time between them there is one of each at every cut, which says where the play is; the heartbeat ends with it."""
+def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
+    """With no time between them there is one of each at every cut, which says where the play is; the position ends with it."""
     cell, seen = cell_of(tiny), []
-    monkeypatch.setattr(desks, "BEAT_EVERY", 0.0)
-    monkeypatch.setattr(desks, "DEAREST", np.inf)
+    monkeypatch.setattr(task_files, "REPORT_EVERY", 0.0)
+    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
 
     class Watched(Pace):
         def measure(self, rounds):
             live, part = (file_of(tmp_path, what, cell.key) for what in ("live", "part"))
             if live.exists():
-                seen.append((json.loads(live.read_bytes()), json.loads(part.read_bytes())))
+                seen.append((json.loads(live.read_bytes()), unsealed(part.read_bytes())))
             super().measure(rounds)
 
     monkeypatch.setattr(plays, "Pace", Watched)
@@ -166,18 +167,18 @@ def faulty(raised):
     class Faulty(Uniform):
         rounds = 0
 
-        def act(self, row):
+        def _act(self, row):
             self.rounds += 1
             if self.rounds == 5:
                 raise raised
-            return super().act(row)
+            return super()._act(row)
 
     return Faulty
 
 
 FAILURES = {
     "a mistake of the user": (InputError("mend it so"), "mend it so", ""),
-    "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in act"),
+    "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in _act"),
     "out of memory": (MemoryError(), "out of memory; make the policy class", ""),
 }
 
@@ -216,7 +217,7 @@ def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_i
 def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
     """A checkpoint that cannot be written is no failure of this cell: the run must end."""
     (tmp_path / "cells").write_text("in the way")
-    monkeypatch.setattr(desks, "DEAREST", np.inf)
+    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
     with pytest.raises(RunError, match="cells"):
         compute(cell_of(tiny), tmp_path, 0.0)
 
@@ -225,12 +226,12 @@ def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, r
     """Warnings and log lines of a learner go to its cell's log, and nothing else makes one."""
 
     class Talkative(Uniform):
-        def act(self, row):
+        def _act(self, row):
             logging.getLogger("any.name").warning("row %d", row)
             with warnings.catch_warnings():
                 warnings.simplefilter("always")
                 warnings.warn("beware", stacklevel=1)
-            return super().act(row)
+            return super()._act(row)
 
     register(Talkative)
     cell = cell_of(tiny, 'name = "faulty"\n')
@@ -244,21 +245,21 @@ def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, r
 def test_the_pace_follows_the_clock(monkeypatch):
     """The rounds between two looks at the clock grow until they take a tenth of a second, and shrink when rounds get dear."""
     now, per_round = [0.0], [1e-5]
-    monkeypatch.setattr(desks, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(task_files, "perf_counter", lambda: now[0])
     pace = Pace()
 
-    def settle():
+    def settled():
         for _ in range(20):
             now[0] += pace.rounds * per_round[0]
             pace.measure(pace.rounds)
         return pace.rounds
 
     assert pace.rounds == 1
-    assert settle() == pytest.approx(10_000, rel=0.01)
+    assert settled() == pytest.approx(10_000, rel=0.01)
     per_round[0] = 0.03
-    assert settle() == 3
+    assert settled() == 3
     per_round[0] = 2.0
-    assert settle() == 1
+    assert settled() == 1
 
 
 def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
@@ -275,12 +276,12 @@ def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
     """It is a policy of least estimated cost; the curve does not count the question; the first cell of a study is drawn."""
     cell = cell_of(tiny.replace("enumeration", kind))
     outcome = compute(cell, tmp_path, 1e9)
-    game, world = Game(cell, open_world(cell)), open_world(cell)
-    points = timeless(played(game, iter(lambda: 7, None)))
+    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
+    points = timeless(played(player, iter(lambda: 7, None)))
     assert {name: outcome.record[name] for name in points} == points
-    totals, contexts = game.learner.estimates(), world.stream.contexts
+    totals, contexts = player.learner.estimates(), world.stream.contexts
     labels = np.array([int(label) for label in outcome.record["actions"]])
-    leaders = {str(policy): policy for policy in world.policies.policies(contexts)}
+    leaders = {str(policy): policy for policy in world.policies.on(contexts).policies()}
     assert leaders[outcome.record["leader"]].predict(contexts).tolist() == labels.tolist()
     least = min(totals[np.arange(8), policy.predict(contexts)].sum() for policy in leaders.values())
     assert totals[np.arange(8), labels].sum() == least
@@ -293,24 +294,24 @@ def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
     cell = cell_of(tiny.replace("enumeration", "milp"))
     whole = compute(cell, tmp_path / "whole", 1e9)
     for stop in (1, 13, 39):
-        game = Game(cell, open_world(cell))
-        while game.tally.round < stop:
-            game.advance(stop - game.tally.round)
-        Desk(tmp_path / "run", cell.key, cell.horizon, 1.0).save(game.state())
+        player = CellPlayer(cell, open_world(cell))
+        while player.tally.round < stop:
+            player.advance(stop - player.tally.round)
+        TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
         assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
 
 
 def test_of_equal_leaders_the_search_s_is_taken(tiny):
     """Where few costs are known many policies tie: a learner that asks a solver ends with the one that search breaks ties to."""
     cell = cell_of(tiny.replace("enumeration", "milp"))
-    game, world = Game(cell, open_world(cell)), open_world(cell)
+    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
     search = world.oracle({"kind": "search"}, ())
-    while game.tally.round < 10:
-        asked = game.oracle.calls
-        found = leader(cell, world, game.learner, game.oracle)
-        assert str(found) == str(search.minimise(game.learner.estimates()).policy)
-        assert game.oracle.calls == asked
-        game.advance(1)
+    while player.tally.round < 10:
+        asked = player.oracle.calls
+        found = leader(cell, world, player.learner, player.oracle)
+        assert str(found) == str(search.minimise(player.learner.estimates()).policy)
+        assert player.oracle.calls == asked
+        player.advance(1)
 
 
 def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Progress: counts and time left are right, every mode says what happened, a bad heartbeat hurts nobody."""
+"""Progress: counts and time left are right, every mode says what happened, a bad position file hurts nobody."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.errors import InputError
-from milpcb.experiments.run import heartbeats
+from milpcb.experiments.run import positions
 from milpcb.experiments.run import progress as module
 from milpcb.experiments.run.progress import Progress, Quiet, open_progress, span
 
@@ -45,17 +45,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the only clock that progress sees."""
     clock = Clock()
     monkeypatch.setattr(module, "monotonic", clock)
-    monkeypatch.setattr(heartbeats, "time", clock)
+    monkeypatch.setattr(positions, "time", clock)
     return clock
 
 
 @pytest.fixture
-def beat(tmp_path: Path) -> Callable[..., None]:
-    """Return ``beat(key, round, started, **more)``: write a cell's heartbeat, its cost being twice the round."""
+def position(tmp_path: Path) -> Callable[..., None]:
+    """Return ``position(key, round, started, **more)``: write a cell's position, its cost being twice the round."""
 
     def write(key: str, round_: int, started: float, **more: object) -> None:
-        said = {"key": key, "round": round_, "horizon": 100, "cost": 2.0 * round_, "started": started} | more
-        (tmp_path / f"{key}.json").write_text(json.dumps(said), encoding="utf-8")
+        written = {"key": key, "round": round_, "horizon": 100, "cost": 2.0 * round_, "started": started} | more
+        (tmp_path / f"{key}.json").write_text(json.dumps(written), encoding="utf-8")
 
     return write
 
@@ -89,7 +89,7 @@ def drawn(progress: Progress, file: io.StringIO) -> list[str]:
     return [line.strip() for line in CONTROL.sub("", file.getvalue()).split("\n")]
 
 
-def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, clock: Clock, beat) -> None:
+def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, clock: Clock, position) -> None:
     """Four cells of 100 rounds: one done and one halfway after 10 s leave 250 rounds at 15 a second."""
     quiet = Quiet(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(4))
@@ -97,8 +97,8 @@ def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, c
     quiet.done(tasks[0], None)
     clock.now += 10
     assert quiet.seconds_left([]) == pytest.approx(300 / 10)
-    beat("k1", 50, started=clock.now - 5)
-    assert quiet.seconds_left(quiet.beats()) == pytest.approx(250 / 15)
+    position("k1", 50, started=clock.now - 5)
+    assert quiet.seconds_left(quiet.positions()) == pytest.approx(250 / 15)
 
 
 def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Clock) -> None:
@@ -111,58 +111,58 @@ def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Cloc
     assert quiet.seconds_left([]) == pytest.approx(200 / 10)
 
 
-def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, beat) -> None:
+def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, position) -> None:
     """Many done cells do not hide how slow the one is that is still playing."""
     quiet = Quiet(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(10))
     for task in tasks[1:]:
         quiet.done(task, None)
     clock.now += 10
-    beat("k0", 10, started=clock.now - 10)
-    assert quiet.seconds_left(quiet.beats()) == pytest.approx(90)
+    position("k0", 10, started=clock.now - 10)
+    assert quiet.seconds_left(quiet.positions()) == pytest.approx(90)
 
 
-def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, clock: Clock, beat) -> None:
+def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, clock: Clock, position) -> None:
     """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is told."""
     quiet = Quiet(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(10, horizon=1000))
     for task in tasks[1:]:
         quiet.done(task, None)
     clock.now += 10
-    beat("k0", 1, started=clock.now - 10)
-    assert quiet.seconds_left(quiet.beats()) == pytest.approx(999 * 10 / 9001)
+    position("k0", 1, started=clock.now - 10)
+    assert quiet.seconds_left(quiet.positions()) == pytest.approx(999 * 10 / 9001)
 
 
-def test_a_resumed_cell_is_timed_from_where_it_went_on(tmp_path: Path, clock: Clock, beat) -> None:
+def test_a_resumed_cell_is_timed_from_where_it_went_on(tmp_path: Path, clock: Clock, position) -> None:
     """Rounds before the checkpoint cost this run nothing: 10 rounds in 10 s leave 110 s for 110 rounds."""
     quiet = Quiet(Console(quiet=True), tmp_path)
     quiet.start(cells(2))
     clock.now += 10
-    beat("k0", 90, started=clock.now - 10, first=80)
-    assert quiet.beats()[0].pace == pytest.approx(1.0)
-    assert quiet.seconds_left(quiet.beats()) == pytest.approx(110)
+    position("k0", 90, started=clock.now - 10, first=80)
+    assert quiet.positions()[0].pace == pytest.approx(1.0)
+    assert quiet.seconds_left(quiet.positions()) == pytest.approx(110)
 
 
 @pytest.mark.parametrize("text", ["", '{"round": 3', "[]", "{}", '{"round": null, "cost": 1, "started": 0}', "\xff"])
-def test_a_heartbeat_that_cannot_be_read_is_left_out(tmp_path: Path, text: str, beat) -> None:
+def test_a_position_that_cannot_be_read_is_left_out(tmp_path: Path, text: str, position) -> None:
     """Half-written files, files of other runs and a missing directory are no news, and no error."""
     (tmp_path / "k0.json").write_text(text, encoding="latin-1")
-    beat("stranger", 50, started=0.0)
-    beat("k1", 50, started=0.0)
-    assert [found.task.key for found in heartbeats.read_beats(tmp_path, cells(2))] == ["k1"]
-    assert heartbeats.read_beats(tmp_path / "nowhere", cells(2)) == []
+    position("stranger", 50, started=0.0)
+    position("k1", 50, started=0.0)
+    assert [found.task.key for found in positions.read_positions(tmp_path, cells(2))] == ["k1"]
+    assert positions.read_positions(tmp_path / "nowhere", cells(2)) == []
 
 
-def test_live_shows_every_playing_cell_and_ends_with_one_line(tmp_path: Path, clock: Clock, beat) -> None:
+def test_live_shows_every_playing_cell_and_ends_with_one_line(tmp_path: Path, clock: Clock, position) -> None:
     """Round, pace and cost of each playing cell under the count of all; when all is over only the count stays."""
     progress, file = make("live", tmp_path)
     with progress:
         progress.start(tasks := cells(4))
         progress.done(tasks[0], None)
         clock.now += 10
-        beat("k0", 99, started=clock.now)
-        beat("k1", 50, started=clock.now - 5)
-        beat("k2", 25, started=clock.now - 5)
+        position("k0", 99, started=clock.now)
+        position("k1", 50, started=clock.now - 5)
+        position("k2", 25, started=clock.now - 5)
         head, first, second, *_ = drawn(progress, file)
         assert head.startswith("1/4 tasks")
         assert head.endswith("15 s left")
@@ -183,21 +183,21 @@ def test_live_draws_by_itself(tmp_path: Path) -> None:
     with progress:
         progress.start(tasks := cells(2))
         progress.done(tasks[0], None)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 600
         while "1/2 tasks" not in file.getvalue() and time.monotonic() < deadline:
             time.sleep(0.02)
         assert "1/2 tasks" in file.getvalue()
 
 
 @pytest.mark.parametrize(("width", "height"), [(100, 25), (60, 10), (40, 6)])
-def test_live_fits_the_terminal(tmp_path: Path, clock: Clock, beat, width: int, height: int) -> None:
+def test_live_fits_the_terminal(tmp_path: Path, clock: Clock, position, width: int, height: int) -> None:
     """Thirty playing cells: no line is cut off or too long, the rest is counted, the end of each title is seen."""
     progress, file = make("live", tmp_path, width, height)
     with progress:
         progress.start([Cell(f"k{i}", f"{'long ' * 30}seed {i}", 100) for i in range(30)])
         clock.now += 10
         for i in range(30):
-            beat(f"k{i}", 50, started=clock.now - 5)
+            position(f"k{i}", 50, started=clock.now - 5)
         lines = drawn(progress, file)
     assert len(lines) <= height
     assert max(map(len, lines)) <= width
@@ -306,9 +306,9 @@ def test_tasks_may_come_in_parts(tmp_path: Path, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "written"),
     [(0.2, "1 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3599.4, "59 min 59 s"), (7260, "2 h 1 min"), (1e5, "1 d 3 h")],
 )
-def test_a_span_is_said_in_its_two_greatest_units(seconds: float, said: str) -> None:
+def test_a_span_is_given_in_its_two_greatest_units(seconds: float, written: str) -> None:
     """Seconds, minutes, hours and days, rounded once."""
-    assert span(seconds) == said
+    assert span(seconds) == written

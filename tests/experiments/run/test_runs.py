@@ -12,7 +12,6 @@ from polars.testing import assert_frame_equal
 
 import milpcb
 from milpcb.errors import InputError
-from milpcb.experiments.results.report import read_leaders, report
 from milpcb.experiments.run import runner
 from milpcb.experiments.study.config import read_config
 
@@ -284,22 +283,3 @@ def test_a_lost_picture_of_a_leader_is_drawn_again(tiny, tmp_path, play_into):
     (run / f"cells/{index['leaders'][0]['key']}.svg").unlink()
     assert play_into(tiny, run).tasks == ["bistro_plus, seed 0: 40"]
     assert (run / "leader_bistro_plus_seed0.svg").read_bytes() == before
-
-
-def test_a_record_from_before_there_were_leaders_is_kept(tiny, tmp_path, play_into):
-    """It is finished though it has no leader and no pictures; the page of such a run is made without that section."""
-    run = tmp_path / "run"
-    play_into(tiny, run)
-    for file in run.glob("cells/*.json"):
-        record = json.loads(file.read_text())
-        file.write_text(json.dumps({name: record[name] for name in record if name not in {"leader", "actions"}}))
-    index = json.loads((run / "study.json").read_text())
-    for leader in index["leaders"]:
-        for suffix in ("png", "svg"):
-            (run / f"cells/{leader['key']}.{suffix}").unlink()
-    assert play_into(tiny, run).tasks == []
-    assert not list(run.glob("leader_*"))
-    assert read_leaders(run) == []
-    del index["leaders"]
-    (run / "study.json").write_text(json.dumps(index))
-    assert "What the learners would stay with" not in report(run)

@@ -1,41 +1,17 @@
-"""The figures of a study, one idea a file: this table names them; each draws what applies and says what to see."""
+"""The figures of a study, one idea a file: the registry names them; each draws what applies and says what to see."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from milpcb import registry, supply
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.drawing import Drawing
     from milpcb.experiments.results.figures.results import Results
 
-
-@dataclass(frozen=True)
-class Kind:
-    """Where the function is that turns Results into a list of Drawings, and what it needs to draw any."""
-
-    target: str
-    needs: str = ""
-
-    def draw(self, results: Results) -> list[Drawing]:
-        """Import the function and call it."""
-        module, _, name = self.target.partition(":")
-        drawings: list[Drawing] = getattr(import_module(f"{__name__}.{module}"), name)(results)
-        return drawings
-
-
-FIGURES = {
-    "regret": Kind("regret:regret"),
-    "regret_loglog": Kind("regret:regret_loglog", "a study with positive regret"),
-    "finals": Kind("finals:finals"),
-    "times": Kind("times:times"),
-    "horizons": Kind("horizons:horizons", "a study of at least 2 horizons"),
-    "against": Kind("against:against", "a config that lists entries which differ in one number only"),
-}
 ALL = "all"
 
 
@@ -44,11 +20,13 @@ def draw(results: Results, names: Iterable[str] = (ALL,)) -> Iterator[Drawing]:
 
     Raises UnknownNameError for a name that no figure has, and InputError for a figure that does not apply.
     """
+    known = list(registry.entries("figure"))
     for name in names:
-        if name not in {*FIGURES, ALL}:
-            raise UnknownNameError("figure", name, [*FIGURES, ALL])
-        for key in FIGURES if name == ALL else [name]:
-            drawings = FIGURES[key].draw(results)
+        if name not in {*known, ALL}:
+            raise UnknownNameError("figure", name, [*known, ALL])
+        for key in known if name == ALL else [name]:
+            figure = registry.load("figure", key)
+            drawings: list[Drawing] = figure(results)
             if not drawings and name != ALL:
-                raise InputError(f"figure '{key}' needs {FIGURES[key].needs}; {results.title} is not that")
+                raise InputError(f"figure '{key}' has nothing to draw of {results.title}: {supply.summary(figure)}")
             yield from drawings

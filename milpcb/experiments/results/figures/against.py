@@ -48,7 +48,7 @@ def against_key(results: Results, key: str) -> Drawing:
     for axes, panel in zip(every, panels, strict=True):
         _draw_panel(axes, panel, look)
         name_panel(axes, panel.name)
-    label_outside(figure, every, key, "regret at the horizon")
+    label_outside(figure, every, f"{name} ({section})", "regret at the horizon")
     legend(figure, [(line_handle(own), learner) for learner, own in look.items()], below=len(panels) > 1)
     alt = f"Regret at the horizon against {key}, a line per learner, {count(len(panels), 'panel')}."
     stem = f"against_{key.replace('.', '_')}"

@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 
 from milpcb.experiments.results.figures.drawing import (
     GREY,
+    curve_grid,
     finish,
-    grid,
     label_outside,
     legend,
     name_panel,
@@ -27,7 +27,7 @@ def bounds_figure(bounds: list[Bound], title: str) -> Figure:
     for found in bounds:
         panels.setdefault(f"{found.setting.name}, T = {found.setting.horizon:,}", []).append(found)
     noises = list(dict.fromkeys(found.noise for found in bounds))
-    figure, every = grid(len(panels), 8.0 if len(panels) == 1 else 4.2, 3.8, title)
+    figure, every = curve_grid(len(panels), title)
     for axes, (name, shown) in zip(every, panels.items(), strict=True):
         for found in shown:
             _draw(axes, found, noises.index(found.noise))

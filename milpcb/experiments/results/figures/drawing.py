@@ -1,11 +1,16 @@
-"""What the figures share: a drawing with its words, grids of panels, axes, and the bytes of a picture."""
+"""What the figures share: a drawing with its words, grids of panels, axes, and the bytes of a picture.
+
+Every figure is as wide as every other, so that a text of so many points is equally large wherever a page shows it at a
+given width: 9 points of a figure of 9 inches are 12.5 of 900 pixels, of which a capital letter takes 9.
+"""
 
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import fill
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -13,13 +18,21 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import EngFormatter, FuncFormatter, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
+from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.words import escaped
 from milpcb.types import Floats
 
 FORMATS = ("png", "svg")
-NARROW = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3}  # columns for so many panels; 4 columns from 7 panels on
+WIDTH = 9.0  # inches, of every figure
+SMALL, MEDIUM, LARGE = 9, 10, 12  # points: ticks and legends; labels and names of panels; the title
+LINE = 0.17  # inches that a line of small text takes
+COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # columns for so many panels of curves; 3 columns from 5 panels on
+NAME = 2.2  # inches that a name in front of a row, or in a legend below the axes, may take
+BESIDE = 1.9  # inches that a line of a legend beside the axes may take
+HANDLE = 0.75  # inches of a legend's handle and the space around it
 GREY = "0.45"
 LEAST = 0.1  # costs; less regret is hardly any, or rounding, and would stretch a logarithmic axis over nothing
 
@@ -36,17 +49,16 @@ class Drawing:
 
 
 def curve_grid(n: int, title: str) -> tuple[Figure, list[Any]]:
-    """Return n panels for curves: the fewer, the larger."""
-    width, height = (8.5, 5.0) if n == 1 else (4.4, 3.2) if n <= 4 else (3.3, 2.7)
-    return grid(n, width, height, title)
+    """Return a figure of n panels for curves, and their axes row by row: the fewer, the larger."""
+    columns = COLUMNS.get(n, 3)
+    return grid(n, columns, {1: 5.0, 2: 3.6}.get(columns, 2.7), title)
 
 
-def grid(n: int, width: float, height: float, title: str) -> tuple[Figure, list[Any]]:
-    """Return a figure of n panels of this size in inches, and their axes row by row; axes left over are removed."""
-    columns = NARROW.get(n, 4)
+def grid(n: int, columns: int, height: float, title: str) -> tuple[Figure, list[Any]]:
+    """Return a figure of n panels in rows of this height in inches, and their axes; axes left over are removed."""
     lines = -(-n // columns)
-    figure = Figure(figsize=(width * columns, height * lines), layout="constrained")
-    figure.suptitle(title, fontsize=11, x=0.01, ha="left", fontweight="bold")
+    figure = Figure(figsize=(WIDTH, height * lines), layout="constrained")
+    write_title(figure, title)
     every = figure.subplots(lines, columns, squeeze=False).ravel().tolist()
     for axes in every[n:]:
         axes.remove()
@@ -54,18 +66,25 @@ def grid(n: int, width: float, height: float, title: str) -> tuple[Figure, list[
         axes.grid(visible=True, which="major", color="0.92", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
+        axes.tick_params(labelsize=SMALL)
     return figure, every[:n]
+
+
+def write_title(figure: Figure, title: str) -> None:
+    """Write the title of a figure above everything else, from the left."""
+    text = fitted(title, WIDTH - 0.3, LARGE, weight="bold")
+    figure.suptitle(text, fontsize=LARGE, x=0.01, ha="left", fontweight="bold")
 
 
 def row_grid(rows: Sequence[str], n: int, title: str) -> tuple[Figure, list[Any]]:
     """Return n panels with a row per name, the first at the top; only the leftmost panels write the names."""
-    columns = NARROW.get(n, 4)
-    figure, every = grid(n, 8.5 if n == 1 else 3.4, 0.24 * len(rows) + 0.6, title)
-    figure.set_figheight(figure.get_figheight() + 0.7)  # title and legend
+    columns = min(n, 2)
+    figure, every = grid(n, columns, 0.24 * len(rows) + 0.8, title)
+    figure.set_figheight(figure.get_figheight() + 0.5)  # title
+    names = [fitted(row, NAME, SMALL) for row in rows]
     for i, axes in enumerate(every):
         axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_yticks(range(len(rows)), rows if i % columns == 0 else [""] * len(rows))
+        axes.set_yticks(range(len(rows)), names if i % columns == 0 else [""] * len(rows))
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
     return figure, every
@@ -73,17 +92,18 @@ def row_grid(rows: Sequence[str], n: int, title: str) -> tuple[Figure, list[Any]
 
 def name_panel(axes: Any, name: str) -> None:
     """Write what differs between panels above one of them."""
-    axes.set_title(fill(name, 44), fontsize=9, loc="left")
+    room = (WIDTH - NAME) / axes.get_gridspec().ncols - 0.3
+    axes.set_title(fitted(name, room, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
 
 
 def label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str) -> None:
     """Label the lowest panel of every column, and the left side once for all."""
-    for axes in every[-NARROW.get(len(every), 4) :]:
-        axes.set_xlabel(below, fontsize=9)
+    for axes in every[-every[0].get_gridspec().ncols :]:
+        axes.set_xlabel(fitted(below, 5.0, MEDIUM), fontsize=MEDIUM)
     if len(every) == 1:
-        every[0].set_ylabel(beside, fontsize=9)
+        every[0].set_ylabel(beside, fontsize=MEDIUM)
     elif beside:
-        figure.supylabel(beside.split(" against ", maxsplit=1)[0], fontsize=9)  # short: a grid may be low
+        figure.supylabel(beside.split(" against ", maxsplit=1)[0], fontsize=MEDIUM)  # short: a grid may be low
 
 
 def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
@@ -93,17 +113,19 @@ def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
     """
     if not np.isfinite(values).all():
         return
+    narrow = axis.axis_name == "x" and axis.axes.get_gridspec().ncols > 1
     if not log:
+        axis.set_major_locator(MaxNLocator(4 if narrow else 8, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(EngFormatter(sep="") if np.abs(values).max(initial=0) >= 1000 else ScalarFormatter())
         return
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_formatter(FuncFormatter(_short))
     low, high = axis.get_view_interval()
     spread = np.log10(high / low)
-    steps = range(1, 10) if spread < 0.7 else (2, 5)
+    steps: tuple[int, ...] = (2, 5) if spread >= 0.7 else (2, 3, 4, 6, 8) if not narrow else (2, 4, 7)
     minor = FuncFormatter(lambda x, _: _short(x, 0) if _leading_digit(x) in steps else "")
-    axis.set_minor_formatter(minor if spread < 2 else NullFormatter())
-    axis.axes.tick_params(which="minor", labelsize=8)
+    axis.set_minor_formatter(minor if spread < (1.5 if narrow else 2) else NullFormatter())
+    axis.axes.tick_params(which="minor", labelsize=SMALL)
 
 
 def tick_at(axis: Any, values: Floats) -> None:
@@ -121,14 +143,28 @@ def wants_log(values: Floats, ratio: float = 20.0, least: float = 0.0) -> bool:
 
 
 def legend(figure: Figure, entries: Sequence[tuple[Any, str]], *, below: bool) -> None:
-    """Put one legend outside all axes: below them, or to their right, where it is read from top to bottom."""
-    handles, labels = [entry[0] for entry in entries], [entry[1] for entry in entries]
+    """Put one legend outside all axes: below them, or to their right, where it is read from top to bottom.
+
+    Entries are handles and texts, whose first line is a name. The figure grows by the room that the legend needs.
+    """
+    handles = [entry[0] for entry in entries]
+    style = {"frameon": False, "fontsize": SMALL}
     if below:
-        widest = max(map(len, labels))
-        columns = max(1, min(len(entries), int(figure.get_figwidth() * 12 // (widest + 8))))
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+        labels = [fitted(entry[1], NAME, SMALL) for entry in entries]
+        columns = min(len(entries), int(WIDTH // (max(width(label, SMALL) for label in labels) + HANDLE)))
+        figure.set_figheight(figure.get_figheight() + 1.4 * LINE * -(-len(entries) // columns) + 0.1)
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
     else:
-        figure.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=9, labelspacing=0.8)
+        labels = [_beside(entry[1]) for entry in entries]
+        lines = sum(label.count("\n") + 1 for label in labels)
+        figure.set_figheight(max(figure.get_figheight(), LINE * (lines + 0.7 * len(labels)) + 0.4))
+        figure.legend(handles, labels, loc="outside right upper", labelspacing=0.7, **style)
+
+
+def _beside(text: str) -> str:
+    """Break a legend's text into lines that leave room for the axes."""
+    name, *more = text.split("\n")
+    return "\n".join([fitted(name, BESIDE, SMALL, lines=2), *more])
 
 
 def line_handle(look: Look) -> Line2D:
@@ -137,22 +173,41 @@ def line_handle(look: Look) -> Line2D:
 
 
 def finish(figure: Figure) -> Figure:
-    """Take every text for what it is: a dollar sign in a name starts no formula."""
+    """Return the figure with every text drawn as it is written: a dollar sign starts no formula, no character is obeyed."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
+        text.set_text("\n".join(map(escaped, text.get_text().split("\n"))))
     return figure
 
 
 def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
     """Return the figure as png and svg bytes; the same figure gives the same bytes."""
     pictures = {}
-    with mpl.rc_context({"svg.hashsalt": "milpcb"}):
+    with mpl.rc_context({"svg.hashsalt": "milpcb"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # of a name in a script it has not
         for suffix in formats:
             buffer = io.BytesIO()
             metadata = {"Date": None} if suffix == "svg" else None
             figure.savefig(buffer, format=suffix, dpi=150, metadata=metadata)
             pictures[suffix] = buffer.getvalue()
     return pictures
+
+
+def apart(places: Sequence[float], gap: float) -> list[float]:
+    """Return places for labels near the wanted ones, in the same order and at least ``gap`` from each other.
+
+    Labels that are too close are moved upwards, from the lowest on.
+    """
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    found = list(places)
+    for below, above in pairwise(order):
+        found[above] = max(found[above], found[below] + gap)
+    return found
+
+
+def short(x: float) -> str:
+    """Return a number as an axis writes it: 20k, 1.5M, 250."""
+    return _short(x, 0)
 
 
 def _short(x: float, _position: int) -> str:

@@ -28,7 +28,7 @@ FAR = 4.0  # a guarantee so many times above all regrets is left off a linear ax
 def finals(results: Results) -> list[Drawing]:
     """Draw the regret at T by learner, the least mean at the top."""
     panels = results.panels(longest(results.finals))
-    order = _order(results, panels)
+    order = by_place(results, panels)
     figure, every = row_grid(order, len(panels), results.title)
     for axes, panel in zip(every, panels, strict=True):
         _draw_panel(axes, panel, results, order)
@@ -40,26 +40,28 @@ def finals(results: Results) -> list[Drawing]:
     return [Drawing("finals", "Regret at the horizon", finish(figure), alt, caption)]
 
 
-def _order(results: Results, panels: list[Panel]) -> list[str]:
+def by_place(results: Results, panels: list[Panel]) -> list[str]:
     """Return the learners by their mean place over the panels, the same order for all panels."""
-    places: dict[str, list[int]] = {learner: [] for learner in results.looks}
+    found: dict[str, list[int]] = {learner: [] for learner in results.looks}
     for panel in panels:
         means = {learner: regrets(panel.frame, learner).mean() for learner in panel.learners}
         for place, learner in enumerate(sorted(means, key=lambda name: means[name])):
-            places[learner].append(place)
-    return sorted(places, key=lambda learner: np.mean(places[learner]))
+            found[learner].append(place)
+    return sorted(found, key=lambda learner: np.mean(found[learner]))
 
 
 def _spread(panels: list[Panel]) -> str:
-    """Say who is at the top, and whether its seeds tell it from the next."""
+    """Return a sentence on who is at the top, and on whether its seeds overlap with those of the next."""
     if len(panels) > 1 or len(panels[0].learners) < 2:
         return "Learners are in the order of their mean place over the panels, the least regret at the top."
     values = {learner: regrets(panels[0].frame, learner) for learner in panels[0].learners}
     best, second = sorted(values, key=lambda learner: values[learner].mean())[:2]
     apart = values[best].max() < values[second].min()
     ranges = f"{number(values[best].max())} at most, {number(values[second].min())} at least"
-    told = f"every seed of it is below every seed of {second}" if apart else f"its seeds overlap with those of {second}"
-    return f"The least regret is that of {best}; {told} ({ranges})."
+    which = (
+        f"every seed of it is below every seed of {second}" if apart else f"its seeds overlap with those of {second}"
+    )
+    return f"The least regret is that of {best}; {which} ({ranges})."
 
 
 def _draw_panel(axes: Any, panel: Panel, results: Results, order: list[str]) -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.lines import Line2D
 
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     LEAST,
+    SMALL,
     Drawing,
+    apart,
     curve_grid,
     finish,
     label_outside,
@@ -26,6 +29,7 @@ from milpcb.experiments.results.figures.words import count, sentences
 from milpcb.experiments.results.slopes import Slope, fit_slope
 
 REFERENCES = {"1/2": 1 / 2, "2/3": 2 / 3, "3/4": 3 / 4}
+GUIDE: dict[str, Any] = {"color": "0.6", "linewidth": 0.9}
 
 
 def horizons(results: Results) -> list[Drawing]:
@@ -36,11 +40,13 @@ def horizons(results: Results) -> list[Drawing]:
     figure, every = curve_grid(len(panels), results.title)
     for axes, panel in zip(every, panels, strict=True):
         _draw_panel(axes, panel, results)
+        _draw_guides(axes, panel, named=len(panels) == 1)
     label_outside(figure, every, "horizon T", "regret after T rounds")
     texts = {name: slope_text(slope) for name, slope in fits(panels[0]).items()} if len(panels) == 1 else {}
     entries = [
         (line_handle(results.looks[name]), f"{name}\n{texts[name]}" if texts else name) for name in results.looks
     ]
+    entries.append((Line2D([], [], **GUIDE), f"slopes {', '.join(REFERENCES)}"))
     legend(figure, entries, below=len(panels) > 1)
     alt = f"Regret after T rounds against T on logarithmic axes, a fitted line per learner, {count(len(panels), 'panel')}."
     return [Drawing("horizons", "Regret against the horizon", finish(figure), alt, _caption(panels))]
@@ -79,20 +85,31 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
     scale_axis(axes.xaxis, axes.dataLim.intervalx, log=True)
     tick_at(axes.xaxis, np.array(results.horizons, float))
     scale_axis(axes.yaxis, axes.dataLim.intervaly, log=True)
-    _draw_references(axes, np.array(results.horizons, float))
     name_panel(axes, panel.name)
 
 
-def _draw_references(axes: Any, over: Any) -> None:
-    """Draw thin grey lines of known slopes from the lower left corner; only their directions mean something."""
-    bottom, top = axes.get_ylim()[0] / 3, axes.get_ylim()[1]
-    ends = np.array([over[0], over[-1]])
-    for i, (name, power) in enumerate(REFERENCES.items()):
-        line = bottom * 1.15 * (ends / ends[0]) ** power
-        axes.plot(ends, line, color=GREY, linewidth=0.7, zorder=0.5)
-        beside = {"xytext": (2 + 13 * (i % 2), 0), "textcoords": "offset points", "va": "center"}  # labels may be close
-        axes.annotate(name, (ends[1], line[1]), fontsize=7, color=GREY, **beside)
-    axes.set_ylim(bottom, top)
+def _draw_guides(axes: Any, panel: Panel, *, named: bool) -> None:
+    """Draw thin grey lines of known slopes through the data: from the median of the learners at the least horizon.
+
+    Only their directions mean something. ``named`` writes their slopes beside the right ends, outside the axes.
+    """
+    ends = np.array(sorted(panel.frame["horizon"].unique())[:: panel.frame["horizon"].n_unique() - 1 or 1], float)
+    starts = panel.frame.filter(pl.col("horizon") == int(ends[0])).group_by("learner").agg(pl.col("regret").mean())
+    means = starts["regret"].to_numpy()
+    if len(ends) < 2 or not (means >= LEAST).any():
+        return
+    middle = float(np.median(means[means >= LEAST]))
+    low, high = axes.get_ylim()
+    tops = [middle * (ends[1] / ends[0]) ** power for power in REFERENCES.values()]
+    for top in tops:
+        axes.plot(ends, [middle, top], zorder=0.5, **GUIDE)
+    axes.set_ylim(low, max(high, 1.1 * max(tops)))
+    if named:
+        low, high = np.log(axes.get_ylim())
+        heights = apart([float((np.log(top) - low) / (high - low)) for top in tops], 0.045)
+        for name, height in zip(REFERENCES, heights, strict=True):
+            place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "annotation_clip": False}
+            axes.annotate(name, (1.0, height), xycoords="axes fraction", fontsize=SMALL, color=GREY, **place)
 
 
 def _runs(frame: pl.DataFrame, learner: str) -> dict[int, Any]:
@@ -117,6 +134,6 @@ def _caption(panels: list[Panel]) -> str:
         words.append(f"{missing} of {len(fitted) + missing} curves have no slope; the table says why.")
     method = (
         "Least squares of log regret on log T over all seeds and horizons; in brackets the 95 % interval. "
-        "Grey lines have the slopes 1/2, 2/3 and 3/4; only their directions mean something."
+        "Grey lines have the slopes 1/2, 2/3 and 3/4, from the middle one of the learners on; only directions mean something."
     )
     return sentences(*words, method)

@@ -48,7 +48,7 @@ def regret(results: Results) -> list[Drawing]:
 
 
 def regret_loglog(results: Results) -> list[Drawing]:
-    """Draw the regret curves on logarithmic axes, with the fits over the horizons where there are several."""
+    """Draw the regret curves on logarithmic axes, with fits over several horizons; nothing without positive regret."""
     if float(longest(results.frame)["regret"].to_numpy().max()) < LEAST:
         return []
     words = "On logarithmic axes a regret of order T^p is a line of slope p."

@@ -19,7 +19,6 @@ from milpcb.experiments.results.store import CONFIG
 from milpcb.types import Floats
 
 AXES = ("environment", "policies", "oracle")
-NO_ORACLE = "-"  # what the curves of a learner that opens no oracle say
 
 
 @dataclass(frozen=True)
@@ -120,12 +119,15 @@ def longest(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("horizon") == pl.col("horizon").max().over("learner", *AXES))
 
 
-def curve(frame: pl.DataFrame, learner: str) -> tuple[Floats, Floats]:
-    """Return rounds (n,) and regret (seeds, n) of one learner at one horizon, at the rounds that all its seeds have."""
+def curve(frame: pl.DataFrame, learner: str, column: str = "regret") -> tuple[Floats, Floats]:
+    """Return rounds (n,) and regret (seeds, n) of one learner at one horizon, at the rounds that all its seeds have.
+
+    Another column of numbers may be asked for in place of regret.
+    """
     own = frame.filter(pl.col("learner") == learner)
     shared = own.filter(pl.len().over("round") == own["seed"].n_unique()).sort("round", "seed")
     rounds = shared["round"].unique().sort().to_numpy().astype(np.float64)
-    return rounds, shared["regret"].to_numpy().reshape(len(rounds), -1).T
+    return rounds, shared[column].to_numpy().reshape(len(rounds), -1).T
 
 
 def regrets(frame: pl.DataFrame, learner: str) -> Floats:

@@ -1,10 +1,11 @@
-"""The words of captions: numbers as people write them, and what the numbers say."""
+"""The words of captions: names and numbers as people write them, and sentences on what the numbers mean."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from unicodedata import category
 
 import numpy as np
 
@@ -30,6 +31,24 @@ class Final:
         return self.regret / self.guarantee if 0 < self.guarantee < np.inf else np.nan
 
 
+def legible(name: str, most: int = 60) -> str:
+    """Return a name as it can be drawn: control characters escaped, the middle of a long one left out."""
+    name = escaped(name)
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[:half]}\u2026{name[-half:]}"
+
+
+def escaped(text: str) -> str:
+    """Return a line of text with control characters written out by their numbers: no picture or terminal obeys them."""
+    return "".join(char.encode("unicode_escape").decode() if _unseen(char) else char for char in text)
+
+
+def _unseen(char: str) -> bool:
+    """Return whether a character is a control character, a line break, or has no shape of its own."""
+    kind = category(char)
+    return kind[0] == "C" or kind in {"Zl", "Zp"}
+
+
 def number(value: float) -> str:
     """Return a number with narrow spaces between thousands: whole from 100 on, one decimal from 1 on, else 3 digits."""
     if not np.isfinite(value):
@@ -39,14 +58,14 @@ def number(value: float) -> str:
     return digits.replace(",", THIN).replace("-", "\u2212")
 
 
-def whole(n: int) -> str:
-    """Return a count with narrow spaces between thousands."""
+def with_separators(n: int) -> str:
+    """Return a whole number as text, with narrow spaces between thousands."""
     return f"{n:,}".replace(",", THIN)
 
 
 def count(n: int, noun: str) -> str:
     """Return '1 seed' or '5 seeds'."""
-    return f"{whole(n)} {noun}{'' if n == 1 else 's'}"
+    return f"{with_separators(n)} {noun}{'' if n == 1 else 's'}"
 
 
 def percent(share: float) -> str:
@@ -55,12 +74,12 @@ def percent(share: float) -> str:
 
 
 def final_means(results: Results) -> list[Final]:
-    """Return what every learner has at its longest horizon in every panel."""
+    """Return the mean final regret and the guarantee of every learner at its longest horizon, in every panel."""
     return list(_finals(results.panels(longest(results.finals))))
 
 
 def verdict(results: Results) -> str:
-    """Say who has the least regret, and how the regrets compare with the guarantees."""
+    """Return sentences on who has the least regret, and on how the regrets compare with the guarantees."""
     found = final_means(results)
     found = [final for final in found if final.learner not in YARDSTICKS] or found
     panels = list(dict.fromkeys(result.panel for result in found))
@@ -69,7 +88,7 @@ def verdict(results: Results) -> str:
 
 
 def band(results: Results) -> str:
-    """Say what lines and bands are."""
+    """Return a sentence on what lines and bands of the curves are."""
     if results.seeds == 1:
         return "One seed."
     if results.seeds < MANY_SEEDS:
@@ -78,12 +97,12 @@ def band(results: Results) -> str:
 
 
 def at_their_longest(results: Results) -> str:
-    """Say which horizons are shown, where a study has several."""
+    """Return a sentence on which horizons are shown; empty for a study of one horizon."""
     return "Every learner is shown at its longest horizon." if len(results.horizons) > 1 else ""
 
 
 def sentences(*parts: str) -> str:
-    """Join what there is to say."""
+    """Return the sentences that are not empty as one paragraph."""
     return " ".join(part for part in parts if part)
 
 
@@ -91,11 +110,11 @@ def _finals(panels: Sequence[Panel]) -> Iterator[Final]:
     for panel in panels:
         for learner in panel.learners:
             mean = float(regrets(panel.frame, learner).mean())
-            yield Final(learner, panel.name, mean, guarantee(panel.frame, learner))
+            yield Final(legible(learner), legible(panel.name), mean, guarantee(panel.frame, learner))
 
 
 def _winner(results: Results, found: Sequence[Final], least: Sequence[Final]) -> str:
-    rounds = f"After {whole(results.horizons[-1])} rounds"
+    rounds = f"After {with_separators(results.horizons[-1])} rounds"
     if len(least) == 1:
         best, most = least[0], max(found, key=lambda r: r.regret)
         part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}" if best.share > 0 else ""
@@ -103,10 +122,10 @@ def _winner(results: Results, found: Sequence[Final], least: Sequence[Final]) ->
         who = f"{best.learner} has the least regret" if len(found) > 1 else f"{best.learner} has a regret of"
         return f"{rounds} {who}{', ' if len(found) > 1 else ' '}{number(best.regret)}{part}{rest}."
     wins = Counter(final.learner for final in least)
-    told = ", ".join(f"of {learner} in {n}" for learner, n in wins.most_common())
+    shares = ", ".join(f"of {learner} in {n}" for learner, n in wins.most_common())
     if len(wins) == 1:
         return f"{rounds} the least regret is that of {least[0].learner} in all {len(least)} panels."
-    return f"{rounds} the least regret of {len(least)} panels is that {told}."
+    return f"{rounds} the least regret of {len(least)} panels is that {shares}."
 
 
 def _against_guarantees(found: Sequence[Final], n_panels: int) -> str:

@@ -12,6 +12,12 @@ here. Workers may come and go meanwhile. What they need:
 - the run directory under the same path, shared, if a cell whose worker dies is to go on from its checkpoint and not from
   its start, and if progress is to show the cells that are playing: results travel through the scheduler, these do not.
 
+Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is started
+here is therefore closed by TLS with a key that is made for it and kept nowhere (this needs the package cryptography, which
+``pip install 'milpcb[dask]'`` brings; without it a line says that every user of this machine can connect). A scheduler
+with an address of tls:// is connected to with the key that Dask's own settings name (``distributed.comm.tls``); for one of
+tcp:// a line says that whoever can reach it can run code as you.
+
 How often a task is tried whose worker dies is up to a scheduler that was not started here
 (``distributed.scheduler.allowed-failures``, 3 by default: four tries), but at least three times.
 """
@@ -44,12 +50,23 @@ SECONDS = 8  # to wait for a scheduler, and for workers to stop
 START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
 
 ENVIRONMENT = ONE_THREAD | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
+HEALTH = ["distributed.http.health"]  # of what Dask shows over HTTP to whoever asks, the least there is
 SETTINGS = {  # of a cluster that is started here
     "distributed.scheduler.allowed-failures": TRIES - 1,
     "distributed.scheduler.worker-saturation": 1.0,  # no task waits at a worker, to be blamed for another's crash
     "distributed.scheduler.worker-ttl": None,  # a solver call may keep a worker silent for as long as it likes
     "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+    "distributed.scheduler.http.routes": HEALTH,
+    "distributed.worker.http.routes": HEALTH,
 }
+
+OPEN_SCHEDULER = (
+    "the Dask scheduler at %s uses no TLS: whoever can reach it can run code as you (see dask's docs on TLS)"
+)
+OPEN_CLUSTER = (
+    "every user of this machine can connect to the Dask workers of this run, and run code as you, until it ends: "
+    "pip install cryptography, and they are closed by a key"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -87,9 +104,15 @@ class Dask:
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
         with _silent(), contextlib.ExitStack() as stack:
+            if self._scheduler is not None and not self._scheduler.startswith("tls://"):
+                logger.warning(OPEN_SCHEDULER, self._scheduler)
             address = self._scheduler or stack.enter_context(self._local_cluster())
             try:
                 client = stack.enter_context(self._dask.Client(address, timeout=SECONDS, set_as_default=False))
+            except TypeError as error:  # no key where one is needed
+                raise InputError(
+                    f"cannot connect to {address}: {error}; name its key in Dask's settings distributed.comm.tls"
+                ) from error
             except OSError as error:
                 raise InputError(f"no Dask scheduler answers at {address}; {START.format(address)}") from error
             _check_versions(client, address, version("milpcb"))
@@ -98,6 +121,7 @@ class Dask:
     @contextlib.contextmanager
     def _local_cluster(self) -> Iterator[Any]:
         """Start one process a worker; memory is not shared out, as one large cell may need most of it."""
+        security = self._temporary_key()
         before = {name: os.environ.get(name) for name in ENVIRONMENT}  # Dask sets it here, too, for its children
         try:
             with import_module("dask").config.set(SETTINGS), _uninterrupted():
@@ -106,6 +130,7 @@ class Dask:
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=0,
+                    security=security,
                     scheduler_kwargs={
                         "dashboard": False,
                         "dashboard_address": "127.0.0.1:0",
@@ -121,6 +146,14 @@ class Dask:
             for name in ENVIRONMENT:
                 os.environ.pop(name, None)
             os.environ.update({name: value for name, value in before.items() if value is not None})
+
+    def _temporary_key(self) -> Any:
+        """Return a TLS key that lives as long as this cluster; None, after a warning, where none can be made."""
+        try:
+            return self._dask.Security.temporary()
+        except ImportError:
+            logger.warning(OPEN_CLUSTER)
+            return None
 
     def _results(
         self, client: Any, work: Callable[[T], Any], tasks: Sequence[T], running: dict[Any, _Try]

@@ -1,8 +1,8 @@
-"""Where the playing cells are: small files that workers write and whoever shows progress reads.
+"""How far the playing tasks are: small files that workers write and that progress reads.
 
 A worker writes DIR/live/<key>.json at most twice a second: ``{"round", "horizon", "cost", "started"}``, where ``cost``
-is the cumulative cost so far and ``started`` is in seconds since the epoch. A cell that went on from a checkpoint says
-in ``first`` from which round, so that its pace counts only what was played since.
+is the cumulative cost so far and ``started`` is in seconds since the epoch. ``first`` is
+the round of the checkpoint that the task went on from (0 without one), so that its pace counts only what was played since.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from time import time
 from typing import Protocol
 
 
-class Task(Protocol):
+class TaskInfo(Protocol):
     """A cell or a yardstick, as far as progress is concerned; ``horizon`` in rounds."""
 
     @property
@@ -35,10 +35,10 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
-class Beat:
-    """Where a playing cell is: round, the round it began from, cumulative cost, seconds since it began."""
+class Position:
+    """How far a playing task is: round, the round it began from, cumulative cost, seconds since it began."""
 
-    task: Task
+    task: TaskInfo
     round: int
     first: int
     cost: float
@@ -50,17 +50,17 @@ class Beat:
         return (self.round - self.first) / self.seconds if self.seconds > 0 else 0.0
 
 
-def read_beats(live: Path, tasks: Iterable[Task]) -> list[Beat]:
-    """Return where the playing ones of ``tasks`` are, in their order; files of other tasks are left aside."""
+def read_positions(live: Path, tasks: Iterable[TaskInfo]) -> list[Position]:
+    """Return the positions of those ``tasks`` that are playing, in their order; files of other tasks are left aside."""
     keys = {path.stem for path in live.glob("*.json")}
     found = (_read(live / f"{task.key}.json", task) for task in tasks if task.key in keys)
-    return [beat for beat in found if beat is not None]
+    return [position for position in found if position is not None]
 
 
-def _read(path: Path, task: Task) -> Beat | None:
+def _read(path: Path, task: TaskInfo) -> Position | None:
     try:
-        said = json.loads(path.read_bytes())
-        seconds = time() - float(said["started"])
-        return Beat(task, int(said["round"]), int(said.get("first", 0)), float(said["cost"]), seconds)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # the cell ended, or writes just now
+        written = json.loads(path.read_bytes())
+        seconds = time() - float(written["started"])
+        return Position(task, int(written["round"]), int(written.get("first", 0)), float(written["cost"]), seconds)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # the task has ended, or is writing just now
         return None

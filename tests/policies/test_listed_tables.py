@@ -13,7 +13,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats
-from policies.finite import FiniteClass
+from policies.listed import FiniteClass
 
 BINARY = np.array([[0, 1], [1, 1], [0, 1], [1, 0]], dtype=float)
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [1.7, 5.5]])
@@ -64,24 +64,24 @@ def test_the_relaxation_is_integral(name, seed, assert_integral):
 
 def test_golden_program(assert_golden):
     """The program of three labelings is the one on file."""
-    encoding = FiniteClass([[0, 1], [1, 1], [0, 0]], 2).formulate(np.array([[1.0], [2.0]]))
+    encoding = FiniteClass([[0, 1], [1, 1], [0, 0]], 2).on(np.array([[1.0], [2.0]])).program()
     costs = np.array([[3.0, 0.0], [-1.0, 5.0]])
     assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "finite_class.lp")
 
 
 def test_equal_rows_that_agree_are_one_context():
     """Rows with equal contexts are merged when every labeling agrees on them."""
-    assert FiniteClass(AGREE, 3).formulate(REALS).group.tolist() == [0, 1, 0, 2, 1]
+    assert FiniteClass(AGREE, 3).on(REALS).group.tolist() == [0, 1, 0, 2, 1]
 
 
 def test_equal_rows_that_differ_stay_apart():
     """Rows with equal contexts stay apart when some labeling tells them apart."""
-    assert FiniteClass(DIFFER, 2).formulate(REALS).group.tolist() == [0, 1, 2, 3, 4]
+    assert FiniteClass(DIFFER, 2).on(REALS).group.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_the_table_itself_is_answered_row_by_row():
     """On the table it was made on, a labeling answers equal rows with their own labels, and keeps them safe."""
-    policy = next(FiniteClass(DIFFER, 2).policies(REALS))
+    policy = next(FiniteClass(DIFFER, 2).on(REALS).policies())
     labels = policy.predict(REALS.tolist())
     assert labels.tolist() == DIFFER[0]
     labels[:] = 9
@@ -90,21 +90,21 @@ def test_the_table_itself_is_answered_row_by_row():
 
 def test_other_tables_are_looked_up_by_value():
     """Any choice of listed contexts is answered by value; -0 is 0."""
-    policy = next(FiniteClass([[1, 0, 1]], 2).policies(np.array([[0.0, 2.0], [3.0, 4.0], [5.0, 6.0]])))
+    policy = next(FiniteClass([[1, 0, 1]], 2).on(np.array([[0.0, 2.0], [3.0, 4.0], [5.0, 6.0]])).policies())
     assert policy.predict([[5, 6], [-0.0, 2], [3, 4], [5, 6]]).tolist() == [1, 1, 0, 1]
     assert policy.predict([[3, 4], [0, 2], [5, 6]]).tolist() == [0, 1, 1]
 
 
 def test_an_unknown_context_is_refused():
     """A context that is not listed raises InputError with its row."""
-    policy = next(FiniteClass(AGREE, 3).policies(REALS))
+    policy = next(FiniteClass(AGREE, 3).on(REALS).policies())
     with pytest.raises(InputError, match=r"contexts\[1\] is not among"):
         policy.predict([REALS[0], [8.0, 8.0]])
 
 
 def test_an_ambiguous_context_is_refused():
     """A context listed with two labels raises InputError; the others of the table are still answered."""
-    policy = next(FiniteClass(DIFFER, 2).policies(REALS))
+    policy = next(FiniteClass(DIFFER, 2).on(REALS).policies())
     assert policy.predict(REALS[[3, 1]]).tolist() == [1, 1]
     with pytest.raises(InputError, match=r"contexts\[1\] is listed several times"):
         policy.predict(REALS[[3, 0]])
@@ -114,23 +114,23 @@ def test_repeated_labelings_count_once():
     """log_size is the log of the number of distinct labelings."""
     policies = FiniteClass(AGREE, 3)
     assert np.isclose(policies.log_size(REALS), np.log(3))
-    assert len(policies.labelings(REALS)) == 3
+    assert len(policies.on(REALS).labelings()) == 3
 
 
 def test_draw_is_uniform():
     """Each of the N labelings is drawn with probability 1 / N."""
     rng = np.random.default_rng(0)
     policies = FiniteClass(AGREE, 3)
-    counts = np.bincount([policies.draw(REALS, rng).index for _ in range(2000)], minlength=4)
+    counts = np.bincount([policies.on(REALS).draw(rng).index for _ in range(2000)], minlength=4)
     assert np.abs(counts - 500).max() < 100  # five standard deviations
 
 
 def test_a_labeling_prints_its_counts():
     """A labeling prints its number and how often it plays each action."""
-    first, second, *_ = FiniteClass([[0, 1, 0], [1, 1, 1], [2, 1, 0]], 3).policies(REALS[:3])
+    first, second, *_ = FiniteClass([[0, 1, 0], [1, 1, 1], [2, 1, 0]], 3).on(REALS[:3]).policies()
     assert str(first) == "labeling 0: action 0 on 2 contexts, action 1 on 1"
     assert str(second) == "labeling 1: action 1 on 3 contexts"
-    assert str(next(FiniteClass([[1]], 2).policies(REALS[:1]))) == "labeling 0: action 1 on 1 context"
+    assert str(next(FiniteClass([[1]], 2).on(REALS[:1]).policies())) == "labeling 0: action 1 on 1 context"
 
 
 def test_a_budget_that_no_labeling_keeps_is_infeasible():
@@ -160,7 +160,7 @@ def test_wrong_labelings_are_refused(labelings, n_actions, message):
         FiniteClass(labelings, n_actions)
 
 
-@pytest.mark.parametrize("use", ["formulate", "log_size", "labelings"])
+@pytest.mark.parametrize("use", ["on", "log_size"])
 def test_other_numbers_of_contexts_are_refused(use):
     """The labelings must have one column per context."""
     with pytest.raises(InputError, match="of 5 contexts, but the contexts have 4 rows"):

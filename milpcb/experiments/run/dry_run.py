@@ -12,10 +12,10 @@ from rich.table import Table
 
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.run.backends.processes import cores
-from milpcb.experiments.run.desk import Pace
-from milpcb.experiments.run.play import Game
+from milpcb.experiments.run.play import CellPlayer
 from milpcb.experiments.run.progress import span
 from milpcb.experiments.run.runner import backend_name
+from milpcb.experiments.run.task_files import Pace
 from milpcb.experiments.study.cells import Cell, Study, build_study
 from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import no_best, open_world
@@ -24,10 +24,12 @@ MOST_LISTED = 40  # cells; more are counted by learner
 ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 
 
-def rehearse(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
+def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
     """Yield the parts of the answer; nothing is written, and no more than a few rounds of each kind of cell are played."""
     study, directory = build_study(config), RunDirectory(path)
-    finished = directory.finished(study.cells)
+    held = directory.held(study.cells)
+    finished = held.finished
+    yield from held.remarks
     yield _list(study, finished) if len(study.cells) <= MOST_LISTED else _counts(study, finished)
     yield from study.left_out
     missing = [cell for cell in study.cells if cell.key not in finished]
@@ -54,17 +56,17 @@ def _pace(cell: Cell, known: dict[str, float]) -> float:
     """Return the rounds a second of the cell's kind: learner, environment, policy class and oracle."""
     kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
     if kind not in known:
-        known[kind] = _measure(Game(cell, open_world(cell), no_best))
+        known[kind] = _measure(CellPlayer(cell, open_world(cell), no_best))
     return known[kind]
 
 
-def _measure(game: Game) -> float:
+def _measure(player: CellPlayer) -> float:
     """Play for a moment, after a first round that may compile what it calls."""
-    game.advance(1)
-    pace, start, first = Pace(), perf_counter(), game.tally.round
-    while game.tally.round < min(game.cell.horizon, ROUNDS) and perf_counter() - start < SECONDS:
-        pace.measure(game.advance(pace.rounds))
-    played = game.tally.round - first
+    player.advance(1)
+    pace, start, first = Pace(), perf_counter(), player.tally.round
+    while player.tally.round < min(player.cell.horizon, ROUNDS) and perf_counter() - start < SECONDS:
+        pace.measure(player.advance(pace.rounds))
+    played = player.tally.round - first
     return played / (perf_counter() - start) if played else 1e3
 
 

@@ -1,0 +1,99 @@
+"""The arguments of learners: what every constructor is called with is checked here, before the algorithm's own begins."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from milpcb.checks import whole
+from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.rng import check_seed
+
+# Every learner may be given these, so that all are made alike; a constructor that does not name one is not handed it.
+FOR_ALL = ("horizon", "seed")
+
+
+def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a learner's ``__init__`` behind the checks that are the same for all of them.
+
+    Arguments that are missing, unknown or given by position although they are options raise InputError, which says how
+    to write the call. ``oracle``, ``pool``, ``horizon`` and ``seed`` are checked to be what their names say. The learner
+    gets ``oracle`` and ``horizon`` as attributes before its own constructor runs.
+    """
+    signature = inspect.signature(init)
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
+
+    @functools.wraps(init)
+    def checked(self: Any, *arguments: Any, **named: Any) -> None:
+        not_named = (
+            [] if takes_any else [name for name in FOR_ALL if name in named and name not in signature.parameters]
+        )
+        dropped = {name: _checked(name, named.pop(name)) for name in not_named}
+        bound = _bound(type(self).__name__, signature, self, arguments, named)
+        for name in _CHECKS:
+            if name in bound.arguments:
+                optional = signature.parameters[name].default is None
+                bound.arguments[name] = _checked(name, bound.arguments[name], optional=optional)
+        for name, value in (bound.arguments | dropped).items():
+            if name in ("oracle", "horizon"):
+                setattr(self, name, value)
+        init(*bound.args, **bound.kwargs)
+
+    return checked
+
+
+def _checked(name: str, value: Any, *, optional: bool = True) -> Any:
+    return None if value is None and optional else _CHECKS[name](value)
+
+
+def _bound(
+    learner: str, signature: inspect.Signature, self: Any, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> inspect.BoundArguments:
+    """Return the arguments by name, defaults left out; raises InputError where the call does not fit."""
+    parameters = list(signature.parameters.values())[1:]
+    call = _call(learner, parameters)
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if len(arguments) > len(places) and not open_ended:
+        raise InputError(
+            f"{learner} takes {len(places)} argument{'s' * (len(places) != 1)} by position, got {len(arguments)}: "
+            f"give options by name, as in {call}"
+        )
+    try:
+        return signature.bind(self, *arguments, **named)
+    except TypeError as error:
+        names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        unknown = [name for name in named if name not in names]
+        if unknown:
+            raise UnknownNameError(f"argument of {learner}", unknown[0], {*names, *FOR_ALL}) from error
+        raise InputError(f"{learner}: {error}; write {call}") from error
+
+
+def _call(learner: str, parameters: list[inspect.Parameter]) -> str:
+    """Return how the constructor is called, with what it must have, or else its first option."""
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    shown_options = [p for p in options if p.default is p.empty] or options[:2]
+    return f"{learner}({', '.join([*places, *(f'{p.name}=...' for p in shown_options)])})"
+
+
+def _check_oracle(oracle: Any) -> Any:
+    if isinstance(oracle, type) or not all(hasattr(oracle, name) for name in ("can", "n_contexts", "n_actions")):
+        raise InputError(f"oracle must be what open_oracle(policies, contexts) returns, got {shown(oracle)}")
+    return oracle
+
+
+def _check_pool(pool: Any) -> Any:
+    if isinstance(pool, type) or not all(hasattr(pool, name) for name in ("attach", "observe", "future")):
+        raise InputError(f"pool must be a model of the contexts, such as FinitePool(contexts), got {shown(pool)}")
+    return pool
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "oracle": _check_oracle,
+    "pool": _check_pool,
+    "horizon": lambda horizon: whole("horizon", horizon, 1),
+    "seed": check_seed,
+}

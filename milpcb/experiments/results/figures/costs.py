@@ -1,0 +1,104 @@
+"""Mean cost per round so far: what a learner pays, the best policy in hindsight, and uniform play, on one scale.
+
+Where costs are 0 or 1, as in classification, the mean cost is the error rate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from milpcb.experiments.results.figures.drawing import (
+    Drawing,
+    curve_grid,
+    finish,
+    label_outside,
+    legend,
+    line_handle,
+    name_panel,
+    scale_axis,
+)
+from milpcb.experiments.results.figures.results import Panel, Results, curve, longest
+from milpcb.experiments.results.figures.words import at_their_longest, count, legible, number, sentences
+from milpcb.types import Floats
+
+FIRST = 50  # the first T / FIRST rounds are left out: means of few costs jump, and would stretch the axis
+BEST: dict[str, Any] = {"color": "0.3", "linewidth": 2.2, "linestyle": (0, (1, 1))}
+BEST_NAME = "best policy in hindsight"
+
+
+def costs(results: Results) -> list[Drawing]:
+    """Draw the mean cost of rounds 1 to t against t, a curve per learner, and that of the best policy in hindsight."""
+    panels = results.panels(longest(results.frame))
+    figure, every = curve_grid(len(panels), f"{results.title} ({count(results.seeds, 'seed')})")
+    for axes, panel in zip(every, panels, strict=True):
+        _draw_panel(axes, panel, results)
+        name_panel(axes, panel.name)
+    label_outside(figure, every, "round", "mean cost per round so far")
+    legend(figure, _entries(results, panels), below=len(panels) > 1)
+    alt = f"Mean cost per round of {count(len(results.looks), 'learner')} and of the best policy in hindsight."
+    return [Drawing("costs", "Mean cost per round", finish(figure), alt, _caption(results, panels))]
+
+
+def mean_costs(panel: Panel, learner: str) -> tuple[Floats, Floats]:
+    """Return rounds (n,) and mean cost of rounds 1 to t (seeds, n) of a learner; the first rounds are left out."""
+    return _steady(*curve(panel.frame, learner, "cumulative_cost"))
+
+
+def best_mean_costs(panel: Panel) -> tuple[Floats, Floats]:
+    """Return rounds (n,) and mean cost (seeds, n) of the policy that is best in hindsight after each of these rounds."""
+    frame = panel.frame.filter(pl.col("horizon") == pl.col("horizon").max())
+    every = frame.group_by("seed", "round").agg(pl.col("best_cost").first()).with_columns(learner=pl.lit(""))
+    return _steady(*curve(every, "", "best_cost"))
+
+
+def _steady(rounds: Floats, totals: Floats) -> tuple[Floats, Floats]:
+    kept = rounds >= rounds[-1] / FIRST
+    return rounds[kept], totals[:, kept] / rounds[kept]
+
+
+def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
+    for i, learner in enumerate(panel.learners):
+        rounds, values = mean_costs(panel, learner)
+        look = results.looks[learner]
+        places = (0.15 * i / len(panel.learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
+        axes.plot(rounds, values.mean(axis=0), **look.line(), linewidth=1.4, markevery=places)
+    rounds, values = best_mean_costs(panel)
+    marker = "_" if len(rounds) == 1 else ""
+    axes.plot(rounds, values.mean(axis=0), **BEST, marker=marker, markersize=14, zorder=1.5)
+    axes.set_xlim(left=0)
+    scale_axis(axes.xaxis, axes.dataLim.intervalx, log=False)
+    scale_axis(axes.yaxis, axes.dataLim.intervaly, log=False)
+
+
+def _entries(results: Results, panels: list[Panel]) -> list[tuple[Any, str]]:
+    """Return the legend: of one panel with the mean costs over all rounds, the largest first."""
+    best: tuple[Any, str] = (Line2D([], [], **BEST), BEST_NAME)
+    if len(panels) > 1:
+        return [*((line_handle(look), name) for name, look in results.looks.items()), best]
+    final = _finals(panels[0])
+    names = sorted(results.looks, key=lambda name: -final[name])
+    learners = [(line_handle(results.looks[name]), f"{name}\nmean cost {number(final[name])}") for name in names]
+    return [*learners, (best[0], f"{BEST_NAME}\nmean cost {number(final[BEST_NAME])}")]
+
+
+def _finals(panel: Panel) -> dict[str, float]:
+    found = {learner: float(mean_costs(panel, learner)[1][:, -1].mean()) for learner in panel.learners}
+    return {**found, BEST_NAME: float(best_mean_costs(panel)[1][:, -1].mean())}
+
+
+def _caption(results: Results, panels: list[Panel]) -> str:
+    words = ""
+    if len(panels) == 1:
+        final = _finals(panels[0])
+        least = min(panels[0].learners, key=lambda learner: final[learner])
+        paid = f"{legible(least)} has paid {number(final[least])} a round, the least of the learners"
+        words = f"Over all rounds {paid}; the best policy in hindsight pays {number(final[BEST_NAME])}."
+    method = "Mean of the costs of rounds 1 to t. Where costs are 0 or 1, as in classification, it is the error rate."
+    start = f"The first {np.round(100 / FIRST):g} % of the rounds are left out."
+    best = "The dotted line is the policy that is best in hindsight after as many rounds."
+    means = f"Curves are means over {count(results.seeds, 'seed')}."
+    return sentences(words, method, best, start, means, at_their_longest(results))

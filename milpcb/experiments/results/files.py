@@ -1,0 +1,99 @@
+"""Files that are replaced whole and that show when they were damaged; nothing is ever written through a link."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from milpcb.errors import RunError
+
+TEMPORARY = re.compile(r"\.milpcb-[a-z0-9_]{8}\.tmp")  # exactly what write_file makes before it renames it
+_SEAL = re.compile(rb'\{"checksum": "([0-9a-f]{64})",')
+
+
+def sealed(body: Mapping[str, Any], indent: int | None = None) -> bytes:
+    """Return ``body`` as JSON whose first key, ``checksum``, is the SHA-256 of the text without it."""
+    text = json.dumps(body, indent=indent).encode()
+    return b'{"checksum": "' + digest(text).encode() + b'",' + text[1:]
+
+
+def unsealed(content: bytes) -> dict[str, Any] | None:
+    """Return what ``sealed`` was given; None where a single byte is not as it was written."""
+    seal = _SEAL.match(content)
+    if seal is None:
+        return None
+    text = b"{" + content[seal.end() :]
+    return dict(json.loads(text)) if digest(text) == seal.group(1).decode() else None
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 in 64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def is_temporary(path: Path) -> bool:
+    """Tell whether a file has a name that only ``write_file`` gives, and only until it has written the file."""
+    return TEMPORARY.fullmatch(path.name) is not None and (path.is_symlink() or path.is_file())
+
+
+def write_file(target: Path, content: bytes, *, durable: bool = True) -> Path:
+    """Write a file so that a reader sees the old one or the new one; raises RunError when the disk refuses.
+
+    A link of that name is replaced, and what it points to is left as it is. Without ``durable`` all this holds when
+    processes die, but a power cut may leave a file that is cut short.
+    """
+    make_folder(target.parent)
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".milpcb-", suffix=".tmp", delete=False) as part:
+            _replace(Path(part.name), target, part, content, durable=durable)
+    except OSError as error:
+        raise RunError(
+            f"cannot write {target}: {error.strerror}; what was finished before is kept, mend that and run again"
+        ) from error
+    return target
+
+
+def append(target: Path, text: str) -> None:
+    """Add text to the end of a file, which is made if need be; raises OSError where it is a link."""
+    with open_to_append(target) as file:
+        file.write(text)
+
+
+def open_to_append(target: Path) -> IO[str]:
+    """Open a text file to write at its end; raises OSError where it is a link."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(target, flags, 0o644), "a", encoding="utf-8")
+
+
+def remove(target: Path) -> None:
+    """Remove a file, or a link itself, if it is there; raises RunError where that cannot be done."""
+    try:
+        target.unlink(missing_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot remove {target}: {error.strerror}; move it away and run again") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; raises RunError where that cannot be done."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot make the directory {path}: {error.strerror}; choose another with --out") from error
+
+
+def _replace(temporary: Path, target: Path, part: IO[bytes], content: bytes, *, durable: bool) -> None:
+    try:
+        part.write(content)
+        part.flush()
+        if durable:
+            os.fsync(part.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(target)
+    finally:  # on a full disk and on an interrupt alike; after the replacement nothing is left to remove
+        temporary.unlink(missing_ok=True)

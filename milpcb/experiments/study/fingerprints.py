@@ -1,0 +1,170 @@
+"""What a component depends on besides its options: the contents of files, and source code that is not milpcb's.
+
+A class says in ``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class
+that does not say so, and is no class of milpcb, every option that is the path of a file counts as read.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from milpcb import registry
+from milpcb.errors import InputError
+
+_CLASS = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)")
+_OWN = Path(__file__).parents[2]  # the package milpcb
+
+
+def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides the numbers of a component: name, options, and digests of what it reads and of its source.
+
+    The content of a file stands in the place of its path. There is no ``source`` for what milpcb brings itself. Raises
+    InputError where a file that is read is not there.
+    """
+    target = registry.target(kind, name)
+    read = {option: content_digest(Path(str(options[option]))) for option in _file_options(kind, name, target, options)}
+    foreign = {*class_names(options)} | ({target} - {*registry.BUILTIN[kind].values()})
+    sources = {cls: digest for cls in sorted(foreign) if (digest := source_digest(cls))}
+    settings: dict[str, Any] = {"name": name, "options": {**options, **{key: {"sha256": read[key]} for key in read}}}
+    return {**settings, "source": sources} if sources else settings
+
+
+def class_names(value: Any) -> Iterator[str]:
+    """Yield every text of the form ``module:Class`` in nested plain data."""
+    if isinstance(value, str) and _CLASS.fullmatch(value):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from class_names(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from class_names(item)
+
+
+def source_file(name: str) -> Path | None:
+    """Return the file of the module in ``module:Class``, found without importing it; None where there is no such module.
+
+    Modules are looked for where Python does, and last in the folder of the config (registry.look_in).
+    """
+    parts = name.partition(":")[0].split(".")
+    spec = PathFinder.find_spec(parts[0], [*sys.path, *registry.own_folders()])
+    if spec is None:
+        return None
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    if len(parts) == 1:
+        return Path(spec.origin) if spec.origin else None
+    return next((file for folder in folders if (file := _file_of(folder, parts[1:]))), None)
+
+
+def is_installed(file: Path) -> bool:
+    """Tell whether a file of source code belongs to Python, to an installed package, or to milpcb itself."""
+    paths = sysconfig.get_paths()
+    folders = [Path(paths[name]) for name in ("purelib", "platlib", "stdlib", "platstdlib")]
+    own = (_OWN, _OWN.with_name("policies"))
+    resolved = file.resolve()
+    return any(resolved.is_relative_to(folder.resolve()) for folder in (*folders, *own))
+
+
+def source_digest(name: str) -> str | None:
+    """Return the SHA-256 of the source behind ``module:Class`` and of the modules beside it that it imports.
+
+    None for milpcb's own classes, whose version says what they are, and where no such module is found.
+    """
+    file = source_file(name)
+    if (
+        file is None
+        or not file.is_file()
+        or any(file.is_relative_to(own) for own in (_OWN, _OWN.with_name("policies")))
+    ):
+        return None
+    module = name.partition(":")[0].split(".")
+    root = file.parents[len(module) - (file.name != "__init__.py")]
+    files = [file] if is_installed(file) else sorted(_with_imports({file, *_files_of(root, module)}, root))
+    parts = [f"{each.relative_to(root).as_posix()} {content_digest(each)}" for each in files]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def content_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's contents; raises InputError where it cannot be read."""
+    try:
+        state = path.stat()
+        return _content_digest(path.resolve(), state.st_mtime_ns, state.st_size, state.st_ino)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+@lru_cache(maxsize=256)
+def _content_digest(path: Path, *_state: int) -> str:
+    """Read a file once, as long as it is not written again: a study may have thousands of cells that read it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _file_options(kind: str, name: str, target: str, options: Mapping[str, Any]) -> list[str]:
+    declared = getattr(registry.load(kind, name), "file_options", None)
+    if declared is not None:
+        return [option for option in declared if options.get(option) is not None]
+    if target in registry.BUILTIN[kind].values():
+        return []
+    return [option for option, value in options.items() if isinstance(value, str) and _is_file(value)]
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long, or with a zero byte
+        return False
+
+
+def _with_imports(files: set[Path], root: Path) -> set[Path]:
+    """Return source files and those under ``root`` that they import, directly or not."""
+    found, waiting = set(files), list(files)
+    while waiting:
+        file = waiting.pop()
+        imported = {
+            each for name in _imported_names(file, root, content_digest(file)) for each in _files_of(root, name)
+        }
+        waiting += imported - found
+        found |= imported
+    return found
+
+
+@lru_cache(maxsize=256)
+def _imported_names(file: Path, root: Path, _content: str) -> tuple[tuple[str, ...], ...]:
+    """Return the dotted names, in parts, that a source file imports; none where it is no source that can be read."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):  # importing it will say what is wrong
+        return ()
+    return tuple(tuple(name) for name in _imports(tree, list(file.parent.relative_to(root).parts)))
+
+
+def _imports(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
+    """Yield what a module of ``package`` imports; what follows "from a import" may be a module or a name in one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            base = [*above, *(node.module.split(".") if node.module else [])]
+            yield from ([*base, alias.name] for alias in node.names)
+
+
+def _files_of(root: Path, parts: Sequence[str]) -> list[Path]:
+    """Return the files under ``root`` that importing a dotted name runs: packages, then the module."""
+    return [found for n in range(1, len(parts) + 1) if (found := _file_of(root, parts[:n]))]
+
+
+def _file_of(folder: Path, parts: Sequence[str]) -> Path | None:
+    """Return the file of a module below a folder: ``a/b.py`` or ``a/b/__init__.py`` for a.b."""
+    path = folder.joinpath(*parts)
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)

@@ -1,0 +1,77 @@
+"""Giving constructors and functions what they name: the one place that looks at their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from inspect import Parameter, cleandoc, isfunction, signature
+from typing import Any, get_type_hints
+
+from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
+
+
+def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Return the arguments of a class or function by name; raises InputError where it takes any (``*args``) or shows none."""
+    try:
+        found = signature(make).parameters
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{_name(make)} does not say which arguments it takes: {error}") from error
+    for name, parameter in found.items():
+        if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+            raise InputError(
+                f"{_name(make)} must name all its arguments, so that they can be options; '{name}' is open"
+            )
+    return found
+
+
+def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Parameter]:
+    """Return the arguments that a user may set: those that the runtime does not supply."""
+    return {name: parameter for name, parameter in arguments(make).items() if name not in supplied}
+
+
+def types(make: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of the arguments by name, evaluated; raises InputError where one is missing or cannot be read."""
+    written = make if isfunction(make) else make.__init__
+    try:
+        hints = get_type_hints(written)
+    except Exception as error:  # annotations are expressions, and may raise anything
+        raise InputError(f"the annotations of {_name(make)} cannot be read: {cause(error)}") from error
+    for name in arguments(make):
+        if name not in hints:
+            raise InputError(
+                f"{_name(make)} does not say the type of its argument '{name}'; annotate it, as in {name}: int"
+            )
+    return hints
+
+
+def asks(make: Callable[..., Any], argument: str) -> bool:
+    """Tell whether a class or function names an argument."""
+    return argument in arguments(make)
+
+
+def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Any:
+    """Call ``what`` with everything of ``supplied`` that it names, and with the ``settings``, all of which it must name.
+
+    Raises InputError with the nearest name for a setting that it does not know, and with file and line for whatever it
+    raises itself but MilpcbError and MemoryError.
+    """
+    own, settings = options(what, supplied), settings or {}
+    for key in settings:
+        if key not in own:
+            raise InputError(f"{_name(what)} has no option '{key}'{did_you_mean(key, own)}")
+    given = {name: value for name, value in supplied.items() if asks(what, name)}
+    try:
+        return what(**given, **settings)
+    except (MilpcbError, MemoryError):
+        raise
+    except Exception as error:  # a constructor may raise anything
+        raise InputError(f"{_name(what)} cannot be made: {cause(error)}") from error
+
+
+def summary(what: Any) -> str:
+    """Return the first sentence of a docstring on one line, '' where there is none of its own."""
+    text = cleandoc(what.__doc__ or "").partition("\n\n")[0]
+    return " ".join(text.split())
+
+
+def _name(make: Callable[..., Any]) -> str:
+    return getattr(make, "__name__", None) or type(make).__name__

@@ -1,0 +1,6 @@
+"""Box rules: one action inside a box, another outside. Read rule, geometry, program, search, policy_class, in this order."""
+
+from policies.boxes.policy_class import BoxRules
+from policies.boxes.rule import BoxRule, Interval
+
+__all__ = ["BoxRule", "BoxRules", "Interval"]

@@ -1,0 +1,100 @@
+"""One box rule: an action where one or two features lie in intervals, another action elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from milpcb.types import Bools, Floats, Ints
+from policies.cuts import describe_test
+from policies.decimals import written
+from policies.drawing import chain
+from policies.leaves import LeafSummary
+from policies.names import Names
+from policies.rule import Rule
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The condition lower < x[feature] <= upper, None being no bound; ``binary``: the feature only takes 0 and 1."""
+
+    feature: int
+    lower: float | None
+    upper: float | None
+    binary: bool = False
+
+    def holds(self, contexts: Floats) -> Bools:
+        """Return (n,): whose feature is in the interval."""
+        column = contexts[:, self.feature]
+        lower, upper = -inf if self.lower is None else self.lower, inf if self.upper is None else self.upper
+        return np.asarray((lower < column) & (column <= upper))
+
+    def condition(self, names: Names) -> str:
+        """Return the condition in words."""
+        if self.lower is None:
+            return describe_test(names, self.feature, inf if self.upper is None else self.upper, binary=self.binary)
+        if self.upper is None:
+            return describe_test(names, self.feature, self.lower, binary=self.binary, below=False)
+        return f"{written(self.lower)} < {names.feature(self.feature)} <= {written(self.upper)}"
+
+
+@dataclass(frozen=True, repr=False)
+class BoxRule(Rule):
+    """Play ``inside`` where all intervals hold, else ``outside``; a constant has no interval, so it is one rule."""
+
+    intervals: tuple[Interval, ...]
+    inside: int
+    outside: int
+    names: Names = field(default=Names(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.intervals:
+            object.__setattr__(self, "outside", self.inside)
+        if self.inside == self.outside:
+            object.__setattr__(self, "intervals", ())
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The actions inside and outside; one for a constant."""
+        return (self.inside, self.outside) if self.intervals else (self.inside,)
+
+    @property
+    def n_features(self) -> int:
+        """The largest number of a tested feature, plus one."""
+        return 1 + max((interval.feature for interval in self.intervals), default=0)
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        outside = np.zeros(len(contexts), dtype=np.int64)
+        for interval in self.intervals:
+            outside |= ~interval.holds(contexts)
+        return outside
+
+    @property
+    def _tests(self) -> list[str]:
+        return [" and ".join(interval.condition(self.names) for interval in self.intervals)] if self.intervals else []
+
+    def __str__(self) -> str:
+        inside, outside = self.names.action(self.inside), self.names.action(self.outside)
+        if not self.intervals:
+            return f"play {inside}"
+        return f"if {self._tests[0]}:\n    play {inside}\nelse:\n    play {outside}"
+
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
+        """Return the one test with its two leaves; see Rule.graph."""
+        return chain(self._tests, self.leaf_actions, self.names, leaves)
+
+    def _plain(self) -> dict[str, Any]:
+        sides = [asdict(interval) for interval in self.intervals]
+        return {"intervals": sides, "inside": self.inside, "outside": self.outside}
+
+    @classmethod
+    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
+        intervals = tuple(Interval(**side) for side in data["intervals"])
+        return cls(intervals, data["inside"], data["outside"], names)

@@ -1,0 +1,23 @@
+"""What a rule does with one part of the contexts: the line of a table, the text in a leaf of a drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LeafSummary:
+    """The action of one part of a rule, and what is known of the contexts there.
+
+    ``share`` (0..1) is the part's share of the contexts, ``mean_cost`` what the action costs there on average, None
+    where no costs are known or no context is in the part.
+    """
+
+    action: int
+    name: str
+    share: float
+    mean_cost: float | None = None
+
+    def __str__(self) -> str:
+        cost = "" if self.mean_cost is None else f", mean cost {self.mean_cost:.3g}"
+        return f"{self.name} on {self.share:.1%} of contexts{cost}"

@@ -1,0 +1,6 @@
+"""Classes given by their list: FiniteClass is a table of labels, ListedRules whatever a subclass lists."""
+
+from policies.listed.policy_class import FiniteClass, ListedRules
+from policies.listed.rule import ListedPolicy
+
+__all__ = ["FiniteClass", "ListedPolicy", "ListedRules"]

@@ -1,0 +1,146 @@
+"""Classes given by their list alone: say what the policies are, and the program, the search and the rest follow."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import context_array, whole
+from milpcb.errors import InputError
+from milpcb.listed import ListedSearch
+from milpcb.protocols import Opened, Policy, PolicyClass
+from milpcb.types import Floats, Ints
+from policies.cuts import Distinct
+from policies.listed.program import ListedEncoding
+from policies.listed.rule import ListedPolicy
+
+
+class OpenedList(Opened):
+    """Listed policies on fixed contexts: each with its labels (N, m). ``log_size`` counts different labelings, exactly."""
+
+    can = Opened.can | {"search", "action_weights"}
+
+    def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int, contexts: Floats) -> None:
+        distinct = _merged(labels, contexts)
+        self.n_actions = n_actions
+        self.group, self.contexts = distinct.group, contexts[distinct.first]
+        self.log_size = float(np.log(len(np.unique(labels, axis=0))))
+        self._policies, self._labels = policies, labels[:, distinct.first]
+
+    def program(self, *, constrained: bool = False) -> ListedEncoding:
+        """Return the simplex over the list; an LP suffices unless side constraints are added."""
+        del constrained  # the one cost map is linear and exact
+        return ListedEncoding(self._policies, self._labels, self.n_actions)
+
+    def search(self) -> ListedSearch:
+        """Return the walk through the list."""
+        return ListedSearch(self._policies, self._labels, self.n_actions)
+
+    def policies(self) -> Iterator[Policy]:
+        """List the policies in the order given."""
+        return iter(self._policies)
+
+    def draw(self, rng: np.random.Generator) -> Policy:
+        """Return one of the listed policies, each with probability 1 / N."""
+        return self._policies[int(rng.integers(len(self._policies)))]
+
+    def labelings(self) -> Ints:
+        """Return the distinct labelings (N, m), in the order of the list."""
+        _, first = np.unique(self._labels, axis=0, return_index=True)
+        return self._labels[np.sort(first)][:, self.group]
+
+
+class ListedRules(PolicyClass):
+    """Subclass it with a method ``policies(contexts)`` that yields every policy: the shortest way to a class of one's own.
+
+    Constructor arguments of the subclass are the keys of ``[policies]`` in a config; one of them is ``n_actions``, K >= 2.
+    Policies that label the contexts alike are one, the first; there may be a few hundred thousand.
+    """
+
+    def __init__(self, n_actions: int) -> None:
+        self.n_actions = whole("n_actions", n_actions, 2)
+
+    @abstractmethod
+    def policies(self, contexts: Floats) -> Iterator[Policy]:
+        """Yield every policy on ``contexts`` (m, d), at least one; each has ``predict`` and ``__str__``."""
+
+    def on(self, contexts: Any) -> OpenedList:
+        """Return the list on ``contexts`` (m, d); raises InputError on a policy that predicts no actions in 0..K-1."""
+        array = context_array(contexts)
+        distinct: dict[bytes, tuple[Policy, Ints]] = {}
+        for policy in self.policies(array):
+            labels = self._labels(policy, array)
+            distinct.setdefault(labels.tobytes(), (policy, labels))
+        if not distinct:
+            raise InputError(f"{type(self).__name__} lists no policy on these contexts; yield at least one")
+        policies, table = zip(*distinct.values(), strict=True)
+        return OpenedList(policies, np.array(table), self.n_actions, array)
+
+    def _labels(self, policy: Policy, contexts: Floats) -> Ints:
+        labels = np.asarray(policy.predict(contexts), dtype=np.int64)
+        if labels.shape != (len(contexts),) or labels.min() < 0 or labels.max() >= self.n_actions:
+            raise InputError(
+                f"'{policy}' of {type(self).__name__} must predict one action in 0..{self.n_actions - 1} for each of the "
+                f"{len(contexts)} contexts, got {labels}"
+            )
+        return labels
+
+
+class FiniteClass(PolicyClass):
+    """An explicit list of policies, given by what they play on the contexts that the class is opened on.
+
+    A labeling is a function of the *row*: equal contexts may be told apart.
+
+    Parameters
+    ----------
+    labelings : (N, m) whole numbers in 0..K-1, N >= 1, one column per row of the contexts; repeats are allowed
+    n_actions : K >= 2
+
+    """
+
+    def __init__(self, labelings: Any, n_actions: int) -> None:
+        self.n_actions = whole("n_actions", n_actions, 2)
+        self.table = _label_array(labelings, self.n_actions)
+
+    def on(self, contexts: Any) -> OpenedList:
+        """Return the list on ``contexts`` (m, d); raises InputError unless there is a row for each column of labelings."""
+        array = context_array(contexts)
+        if len(array) != self.table.shape[1]:
+            raise InputError(
+                f"the labelings are of {self.table.shape[1]} contexts, but the contexts have {len(array)} rows; "
+                "give one column of labelings per row"
+            )
+        policies = [ListedPolicy(index, array, labels) for index, labels in enumerate(self.table)]
+        return OpenedList(policies, self.table, self.n_actions, array)
+
+
+def _merged(labels: Ints, contexts: Floats) -> Distinct:
+    """Merge equal contexts, unless some labeling tells them apart: then only the table as it is can be answered."""
+    distinct = Distinct.rows(contexts)
+    if (labels[:, distinct.first][:, distinct.group] != labels).any():
+        return Distinct(np.arange(len(contexts)), np.arange(len(contexts)))
+    return distinct
+
+
+def _label_array(labelings: Any, n_actions: int) -> Ints:
+    """Return labelings as a read-only (N, m) array; raises InputError on shape, kind or range."""
+    try:
+        array = np.array(labelings)
+    except ValueError as error:
+        raise InputError("labelings must be a rectangular table: one row per policy, one column per context") from error
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(
+            f"labelings must be a table (policies, contexts) with at least one of each, got shape {array.shape}"
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"labelings must be whole numbers, the actions 0..{n_actions - 1}, got {array.dtype}")
+    bad = np.argwhere((array < 0) | (array >= n_actions))
+    if len(bad):
+        row, column = bad[0]
+        raise InputError(f"labelings[{row}, {column}] is {array[row, column]}; actions are 0..{n_actions - 1}")
+    array = array.astype(np.int64)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,193 @@
+"""Every registered policy class on its declared instances: program, search, list, size and draws against the definition.
+
+The instances are those of milpcb/testing/instances.py. What only one class has is in the test file of that class.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import hypothesis.strategies as st
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb import registry
+from milpcb.testing.instances import instances
+from milpcb.testing.policies import check_search
+from policies import from_json
+from policies.rule import Rule
+
+INSTANCES = {
+    f"{name}: {instance.name}": (name, instance.policies, instance.contexts)
+    for name in registry.names("policies")
+    for instance in instances(name)
+}
+EVERY_INSTANCE = pytest.mark.parametrize("case", INSTANCES)
+
+# What exp(log_size) counts, where that is exact: all policies listed, which then differ, or their labelings.
+COUNTED = {
+    "threshold_rules": "policies",
+    "rule_lists": "policies",
+    "box_rules": "labelings",
+    "finite_class": "labelings",
+}
+# The classes whose draws reach every labeling.
+DRAWS_REACH_ALL = {"threshold_rules", "rule_lists", "box_rules", "finite_class", "monotone_rules"}
+
+TWO_FEATURES = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+TWO_COSTS, THREE_COSTS = [[3.0, 0.0], [-1.0, 5.0]], [[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0]]
+GOLDEN = {  # file: class, options, contexts, costs, constrained
+    "decision_trees": ("decision_trees", {"depth": 1}, [[0.0], [1.0]], TWO_COSTS, False),
+    "decision_trees_constrained": ("decision_trees", {"depth": 1}, [[0.0], [1.0]], TWO_COSTS, True),
+    "threshold_rules": ("threshold_rules", {"max_cuts": 2}, [[1.0], [2.0], [4.0]], THREE_COSTS, False),
+    "rule_lists": ("rule_lists", {"max_rules": 2, "thresholds": ((0.5,),) * 2}, TWO_FEATURES, THREE_COSTS, False),
+    "rule_lists_constrained": (
+        "rule_lists",
+        {"max_rules": 2, "thresholds": ((0.5,),) * 2},
+        TWO_FEATURES,
+        THREE_COSTS,
+        True,
+    ),
+    "box_rules": ("box_rules", {"max_features": 2}, TWO_FEATURES, THREE_COSTS, False),
+    "box_rules_constrained": ("box_rules", {"max_features": 2}, TWO_FEATURES, THREE_COSTS, True),
+    "finite_class": ("finite_class", {"labelings": [[0, 1], [1, 1], [0, 0]]}, [[1.0], [2.0]], TWO_COSTS, False),
+}
+
+
+@EVERY_INSTANCE
+@settings(max_examples=10)
+@given(data=st.data())
+def test_the_program_answers_as_the_definition(case, data, battery):
+    """Values, policies, profiles and budgets from HiGHS are those of the list of all policies."""
+    _, policies, contexts = INSTANCES[case]
+    battery(policies, contexts, data)
+
+
+@EVERY_INSTANCE
+@settings(max_examples=1)
+@given(data=st.data())
+def test_another_solver_answers_the_same(case, data, battery):
+    """The same battery holds with CBC."""
+    _, policies, contexts = INSTANCES[case]
+    battery(policies, contexts, data, "pulp:PULP_CBC_CMD")
+
+
+@EVERY_INSTANCE
+@settings(max_examples=10)
+@given(data=st.data())
+def test_the_search_answers_as_the_definition(case, data, draw_costs):
+    """Values, policies and profiles of a class's own search are those of the list of all policies."""
+    _, policies, contexts = INSTANCES[case]
+    costs = draw_costs(data, len(contexts), policies.n_actions)
+    check_search(policies, contexts, costs, data.draw(st.integers(0, len(contexts) - 1)))
+
+
+@EVERY_INSTANCE
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=3)
+def test_the_relaxation_is_integral(case, seed, assert_integral):
+    """Where a program says that its polytope is integral, every LP optimum is whole, whatever the objective."""
+    _, policies, contexts = INSTANCES[case]
+    opened = policies.on(contexts)
+    if not opened.program().program.integral:
+        pytest.skip("the program is stated to need integer columns")
+    assert_integral(policies, contexts, seed)
+
+
+@EVERY_INSTANCE
+def test_log_size_counts_the_policies(case):
+    """log_size is the log of what the class says that it counts, and never below the number of labelings."""
+    name, policies, contexts = INSTANCES[case]
+    opened = policies.on(contexts)
+    n_labelings, log_size = len(opened.labelings()), policies.log_size(contexts)
+    assert np.log(n_labelings) <= log_size + 1e-9
+    if COUNTED.get(name) == "labelings":
+        assert np.exp(log_size) == pytest.approx(n_labelings)
+    elif COUNTED.get(name) == "policies":
+        listed = list(opened.policies())
+        assert len(set(listed)) == len(listed)
+        assert np.exp(log_size) == pytest.approx(len(listed))
+
+
+@EVERY_INSTANCE
+def test_draws_are_labelings_of_the_class(case):
+    """Every drawn policy labels as one of the class; the draws of most classes reach all of its labelings."""
+    name, policies, contexts = INSTANCES[case]
+    opened, rng = policies.on(contexts), np.random.default_rng(1)
+    every = set(map(tuple, opened.labelings().tolist()))
+    drawn = set()
+    for _ in range(10_000 if name in DRAWS_REACH_ALL else 200):
+        drawn.add(tuple(opened.draw(rng).predict(contexts).tolist()))
+        if drawn == every:
+            break
+    assert drawn <= every
+    assert name not in DRAWS_REACH_ALL or drawn == every
+
+
+@EVERY_INSTANCE
+def test_side_constraints_leave_the_cost_map_linear(case):
+    """The cost map of a constrained encoding is linear in the costs."""
+    _, policies, contexts = INSTANCES[case]
+    opened = policies.on(contexts)
+    encoding = opened.program(constrained=True)
+    first, second = np.random.default_rng(0).normal(size=(2, len(opened.contexts), policies.n_actions))
+    a, b, both = (encoding.objective(costs) for costs in (first, second, 2 * first - second))
+    assert np.allclose(2 * a.coefficients - b.coefficients, both.coefficients, atol=1e-9)
+    assert np.isclose(2 * a.offset - b.offset, both.offset, atol=1e-9)
+
+
+@pytest.mark.parametrize("file", GOLDEN)
+def test_golden_program(file, assert_golden):
+    """The program of two or three contexts is the one on file, with and without the columns of side constraints."""
+    name, options, contexts, costs, constrained = GOLDEN[file]
+    opened = registry.load("policies", name)(n_actions=2, **options).on(np.array(contexts))
+    encoding = opened.program(constrained=constrained)
+    assert_golden(encoding.program.to_text(encoding.objective(np.array(costs)).coefficients), f"{file}.lp")
+
+
+@EVERY_INSTANCE
+def test_policies_survive_json(case):
+    """What ``to_json`` writes, ``from_json`` reads as an equal policy that prints and predicts alike."""
+    for policy in some_policies(case):
+        again = from_json(policy.to_json())
+        assert (again, str(again), again.names) == (policy, str(policy), policy.names)
+
+
+@EVERY_INSTANCE
+def test_leaves_add_up(case):
+    """The parts of a rule hold all contexts, play its actions, and cost what it costs."""
+    _, policies, contexts = INSTANCES[case]
+    costs = np.random.default_rng(0).normal(size=(len(contexts), policies.n_actions))
+    for policy in some_policies(case):
+        leaves, labels = policy.leaves(contexts, costs), policy.predict(contexts)
+        shares = [sum(leaf.share for leaf in leaves if leaf.action == a) for a in range(policies.n_actions)]
+        assert shares == pytest.approx(np.bincount(labels, minlength=policies.n_actions) / len(labels))
+        total = sum(leaf.share * leaf.mean_cost for leaf in leaves if leaf.mean_cost is not None)
+        assert total == pytest.approx(costs[np.arange(len(labels)), labels].mean())
+
+
+@EVERY_INSTANCE
+def test_graphs_show_every_leaf(case):
+    """The graph of a rule is a tree whose leaf nodes carry the actions, with shares and mean costs where these are given."""
+    _, policies, contexts = INSTANCES[case]
+    costs = np.ones((len(contexts), policies.n_actions))
+    for policy in some_policies(case):
+        graph, leaves = policy.graph(policy.leaves(contexts, costs)), policy.leaves(contexts)
+        assert nx.is_arborescence(graph)
+        ends = [data for node, data in graph.nodes(data=True) if not graph.out_degree(node)]
+        assert sorted(data["action"] for data in ends) == sorted(policy.leaf_actions)
+        assert all("% of contexts" in data["label"] for data in ends)
+        assert sum("mean cost 1" in data["label"] for data in ends) == sum(leaf.share > 0 for leaf in leaves)
+        assert not any("action" in data for node, data in graph.nodes(data=True) if graph.out_degree(node))
+
+
+def some_policies(case):
+    """Return drawn policies, and some of the list; nothing for a class whose policies are no rules."""
+    _, policies, contexts = INSTANCES[case]
+    opened, rng = policies.on(contexts), np.random.default_rng(2)
+    drawn = [opened.draw(rng) for _ in range(10)]
+    if not isinstance(drawn[0], Rule):
+        pytest.skip("no rules with leaves")
+    return [*islice(opened.policies(), 20), *drawn]

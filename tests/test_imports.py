@@ -1,0 +1,341 @@
+"""Imports point one way, in no circle, and a vendor's package is imported in its own adapter alone.
+
+All imports of milpcb and policies are read from their source: those inside functions and those for type checkers too,
+``import_module("...")``, and names of modules in texts. The rules are the tables below.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from milpcb.registry import BUILTIN
+
+ROOT = Path(__file__).parents[1]
+
+# A part may import the parts of the lines above its own; parts of one line do not import each other. Of the longest
+# name that fits a module says which part it belongs to.
+LAYERS = (
+    ("milpcb.errors",),
+    ("milpcb.extras", "milpcb.rng", "milpcb.types"),
+    ("milpcb.checks", "milpcb.program", "milpcb.tables"),
+    ("milpcb.protocols",),
+    ("milpcb.registry",),
+    ("milpcb.constraints",),
+    ("milpcb.contexts", "milpcb.solvers", "policies"),
+    ("milpcb.environments", "milpcb.oracles", "milpcb.relaxations"),
+    ("milpcb.theory",),
+    ("milpcb.learners",),
+    ("milpcb.testing",),
+    ("milpcb.experiments.study",),
+    ("milpcb.experiments.results",),
+    ("milpcb.experiments", "milpcb.experiments.run"),
+    ("milpcb.commands",),
+    ("milpcb.cli",),
+    ("milpcb", "milpcb.__main__"),
+)
+
+# Where a package from outside may be imported; the rest of the standard library and these may be imported anywhere:
+ANYWHERE = {"numpy", "scipy"}
+VENDORS = {
+    "click": ("milpcb.cli", "milpcb.commands"),
+    "dask": ("milpcb.experiments.run.backends.dask",),
+    "distributed": ("milpcb.experiments.run.backends.dask",),
+    "filelock": ("milpcb.experiments.results.store",),
+    "highspy": ("milpcb.solvers.highs",),
+    "jinja2": ("milpcb.experiments.results.report",),
+    "matplotlib": ("milpcb.experiments.results.figures",),
+    "networkx": ("policies",),
+    "numba": ("policies.kernels",),
+    "polars": ("milpcb.commands", "milpcb.experiments", "milpcb.tables"),
+    "pulp": ("milpcb.solvers.pulp",),
+    "pydantic": ("milpcb.experiments.study",),
+    "pyscipopt": ("milpcb.solvers.scip",),
+    "rich": ("milpcb.commands", "milpcb.experiments"),
+    "sklearn": ("milpcb.environments.supervised",),
+    "tomli_w": ("milpcb.experiments.results.store",),
+}
+
+# Implementations that are reached by their names in the registry: nobody imports them.
+BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
+# Tables that name modules in texts, and the functions that import what a table names.
+TABLES = {
+    "milpcb.commands",
+    "milpcb.registry",
+    "milpcb.testing",
+}
+RESOLVERS = {
+    "milpcb.cli",
+    "milpcb.experiments.results.figures",
+    "milpcb.registry",
+    "milpcb.testing",
+}
+# A process that is forked later loads the module first.
+PRELOADED = {("milpcb.experiments.run.backends.processes", "milpcb.experiments.run.play")}
+
+# Rule, geometry and settings of a class still share a file; this list only gets shorter.
+CIRCLES = (
+    {"policies.linear", "policies.linear_branching", "policies.linear_cuts", "policies.linear_search", "policies.linear_tables"},
+    {"policies.monotone", "policies.monotone_search"},
+    {"policies.rule_lists", "policies.rule_lists_search"},
+    {"policies.thresholds", "policies.thresholds_search"},
+    {"policies.trees", "policies.trees_search"},
+)  # fmt: skip
+
+NAME = re.compile(r"((?:milpcb|policies)(?:\.\w+)+)(?::\w+)?")
+
+
+@dataclass(frozen=True)
+class Import:
+    """``module`` imports ``target`` in a line; ``text`` says that the target's name is in a text."""
+
+    module: str
+    target: str
+    line: int
+    text: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.module}, line {self.line}: {self.target}"
+
+
+# ------------------------------------------------------------------- reading
+
+
+def sources() -> dict[str, str]:
+    """Return the source of every module of both packages, by its name."""
+    found = {}
+    for package in ("milpcb", "policies"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            *parents, last = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parents if last == "__init__" else [*parents, last])] = path.read_text()
+    return found
+
+
+def imports(modules: Mapping[str, str], packages: frozenset[str]) -> list[Import]:
+    """Return all imports of all modules; a target inside our packages is a module, not what is taken from it."""
+    found = []
+    for module, source in modules.items():
+        for target, line, text in _targets(source, module, is_package=module in packages):
+            ours = target
+            while ours and ours not in modules:
+                ours = ours.rpartition(".")[0]
+            if ours != module and not (text and module.startswith(f"{ours}.")):  # a package may name itself
+                found.append(Import(module, ours or target, line, text))
+    return found
+
+
+@cache
+def _targets(source: str, module: str, *, is_package: bool) -> tuple[tuple[str, int, bool], ...]:
+    """Return target, line and whether it stands in a text, of every import of a module."""
+    return tuple(_read(ast.parse(source), module, is_package=is_package))
+
+
+def _read(tree: ast.Module, module: str, *, is_package: bool) -> Iterator[tuple[str, int, bool]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno, False) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = module.split(".")
+            above = parts[: len(parts) - node.level + is_package] if node.level else []
+            start = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((f"{start}.{alias.name}", node.lineno, False) for alias in node.names)
+        elif _imports_by_name(node) and isinstance(node.args[0], ast.Constant):
+            yield str(node.args[0].value), node.lineno, False
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and (name := NAME.fullmatch(node.value)):
+            yield name[1], node.lineno, True
+
+
+def _imports_by_name(node: ast.AST) -> bool:
+    if not (isinstance(node, ast.Call) and node.args):
+        return False
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return called in {"import_module", "__import__"}
+
+
+def resolvers(modules: Mapping[str, str]) -> set[str]:
+    """Return the modules that import what is only known when they run."""
+    return {module for module, source in modules.items() if _resolves(source)}
+
+
+@cache
+def _resolves(source: str) -> bool:
+    calls = [node for node in ast.walk(ast.parse(source)) if _imports_by_name(node)]
+    return not all(isinstance(call.args[0], ast.Constant) for call in calls)
+
+
+# ------------------------------------------------------------------- the rules
+
+
+def broken(modules: Mapping[str, str], packages: frozenset[str]) -> list[str]:
+    """Return a line for everything that breaks a rule."""
+    found = imports(modules, packages)
+    return [
+        *_not_one_way(found),
+        *_vendors_elsewhere(found),
+        *_implementations(found),
+        *_texts(found),
+        *(f"{module} imports what it is told" for module in resolvers(modules) - RESOLVERS),
+        *_circles(found),
+    ]
+
+
+def _not_one_way(found: list[Import]) -> Iterator[str]:
+    for each in found:
+        if _named_only(each) or not _ours(each.target):
+            continue
+        (part, height), (other, below) = _part(each.module), _part(each.target)
+        if part != other and not below < height:
+            yield f"{each} is not below {part}"
+        if part != "policies" and other == "policies":
+            yield f"{each} is reached by names in the registry only"
+
+
+def _vendors_elsewhere(found: list[Import]) -> Iterator[str]:
+    for each in found:
+        top = each.target.partition(".")[0]
+        if _ours(top) or top in ANYWHERE or top in sys.stdlib_module_names:
+            continue
+        if not any(_inside(each.module, place) for place in VENDORS.get(top, ())):
+            yield f"{each} may be imported in {', '.join(VENDORS.get(top, ())) or 'no module yet'} only"
+
+
+def _implementations(found: list[Import]) -> Iterator[str]:
+    for each in found:
+        if each.target in BY_NAME and not _named_only(each):
+            yield f"{each} is reached by its name in the registry only"
+
+
+def _texts(found: list[Import]) -> Iterator[str]:
+    for each in found:
+        if each.text and not _named_only(each):
+            yield f"{each} is named in a text outside {', '.join(sorted(TABLES))}"
+
+
+def _circles(found: list[Import]) -> Iterator[str]:
+    graph = nx.DiGraph((each.module, each.target) for each in found if _ours(each.target) and not _named_only(each))
+    for circle in nx.strongly_connected_components(graph):
+        if len(circle) > 1 and not any(circle <= known for known in CIRCLES):
+            yield f"a circle: {', '.join(sorted(circle))}"
+
+
+def _named_only(each: Import) -> bool:
+    return each.text and (each.module in TABLES or (each.module, each.target) in PRELOADED)
+
+
+def _ours(target: str) -> bool:
+    return target.partition(".")[0] in {"milpcb", "policies"}
+
+
+def _part(module: str) -> tuple[str, int]:
+    """Return the part a module belongs to, and how high it stands."""
+    fitting = [(part, height) for height, parts in enumerate(LAYERS) for part in parts if _inside(module, part)]
+    return max(fitting, key=lambda found: len(found[0]))
+
+
+def _inside(module: str, place: str) -> bool:
+    # The package milpcb itself holds only what it offers; a new part of it must be put into a layer.
+    return module == place or (module.startswith(f"{place}.") and place != "milpcb")
+
+
+# ------------------------------------------------------------------- tests
+
+SOURCES = sources()
+PACKAGES = frozenset(name for name in SOURCES if (ROOT / Path(*name.split(".")) / "__init__.py").is_file())
+
+
+def test_every_module_stands_in_a_layer() -> None:
+    """A new part is put into a layer before it is used."""
+    assert [name for name in SOURCES if not any(_inside(name, part) for parts in LAYERS for part in parts)] == []
+
+
+def test_no_import_breaks_a_rule() -> None:
+    """All imports of both packages point one way, in no circle, and vendors stay with their adapters."""
+    assert broken(SOURCES, PACKAGES) == []
+
+
+def test_every_name_in_a_table_is_there() -> None:
+    """What a table names is a module with that attribute."""
+    for table in TABLES:
+        for node in ast.walk(ast.parse(SOURCES[table])):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAME.fullmatch(node.value):
+                module, _, attribute = node.value.partition(":")
+                assert module in SOURCES, node.value
+                assert re.search(rf"^(class|def|{attribute} =).*", SOURCES[module], re.MULTILINE), node.value
+                assert re.search(rf"\b{attribute}\b", SOURCES[module]), node.value
+
+
+INSIDE = "def later():\n    {}"
+FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "fragment"),
+    [
+        ("milpcb.types", "from milpcb.protocols import Session", "milpcb.protocols is not below milpcb.types"),
+        ("milpcb.types", FOR_TYPES.format("from milpcb.protocols import Session"), "is not below milpcb.types"),
+        ("milpcb.registry", INSIDE.format("import milpcb.oracles.base as base"), "is not below milpcb.registry"),
+        ("milpcb.learners.exp4", "from milpcb.testing import battery", "is not below milpcb.learners"),
+        ("milpcb.oracles.milp", INSIDE.format("from milpcb.environments.planted import Planted"), "is not below milpcb.oracles"),
+        ("milpcb.oracles.base", "from ..learners import exp4", "milpcb.learners.exp4 is not below milpcb.oracles"),
+        ("milpcb.oracles", "from ..learners import exp4", "milpcb.learners.exp4 is not below milpcb.oracles"),
+        ("milpcb.oracles.base", "import importlib\nimportlib.import_module('milpcb.learners.exp4')", "is not below"),
+        ("milpcb.oracles.base", "__import__('milpcb.learners.exp4')", "is not below milpcb.oracles"),
+        ("milpcb.experiments.study.cells", "from milpcb.experiments.run import play", "is not below milpcb.experiments.study"),
+        ("milpcb.experiments.results.curves", INSIDE.format("import milpcb.cli"), "is not below milpcb.experiments.results"),
+        ("milpcb.learners.exp4", "from milpcb import open_oracle", "milpcb is not below milpcb.learners"),
+        ("milpcb.learners.exp4", "from policies import DecisionTrees", "is reached by names in the registry only"),
+        ("policies.trees", INSIDE.format("from milpcb.oracles import open_oracle"), "is not below policies"),
+        ("milpcb.solvers.scipy", "from milpcb.solvers.highs import Highs", "is reached by its name"),
+        ("milpcb.solvers.lazy", INSIDE.format("from milpcb.solvers import highs"), "is reached by its name"),
+        ("milpcb.oracles.milp", "import milpcb.solvers.pulp", "is reached by its name"),
+        ("milpcb.oracles.milp", "import highspy", "highspy may be imported in milpcb.solvers.highs only"),
+        ("milpcb.solvers.scipy", INSIDE.format("from highspy import Highs"), "may be imported in milpcb.solvers.highs"),
+        ("policies.trees_search", "from numba import njit", "may be imported in policies.kernels only"),
+        ("milpcb.cli", FOR_TYPES.format("import matplotlib.pyplot as plt"), "may be imported in milpcb.experiments.results"),
+        ("milpcb.experiments.run.play", "from distributed import Client", "distributed.Client may be imported in"),
+        ("milpcb.errors", "import requests", "requests may be imported in no module yet"),
+        ("milpcb.errors", "EXP4 = 'milpcb.learners.exp4:Exp4'", "milpcb.learners.exp4 is named in a text outside"),
+        ("milpcb.oracles.base", "def load(name):\n    return __import__(name)", "milpcb.oracles.base imports what it is told"),
+        ("milpcb.oracles.base", INSIDE.format("from milpcb.oracles.growing import GrowingOracle"), "a circle: milpcb.oracles"),
+        ("milpcb.oracles.base", FOR_TYPES.format("from milpcb.oracles import growing"), "a circle: milpcb.oracles"),
+        ("policies.names", "import policies.thresholds", "a circle: policies"),
+    ],
+)  # fmt: skip
+def test_an_import_against_the_rules_is_found(module: str, line: str, fragment: str) -> None:
+    """One line added to one module breaks a rule, and that is said."""
+    found = broken(SOURCES | {module: f"{SOURCES[module]}\n{line}\n"}, PACKAGES)
+    assert any(fragment in one for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("options", "loaded"),
+    [
+        ("kind='milp', solver='highs'", {"highspy"}),
+        ("kind='milp', solver='scipy'", set()),
+        ("kind='milp', solver='pulp:PULP_CBC_CMD'", {"pulp", "highspy"}),  # PuLP itself imports highspy
+        ("kind='search'", {"numba"}),
+        ("kind='enumeration'", set()),
+        ("kind='audited', solver='scipy'", {"numba"}),
+    ],
+)
+def test_a_vendor_is_loaded_by_its_own_users_only(options: str, loaded: set[str]) -> None:
+    """Opening an oracle and asking it loads the package of its own solver, and of no other."""
+    code = (
+        "import sys, milpcb, milpcb.learners, policies\n"
+        "contexts, costs = [[0.0], [1.0], [3.0]], [[0, 1], [1, 0], [0, 1]]\n"
+        "for name in set(policies.__all__) - {'FiniteClass', 'ListedRules'}:\n"
+        f"    oracle = milpcb.open_oracle(getattr(policies, name)(2), contexts, {options})\n"
+        "    assert oracle.value(costs) <= 1\n"
+        f"print(*{set(VENDORS)} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= loaded
