@@ -76,6 +76,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     "policy": {  # what a class's answers are, by the name that stands in their JSON
         "BoxRule": "policies.boxes:BoxRule",
         "ListedPolicy": "policies.listed:ListedPolicy",
+        "DecisionTree": "policies.trees:DecisionTree",
+        "RuleList": "policies.rule_lists:RuleList",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
         "HalfspaceRule": "policies.halfspaces:HalfspaceRule",
         "LinearRule": "policies.linear:LinearRule",

@@ -66,8 +66,8 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
 def play_cell(cell: Task, files: TaskFiles) -> Outcome:
     """Play one learner to the horizon, from its checkpoint if there is one that serves.
 
-    A checkpoint that cannot be restored, or from which the play ends in an error that nobody raised on purpose, is given up:
-    the cell is played from its first round, so that no checkpoint can make every later attempt fail.
+    A checkpoint that cannot be restored, or from which the play ends in an error, is given up and the cell played from its
+    first round: no checkpoint can make every later attempt fail.
     """
     if not isinstance(cell, Cell):
         raise TypeError(cell)
@@ -82,7 +82,7 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
         return _play_on(CellPlayer(cell, open_world(cell)), files)
     try:
         return _play_on(player, files)
-    except (MilpcbError, MemoryError):
+    except RunError:
         raise
     except Exception as error:  # noqa: BLE001 - a state that does not fit shows itself anywhere
         files.reject(f"led to an error ({type(error).__name__})")

@@ -14,6 +14,7 @@ import milpcb
 from milpcb.errors import InputError
 from milpcb.experiments.run import runner
 from milpcb.experiments.study.config import read_config
+from milpcb.experiments.study.worlds import World
 
 UNIFORM = '[[learners]]\nname = "uniform"\n'
 HEDGE = '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n'
@@ -235,6 +236,28 @@ def test_a_wrong_setting_is_told_before_the_first_round(case, tiny, tmp_path, pl
         play_into(f"{head}{UNIFORM}[[learners]]{learner}", tmp_path / "run")
     assert message in str(refused.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tmp_path, play_into, monkeypatch):
+    """Sixty learners in two environments: the last is made too, and each world opens its oracle once for all of them."""
+    text = tiny.replace("horizon = 40", "horizon = [40, 30]\nseeds = [0, 1]").replace(
+        "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
+    )
+    text = text.replace("[environment]", "[[environment]]")
+    text += "".join(f'[[learners]]\nname = "ftpl"\nlabel = "ftpl {i}"\ncap = {9 + i}\n' for i in range(60))
+    opened = []
+
+    def spy(self, options, sections):
+        opened.append((self.environment, self.horizon, options["kind"]))
+        return real(self, options, sections)
+
+    real = World.oracle
+    monkeypatch.setattr(World, "oracle", spy)
+    monkeypatch.setattr(runner, "compute", None)
+    with pytest.raises(InputError, match="'last'"):
+        play_into(f'{text}[[learners]]\nname = "bistro_plus"\nlabel = "last"\nscale = 2\n', tmp_path / "run")
+    assert len(opened) == len(set(map(repr, opened)))
+    assert {horizon for _, horizon, _ in opened} == {30}
 
 
 def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_into):
