@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterable
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
 LARGEST = 1e100  # of a context or a cost: sums and products of numbers up to here stay finite
+_FLOAT = np.dtype(float)
 _KINDS = {
     "U": "text",
     "S": "text",
@@ -117,6 +120,19 @@ def _kind(array: Any) -> str:
 # ------------------------------------------------------------------- single values
 
 
+def check_file(path: Path, what: str = "") -> None:
+    """Raise InputError unless a path leads to a file: directories, pipes and devices cannot be read to their end."""
+    called = f"cannot read {f'{what} ' if what else ''}{path}"
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InputError(f"{called}: {error.strerror}") from error
+    except ValueError as error:  # a zero byte in the path
+        raise InputError(f"{called}: {error}") from error
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{called}: it is a {'directory' if stat.S_ISDIR(mode) else 'device or a pipe'}, not a file")
+
+
 def check_time_limit(time_limit: float | None) -> float | None:
     """Return seconds, or None for no limit; raises InputError unless they are 0 or more."""
     if time_limit is None or time_limit == np.inf:
@@ -204,7 +220,7 @@ def unit_cost(name: str, cost: Any) -> float:
 
 def probabilities(q: Any, n_actions: int) -> list[float]:
     """Return q as a list; raises ValueError, which says why, unless it is an array of K floats >= 0 that sum to 1."""
-    if type(q) is not np.ndarray or q.dtype != np.float64 or q.shape != (n_actions,):
+    if type(q) is not np.ndarray or (q.dtype is not _FLOAT and q.dtype != _FLOAT) or q.shape != (n_actions,):
         raise ValueError(f"it must be a float array of shape ({n_actions},)")
     listed: list[float] = q.tolist()
     total = sum(listed)  # NaN and infinity make it so

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -300,14 +300,6 @@ class ValueOracle(Protocol):
         ...
 
 
-class Turn(NamedTuple):
-    """A round that has begun: its ``row``, the q returned, and what was learnt of it, the action played and its cost."""
-
-    row: int
-    q: list[float]
-    learnt: tuple[int, float] | None = None
-
-
 class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
@@ -331,7 +323,8 @@ class Learner(ABC):
     oracle: ValueOracle | None = None
     horizon: int | None = None
     played: int = 0
-    _turn: Turn | None = None
+    _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
+    _learnt: tuple[int, float] | None = None  # its action and cost, once learnt, where all costs are still to be shown
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Put the checks of arguments before the constructor; raises InputError where a public method is overridden."""
@@ -387,7 +380,7 @@ class Learner(ABC):
             )
         q = self._act(row)
         try:
-            self._turn = Turn(row, probabilities(q, self.n_actions))
+            self._turn = (row, probabilities(q, self.n_actions))
         except ValueError as error:
             raise InputError(
                 f"{self._round()}: act() found q = {shown(q)}, which is no distribution: {error}"
@@ -400,43 +393,47 @@ class Learner(ABC):
         Raises InputError unless ``act`` was called for the same row just before, and on arguments that cannot be; nothing is
         learnt then.
         """
-        turn = self._turn
-        if turn is None:
+        if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then learn once")
-        if turn.learnt is not None:
+        if self._learnt is not None:
             raise InputError(f"{self._round()} was learnt already: call learn_all(row, costs) once, then act(row)")
-        self._check_row(row, turn)
+        played_row, q = self._turn
+        if type(row) is not int or row != played_row:
+            self._check_row(row, played_row)
         if type(action) is not int or not 0 <= action < self.n_actions:
             action = index("action", action, self.n_actions)
         if type(cost) is not float or not 0.0 <= cost <= 1.0:
             cost = unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
-        if type(probability) is not float or probability != turn.q[action] or probability <= 0.0:
-            probability = check_returned(f"action {action} of {self._round()}", probability, turn.q[action])
-        self._turn = Turn(turn.row, turn.q, (action, cost)) if self.full_information else None
-        self._learn(turn.row, action, cost, probability)
-        if not self.full_information:
+        if type(probability) is not float or probability != q[action] or probability <= 0.0:
+            probability = check_returned(f"action {action} of {self._round()}", probability, q[action])
+        if self.full_information:
+            self._learnt = (action, cost)
+            self._learn(played_row, action, cost, probability)
+        else:
+            self._turn = None
+            self._learn(played_row, action, cost, probability)
             self.played += 1
 
     def learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs of a round, after ``learn``; only learners that declare ``full_information`` are shown them."""
-        turn = self._turn
         if not self.full_information:
             raise InputError(f"{type(self).__name__} learns from the played action only: call learn, not learn_all")
-        if turn is None or turn.learnt is None:
+        if self._turn is None or self._learnt is None:
             raise InputError(f"{self._round()}: call act(row), learn(...) and then learn_all(row, costs)")
-        self._check_row(row, turn)
+        played_row = self._turn[0]
+        self._check_row(row, played_row)
         shown_costs = number_array("costs", costs)
         if shown_costs.shape != (self.n_actions,):
             raise InputError(f"costs must be one per action, ({self.n_actions},), got shape {shown_costs.shape}")
         for action, cost in enumerate(shown_costs.tolist()):
             unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
-        action, cost = turn.learnt
+        action, cost = self._learnt
         if shown_costs[action] != cost:
             raise InputError(
-                f"costs[{action}] is {shown_costs[action]}, but learn was told {cost}; hand in the same costs"
+                f"costs[{action}] is {shown_costs[action]}, but learn was given {cost}; hand in the same costs"
             )
-        self._turn = None
-        self._learn_all(turn.row, shown_costs)
+        self._turn = self._learnt = None
+        self._learn_all(played_row, shown_costs)
         self.played += 1
 
     # ----------------------------------------------------------------- what can be asked
@@ -476,7 +473,7 @@ class Learner(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
-        turn = None if self._turn is None else [self._turn.row, self._turn.q, self._turn.learnt]
+        turn = None if self._turn is None else [*self._turn, self._learnt]
         return {"learner": type(self).__name__, "played": self.played, "turn": turn, **self._state()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -489,7 +486,8 @@ class Learner(ABC):
             raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")
         try:
             self.played, turn = whole("played", state["played"], 0), state["turn"]
-            self._turn = None if turn is None else Turn(turn[0], list(turn[1]), turn[2] and tuple(turn[2]))
+            self._turn = None if turn is None else (turn[0], list(turn[1]))
+            self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
             self._restore({key: value for key, value in state.items() if key not in ("learner", "played", "turn")})
             same = json.dumps(self.state(), sort_keys=True) == json.dumps(state, sort_keys=True)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -505,15 +503,13 @@ class Learner(ABC):
         return f"round {self.played + 1} of {type(self).__name__}"
 
     def _due(self) -> str:
-        learnt = self._turn is not None and self._turn.learnt is not None
-        return "learn_all(row, costs)" if learnt else "learn(row, action, cost, probability)"
+        return "learn_all(row, costs)" if self._learnt is not None else "learn(row, action, cost, probability)"
 
-    def _check_row(self, row: int, turn: Turn) -> None:
+    def _check_row(self, row: int, played_row: int) -> None:
         """Raise InputError unless ``row`` is that of the round."""
-        if type(row) is not int or row != turn.row:
-            row = index("row", row, None)
-            if row != turn.row:
-                raise InputError(f"{self._round()} was played on row {turn.row}, got row {row}; learn for the same row")
+        row = index("row", row, None)
+        if row != played_row:
+            raise InputError(f"{self._round()} was played on row {played_row}, got row {row}; learn for the same row")
 
 
 class ContextModel(ABC):

@@ -76,6 +76,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "BoxRule": "policies.boxes:BoxRule",
         "ListedPolicy": "policies.listed:ListedPolicy",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
+        "MonotoneRule": "policies.monotone:MonotoneRule",
     },
     "solver": {
         "highs": "milpcb.solvers.highs:Highs",

@@ -7,14 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from milpcb.errors import InputError
+from milpcb.checks import check_file
+from milpcb.errors import InputError, clipped
 from milpcb.extras import needs
 from milpcb.types import Floats
 
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
     """Return column names (empty without a header line) and numbers (rows, columns); raises InputError with the place."""
-    return _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+    check_file(path)
+    names, numbers = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise InputError(f"{path} has two columns called '{clipped(twice)}'; give each its own name")
+    return names, numbers
 
 
 def _read_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
@@ -25,11 +31,13 @@ def _read_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
         frame = pl.read_parquet(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or 'no such file'}") from error
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path} is not a Parquet file: {' '.join(str(error).split())}") from error
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:  # the reader panics at some broken files, which is no Exception
+        raise InputError(f"{path} is not a Parquet file: {clipped(str(error), 200)}") from error
     for name, kind in frame.schema.items():
         if not (kind.is_numeric() or kind == pl.Boolean):
-            raise InputError(f"{path}, column '{name}' holds {kind}; every column must hold numbers")
+            raise InputError(f"{path}, column '{clipped(name)}' holds {kind}; every column must hold numbers")
     if frame.is_empty():
         raise InputError(f"{path} has no rows; write one row per context")
     return tuple(frame.columns), frame.cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -43,7 +51,7 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
             lines = [(reader.line_num, line) for line in reader if line]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (csv.Error, UnicodeDecodeError) as error:
+    except (csv.Error, ValueError) as error:
         raise InputError(f"{path} is not a CSV text file: {error}") from error
     if not lines:
         raise InputError(f"{path} is empty; write one line per context")
@@ -63,7 +71,7 @@ def _numbers(path: Path, line_number: int, line: list[str], width: int) -> list[
     for column, cell in enumerate(line):
         if not _is_number(cell):
             raise InputError(
-                f"{path}, line {line_number}, column {column + 1}: '{cell}' is not a number; "
+                f"{path}, line {line_number}, column {column + 1}: '{clipped(cell)}' is not a number; "
                 "write numbers with commas between"
             )
     return [float(cell) for cell in line]

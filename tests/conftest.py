@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,26 @@ from milpcb.solvers import load_solver
 from milpcb.testing import policies as checks
 from milpcb.types import Floats
 
+# What ./scripts/test --quick leaves out: a folder, a file, or a test in a file; everything in it is marked slow.
+SLOW = {
+    "tests/cli": "the command line in processes of its own, whole studies, interrupts",
+    "tests/experiments/run/test_backends.py": "pools of processes, some of them killed",
+    "tests/experiments/run/test_dask.py": "a real scheduler with workers",
+    "tests/experiments/run/test_runs.py": "whole studies",
+    "tests/experiments/test_solver_swap.py": "whole studies with every solver",
+    "tests/experiments/results/figures/test_commands.py": "whole studies and all their pictures",
+    "tests/experiments/results/figures/test_report.py": "whole studies, and a browser",
+    "tests/policies/test_boxes.py::test_the_program_answers_as_the_definition": "full battery on drawn costs",
+    "tests/policies/test_finite.py::test_the_program_answers_as_the_definition": "full battery on drawn costs",
+    "tests/policies/test_linear.py::test_the_program_answers_as_the_definition": "full battery on drawn costs",
+    "tests/policies/test_linear_cuts.py": "full batteries on drawn costs, rows added one by one",
+    "tests/policies/test_monotone.py::test_the_program_answers_as_the_definition": "full battery on drawn costs",
+    "tests/policies/test_rule_lists.py::test_the_program_answers_as_the_definition": "full battery on drawn costs",
+    "tests/policies/test_trees.py::test_the_program_answers_as_the_definition": "full battery on drawn costs",
+    "tests/test_benchmarks.py": "peers that the benchmarks compare with",
+    "tests/theory/test_verify_command.py": "games verified in processes of their own",
+}
+
 GOLDEN = Path(__file__).parent / "golden"
 WHOLE = st.integers(-9, 9).map(float)
 REAL = st.floats(-10.0, 10.0, allow_subnormal=False)
@@ -24,6 +45,19 @@ REAL = st.floats(-10.0, 10.0, allow_subnormal=False)
 # No test depends on the speed of the machine. Time-outs elsewhere, of 600 seconds, only end what hangs.
 settings.register_profile("milpcb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("milpcb")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what the table names."""
+    for item in items:
+        if any(re.match(rf"{re.escape(place)}(/|::|\[|$)", item.nodeid) for place in SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def slow() -> dict[str, str]:
+    """Return the table of what is slow, with the reasons."""
+    return SLOW
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from milpcb import registry
+from milpcb import registry, supply
 from milpcb.commands.console import out
 from milpcb.errors import InputError, did_you_mean
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("costs", type=click.Path(path_type=Path))
 @click.option("--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list.")
 @click.option("--kind", default="milp", show_default=True, help="Oracle kind, see milpcb list.")
-@click.option("--solver", default="highs", show_default=True, help="Solver, see milpcb solvers.")
+@click.option("--solver", help="Solver, see milpcb solvers [default: highs, for kinds that use one].")
 @click.option("--time-limit", type=float, help="Seconds; the answer then shows its bounds.")
 @click.option(
     "--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg."
@@ -33,7 +33,7 @@ def solve(
     costs: Path,
     name: str,
     kind: str,
-    solver: str,
+    solver: str | None,
     time_limit: float | None,
     targets: tuple[Path, ...],
 ) -> None:
@@ -45,7 +45,9 @@ def solve(
     from milpcb.oracles import open_oracle
     from milpcb.tables import read_table
 
-    registry.target("solver", solver.partition(":")[0])  # also where the kind does not use it
+    if solver is not None:
+        registry.target("solver", solver.partition(":")[0])
+    registry.look_in(Path.cwd())  # for a policy class of one's own
     for target in targets:
         check_ending(target)
     features, rows = read_table(contexts)
@@ -55,12 +57,19 @@ def solve(
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     policies = _policies(name, given, ctx.args, own)
-    answer = open_oracle(policies, rows, kind=kind, solver=solver, time_limit=time_limit).minimise(matrix)
+    limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
+    answer = open_oracle(policies, rows, kind=kind, solver=solver, **limit).minimise(matrix)
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
-    out.print(f"time: {1e3 * answer.seconds:.2f} ms with {solver if kind == 'milp' else kind}")
+    out.print(f"time: {1e3 * answer.seconds:.2f} ms with {_asked(kind, solver)}")
     if targets:
         _save(answer, targets)
+
+
+def _asked(kind: str, solver: str | None) -> str:
+    """Return the kind of an oracle, with the solver that it uses if it uses one."""
+    own = supply.options(registry.load("oracle", kind))
+    return f"{kind} on {solver or own['solver'].default}" if "solver" in own else kind
 
 
 def _policies(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
@@ -80,10 +89,10 @@ def _policies(name: str, given: dict[str, Any], arguments: list[str], own: list[
             raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
         try:
             table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):  # no number, list or truth value: a text
             table[keys[option]] = text
     options = check_options(cls, table, name, tuple(given))
-    return cls(**{key: value for key, value in given.items() if key in option_names(cls)}, **options)
+    return supply.make(cls, given, options)
 
 
 def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:

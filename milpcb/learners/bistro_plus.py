@@ -91,6 +91,7 @@ class BistroPlus(Learner):
         self._draws = whole("draws", draws, 1)
         self._estimator: Estimator = estimator or self.relaxation.estimator
         self._oracle, self._pool = oracle, pool
+        self._grows = hasattr(oracle, "extend")  # a GrowingOracle takes in contexts while it is played
         self.estimated_guarantee: Estimate | None = None
         self.scale = self._choose_scale(scale, seed)
         self._reply = {"all": self._ask_all, "profile": self._ask_profile, "argmin": self._ask_argmin}[queries]
@@ -146,10 +147,12 @@ class BistroPlus(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._certificate = state["certificate"]
-        self._past = np.array(state["past"], dtype=float).reshape(-1, self.n_actions)
-        self._costs = np.empty_like(self._past)
-        self._pool.restore(state["pool"])
+        self._pool.restore(state["pool"])  # a Sampler brings back its contexts, and so the oracle's rows
+        past = np.array(state["past"], dtype=float).reshape(-1, self.n_actions)
+        if len(past) != self._oracle.n_contexts and not (len(past) < self._oracle.n_contexts and self._grows):
+            raise InputError(f"the state is of {len(past)} contexts, the oracle of {self._oracle.n_contexts}")
+        self._past, self._costs = past, np.empty_like(past)
+        self._certificate = float(state["certificate"])
         rng.thaw(self._future_rng, state["future_rng"])
         rng.thaw(self._estimate_rng, state["estimate_rng"])
 

@@ -96,7 +96,7 @@ class Doubling(Learner):
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self._begin(whole("phase", state["phase"], 0, most=60))
-        self._spent = state["spent"]
+        self._spent = float(state["spent"])
         self._inner.restore(state["inner"])
 
     def _begin(self, phase: int) -> None:

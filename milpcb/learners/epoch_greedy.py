@@ -76,5 +76,5 @@ class EpochGreedy(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._epoch, self._greedy_left = state["epoch"], state["greedy_left"]
+        self._epoch, self._greedy_left = int(state["epoch"]), int(state["greedy_left"])
         self._log.restore(state)

@@ -72,7 +72,7 @@ class EpochLearner(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._mu = state["mu"]
+        self._mu = float(state["mu"])
         for name in ("counts", "rewards", "mass", "table"):
             getattr(self, f"_{name}")[:] = state[name]
 

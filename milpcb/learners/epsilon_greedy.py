@@ -101,7 +101,7 @@ class EpsilonGreedy(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._training = state["training"]
+        self._training = int(state["training"])
         self._log.restore(state)
         rng.thaw(self._rng, state["rng"])
 

@@ -103,7 +103,7 @@ class Exp4(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._squares = state["squares"]
+        self._squares = float(state["squares"])
         self._estimates[:] = state["estimates"]
         self.rate = self._next_rate(self.played)
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.checks import whole, whole_array
 from milpcb.learners.needs import require
 from milpcb.protocols import Policy, ValueOracle
 from milpcb.types import Floats, Ints
@@ -49,7 +49,8 @@ class LoggedCosts:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self.totals[:] = state["totals"]
-        self.labels = None if state["labels"] is None else np.array(state["labels"])
+        labels = state["labels"]
+        self.labels = None if labels is None else whole_array("labels", labels).reshape(len(self.totals))
 
 
 def luck(horizon: int, log_size: float) -> float:

@@ -124,7 +124,7 @@ class PolicyElimination(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._solved, self._mu = state["solved"], state["mu"]
+        self._solved, self._mu = int(state["solved"]), float(state["mu"])
         self._counts[:], self._table[:] = state["counts"], state["table"]
         self._totals[:] = -np.inf
         self._totals[state["survivors"]] = state["totals"]

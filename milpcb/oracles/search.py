@@ -14,6 +14,7 @@ class SearchOracle(Oracle):
 
     def __init__(self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = ()) -> None:
         super().__init__(opened, contexts)
+        self._opened = opened
         self._search = self._open(opened, constraints)
 
     def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Search:
@@ -35,4 +36,6 @@ class SearchOracle(Oracle):
         return self._search.profile(costs, row)
 
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        if "action_weights" not in self.can:
+            self._opened.require("action_weights")
         return self._search.log_weights(costs, row, rate)

@@ -82,6 +82,11 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
         "integers, one feature": ({"n_actions": 3, "max_weight": 2, "max_features": 1}, INTEGERS),
         "reals": ({"n_actions": 3, "max_weight": 1}, REALS),
     },
+    "monotone_rules": {
+        "binary": ({"n_actions": 2}, BINARY),
+        "reals, both directions": ({"n_actions": 3, "directions": [1, -1]}, REALS),
+        "integers, cut points": ({"n_actions": 3, "thresholds": ((0.0, 1.0), (1.5,))}, INTEGERS),
+    },
     "finite_class": {
         "all labelings": ({"labelings": np.indices((2,) * 3).reshape(3, -1).T, "n_actions": 2}, INTEGERS[:3]),
         "equal rows differ": ({"labelings": [[0, 1, 2, 1], [1, 0, 0, 0], [2, 2, 2, 2]], "n_actions": 3}, REALS),

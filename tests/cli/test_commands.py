@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+
+import numpy as np
 import pytest
 from matplotlib.image import imread
 
@@ -123,8 +126,8 @@ def test_plot_of_one_directory_draws_into_it(finished, milpcb_):
 
 
 def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):
-    """Every solver is shown with what it can do, and with yes or the reason why it cannot run here."""
-    done = milpcb_(tmp_path, "solvers")
+    """With --all every solver is shown with what it can do, and with yes or the reason why it cannot run here."""
+    done = milpcb_(tmp_path, "solvers", "--all")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {
         cells[1].strip(): cells for cells in (line.split("│") for line in done.stdout.splitlines()) if len(cells) > 4
@@ -134,14 +137,61 @@ def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):
     assert all(cell.strip() for cells in rows.values() for cell in cells[1:5])
 
 
-def test_every_registered_name_is_listed(tmp_path, milpcb_):
-    """List shows all names of all kinds, and the options of those that have any."""
-    done = milpcb_(tmp_path, "list")
-    assert (done.returncode, done.stderr) == (0, "")
-    for kind, names in registry.BUILTIN.items():
-        for name in names:
-            assert any(kind in line and name in line for line in done.stdout.splitlines()), (kind, name)
-    assert "queries" in done.stdout
+def test_absent_solvers_are_a_line_a_family(tmp_path, milpcb_):
+    """Without --all only solvers that run here are rows; of the others a line says how to get them."""
+    lines = milpcb_(tmp_path, "solvers").stdout.splitlines()
+    assert not [line for line in lines if line.startswith("│") and "yes" not in line]
+    (absent,) = [line for line in lines if line.startswith("not here: pulp:NAME")]
+    assert "GUROBI_CMD" in absent
+    assert "install NAME" in absent
+
+
+@pytest.fixture
+def listed(tmp_path, milpcb_):
+    """Return ``listed(*arguments)``: the lines that list prints."""
+
+    def lines(*arguments):
+        done = milpcb_(tmp_path, "list", *arguments)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout.splitlines()
+
+    return lines
+
+
+def test_every_registered_name_is_listed_with_a_line(listed):
+    """List shows all names, each under its kind with what it is in one line."""
+    kind = None
+    shown = {}
+    for line in listed():
+        words = line.split()
+        heading = line.partition(":")[0]
+        if heading in registry.KINDS:
+            kind = heading
+        elif line.startswith("  ") and kind and len(words) > 1:
+            shown.setdefault(kind, set()).add(words[0])
+    assert {kind: shown[kind] & set(names) for kind, names in registry.BUILTIN.items()} == {
+        kind: set(names) for kind, names in registry.BUILTIN.items()
+    }
+
+
+def test_one_name_is_explained_with_its_options(listed):
+    """A name is shown with a line, how a config writes it, and every option with type, default and meaning."""
+    lines = listed("planted")
+    assert lines[0].startswith("planted: The benign case")
+    assert lines[1] == 'written: [environment] name = "planted"'
+    rows = {line.split()[0]: line for line in lines[2:] if line.strip()}
+    assert {"n_actions", "n_contexts", "n_features", "cost_right", "cost_wrong"} <= set(rows)
+    assert rows["cost_right"].split()[1:4] == ["float", "0.3", "P[cost"]
+    assert "(needed)" in "".join(listed("share_at_most"))
+    assert "oracle" not in {line.split()[0] for line in listed("exp4") if line.strip()}, "the runtime supplies it"
+
+
+def test_a_kind_is_listed_alone_and_a_wrong_name_is_refused(listed, tmp_path, milpcb_, assert_one_line):
+    """Singular and plural name a kind; what is nothing gets the nearest name."""
+    assert listed("learner") == listed("learners")
+    assert any("bistro_plus" in line for line in listed("learner"))
+    assert not any("planted" in line for line in listed("learner"))
+    assert_one_line(milpcb_(tmp_path, "list", "plantd"), "'plantd'", "did you mean 'planted'?")
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
@@ -153,7 +203,9 @@ def test_help_names_every_command(option, tmp_path, milpcb_):
 
 
 def test_version_is_printed(tmp_path, milpcb_):
-    """--version names the program and its version."""
+    """--version names the program, Python, what computes and the solvers, each with its version."""
     done = milpcb_(tmp_path, "--version")
     assert done.returncode == 0
     assert done.stdout.startswith("milpcb, version ")
+    for what in (f"Python {platform.python_version()}", f"numpy {np.__version__}", "highs 1.", "pulp:PULP_CBC_CMD"):
+        assert what in done.stdout, what

@@ -197,7 +197,7 @@ def test_the_noise_of_the_paper_is_0_or_2_in_its_units() -> None:
         (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
         (lambda: FinitePool([[np.nan]]), "not finite"),
         (lambda: Transductive([[1.0]], [0, 1]), "outside 0..0"),
-        (lambda: Transductive([[1.0]], [0.5]), "row numbers"),
+        (lambda: Transductive([[1.0]], [0.5]), "order must hold whole numbers"),
         (lambda: Transductive([[1.0]], [0, 0]).future(0, 3, 0.5, np.random.default_rng(0)), "make them equal"),
     ],
 )

@@ -25,7 +25,7 @@ def shown(rows: list[int]) -> Empirical:
     """Return a model that has seen ``rows``, one a round."""
     model = Empirical(CONTEXTS)
     for row in rows:
-        model.observe(row)
+        model.observe(0, row)
     return model
 
 
@@ -146,7 +146,7 @@ def test_one_learner_one_model() -> None:
     """A second learner's oracle, or one of another size, is refused in one line; the same oracle may come back."""
     model = Empirical(CONTEXTS)
     learner = learner_with(model, 10)
-    model.attach(learner._oracle)
+    model.attach(learner.oracle, 10)
     with pytest.raises(InputError, match="one for each learner"):
         learner_with(model, 10)
     with pytest.raises(InputError, match="use the same"):

@@ -41,7 +41,7 @@ def test_counts_are_those_of_kept_rounds() -> None:
     """At rate 1 every later round is drawn, at the last round none is."""
     oracle = GrowingOracle(TREES, [[0.0, 0.0]], kind="milp")
     sampler = Sampler(draw)
-    sampler.attach(oracle)
+    sampler.attach(oracle, None)
     counts = sampler.future(9, 50, 1.0, np.random.default_rng(0))
     assert counts.sum() == 40
     assert len(counts) == oracle.n_contexts
@@ -119,7 +119,7 @@ def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
         return draw(n, rng)
 
     oracle, sampler, rng = GrowingOracle(TREES, [[0.0, 0.0]]), Sampler(counted), np.random.default_rng(4)
-    sampler.attach(oracle)
+    sampler.attach(oracle, None)
     for t, rate in ((1, 0.02), (150, 0.02), (199, 0.5)):
         asked.clear()
         for _ in range(2000):
@@ -138,6 +138,6 @@ def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
 def test_a_draw_of_another_size_is_refused() -> None:
     """A function that ignores n would bend the law of the noise, so it is told."""
     sampler = Sampler(lambda n, rng: draw(n + 1, rng))
-    sampler.attach(GrowingOracle(TREES, [[0.0, 0.0]]))
+    sampler.attach(GrowingOracle(TREES, [[0.0, 0.0]]), None)
     with pytest.raises(InputError, match="returned 51 contexts"):
         sampler.future(0, 51, 1.0, np.random.default_rng(0))

@@ -62,7 +62,7 @@ def test_several_futures_are_averaged() -> None:
     """``draws = 3`` plays the mean of the q that the same generator's next three futures give."""
     three, one = learner_on(draws=3)[0], learner_on()[0]
     for row in range(5):
-        assert three.act(row) == pytest.approx(np.mean([one.act(row) for _ in range(3)], axis=0), abs=1e-12)
+        assert three._act(row) == pytest.approx(np.mean([one._act(row) for _ in range(3)], axis=0), abs=1e-12)
 
 
 def test_the_plain_estimator_adds_the_mean_of_the_other() -> None:
@@ -70,7 +70,7 @@ def test_the_plain_estimator_adds_the_mean_of_the_other() -> None:
     for noise, hit in (("paper", 1), ("half", 2), ("bistro", 1)):
         learner = learner_on(noise=noise, estimator="ips")[0]
         before = learner.state()["estimate_rng"]
-        learner.learn(2, 1, 0.75, 0.5)
+        learner._learn(2, 1, 0.75, 0.5)
         expected = np.zeros((5, 3))
         expected[2, 1] = hit * 0.75 / (8 * 0.5)
         assert learner._past == pytest.approx(expected)

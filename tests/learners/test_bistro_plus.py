@@ -146,7 +146,7 @@ def test_learn_counts_a_hit_exactly_when_the_draw_is_below_the_chance() -> None:
     learner._estimate_rng = type("Fixed", (), {"random": lambda _self: next(draws)})()  # type: ignore[assignment]
     q = 0.5
     for cost in (0.75, 0.75, 0.0, 1.0):  # chances 1/4, 1/4, 0, 1/3
-        learner.learn(1, 2, cost, q)
+        learner._learn(1, 2, cost, q)
     expected = np.zeros((5, 3))
     expected[1, 2] = 1
     assert (learner._past == expected).all()
@@ -257,7 +257,8 @@ def test_leader_equals_follow_the_perturbed_leader() -> None:
         totals = listed.totals(learner._costs)  # type: ignore[attr-defined]
         leaders = np.unique(listed.labelings[totals == totals.min(), row])  # type: ignore[attr-defined]
         assert set(np.flatnonzero(q > 1 / learner.scale + 1e-9)) == set(leaders.tolist())
-        learner.learn(row, int(rng.integers(3)), 1.0, q.min())
+        action = int(rng.integers(3))
+        learner.learn(row, action, 1.0, q[action])
 
 
 def test_one_policy_is_followed() -> None:
@@ -305,6 +306,30 @@ def test_transductive_play_runs_to_the_end() -> None:
         learner.learn(row, 0, 1.0, q[0])
     with pytest.raises(InputError, match="past the horizon"):
         learner.act(0)
+
+
+def test_another_row_than_announced_is_refused() -> None:
+    """A transductive learner plays the rows of the order, each in its round, and the horizon is that of the order."""
+    oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
+    learner = BistroPlus(oracle, Transductive(CONTEXTS, [0, 3, 1]), horizon=3)
+    learner.learn(0, 1, 1.0, learner.act(0)[1])
+    with pytest.raises(InputError, match="round 2 shows row 1, but the order announced row 3"):
+        learner.act(1)
+    learner.act(3)
+    with pytest.raises(InputError, match="lists 3 rounds, but the horizon is 4; make them equal"):
+        BistroPlus(oracle, Transductive(CONTEXTS, [0, 3, 1]), horizon=4)
+
+
+@pytest.mark.parametrize("kind", ["milp", "search", "enumeration"])
+def test_equal_contexts_that_policies_tell_apart_are_played(kind: str) -> None:
+    """A list of labelings may differ on equal contexts; queries = "argmin" then plays what the row's column says."""
+    contexts = np.zeros((3, 1))
+    oracle = open_oracle(FiniteClass([[0, 1, 2]], 3), contexts, kind=kind)
+    learner = BistroPlus(oracle, FinitePool(contexts), horizon=10, scale=30.0, queries="argmin")
+    for row in range(3):
+        q = learner.act(row)
+        assert q.argmax() == row
+        learner.learn(row, row, 1.0, q[row])
 
 
 def test_the_guarantee_is_the_paper_s_and_the_scale_its_minimiser() -> None:
@@ -383,27 +408,19 @@ def test_bad_settings_are_one_clear_line(options: dict[str, Any], fragment: str)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("cost", "probability", "fragment"),
-    [
-        (np.nan, 0.5, "cost nan"),
-        (1.5, 0.5, "cost 1.5"),
-        (-0.1, 0.5, "cost -0.1"),
-        (0.5, 0.01, "probability"),
-        (0.5, np.nan, "probability"),
-    ],
-)
-def test_bad_feedback_is_one_clear_line(cost: float, probability: float, fragment: str) -> None:
-    """A cost outside [0, 1] or a probability that act() cannot have given is refused."""
-    with pytest.raises(InputError, match=fragment):
-        learner_on(CLASSES["decision_trees"], scale=10.0).learn(0, 0, cost, probability)
-
-
 def test_pool_and_oracle_must_share_their_contexts() -> None:
-    """A pool of another size than the oracle's is refused."""
+    """A pool of another size than the oracle's, with other columns or with other numbers is refused."""
     oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
-    with pytest.raises(InputError, match="use the same"):
-        BistroPlus(oracle, FinitePool(CONTEXTS[:3]), horizon=10, seed=0)
+    moved = CONTEXTS.copy()
+    moved[3] += 1
+    for contexts, message in (
+        (CONTEXTS[:3], "use the same"),
+        (CONTEXTS[:, :1], "columns"),
+        (moved, "row 3 is the first"),
+        (CONTEXTS[::-1], "different contexts"),
+    ):
+        with pytest.raises(InputError, match=message):
+            BistroPlus(oracle, FinitePool(contexts), horizon=10, seed=0)
 
 
 @settings(max_examples=20, deadline=None)

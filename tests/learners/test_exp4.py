@@ -211,7 +211,7 @@ def test_an_action_that_no_policy_plays_is_never_played() -> None:
     learner = Exp4(open_oracle(FiniteClass(TABLE[:2], 3), np.arange(6.0)[:, None], kind="search"), horizon=20)
     q = learner.act(3)
     assert q[1] == q[2] == 0.0
-    with pytest.raises(InputError, match="act"):
+    with pytest.raises(InputError, match="probability 0 in the q"):
         learner.learn(3, 1, 1.0, q[1])
 
 
@@ -222,16 +222,17 @@ def test_the_log_weight_ratio_is_unbiased_exactly() -> None:
     oracle = open_oracle(FiniteClass(pair, 3), np.arange(4.0)[:, None], kind="search")
 
     def log_ratio(learner: Exp4) -> float:
-        q = learner.act(3)
+        q = learner._act(3)
         return float(np.log(q[pair[0, 3]] / q[pair[1, 3]]))
 
     learner = Exp4(oracle, horizon=50)
     Trace(learner, 4, 10)
     for row in range(3):
-        costs, q, before, moved = rng.random(3), learner.act(row), log_ratio(learner), 0.0
+        costs, q, before, moved = rng.random(3), learner._act(row), log_ratio(learner), 0.0
         for action in np.flatnonzero(q):
             after = Exp4(oracle, horizon=50)
             after.restore(learner.state())
+            after.act(row)
             after.learn(row, int(action), costs[action], q[action])
             moved += q[action] * (log_ratio(after) - before)
         difference = costs[pair[0, row]] - costs[pair[1, row]]

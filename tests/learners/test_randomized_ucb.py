@@ -112,6 +112,7 @@ def test_state_in_the_middle_of_an_epoch() -> None:
     whole, first, second = learner_on(), learner_on(), learner_on()
     played = [(row, action, cost, q.tolist()) for row, action, cost, q in play(whole, 3000)]
     for row, action, cost, q in played[:1500]:
+        first.act(row)
         first.learn(row, action, cost, q[action])
     second.restore(json.loads(json.dumps(first.state())))
     assert second.state() == first.state()

@@ -250,10 +250,10 @@ def test_the_sum_of_the_least_costs_is_a_lower_bound() -> None:
     assert answer.lower >= costs.min(axis=1).sum()
 
 
-@pytest.mark.parametrize("kind", ["milp", "enumeration"])
+@pytest.mark.parametrize("kind", ["milp", "audited"])
 @pytest.mark.parametrize("limit", [-1, -1e-9, np.nan, -np.inf, "1", True])
 def test_a_time_limit_that_is_none_is_refused(kind: str, limit: object) -> None:
-    """A negative limit, NaN and what is no number are refused at opening, whatever the kind."""
+    """A negative limit, NaN and what is no number are refused at opening, by every kind that has one."""
     with pytest.raises(InputError, match="time_limit must be seconds"):
         open_oracle(TREES, CONTEXTS, kind=kind, time_limit=limit)  # type: ignore[arg-type]
 

@@ -14,7 +14,10 @@ from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from policies.monotone import Axis, MonotoneRule, MonotoneRules, Order
+from policies import from_json
+from policies.monotone import MonotoneRule, MonotoneRules
+from policies.monotone.geometry import Order, axes_of
+from policies.monotone.rule import Axis
 from policies.names import Names
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1]], dtype=float)
@@ -38,7 +41,7 @@ def places(rules, contexts):
     signs = rules.directions or [1] * contexts.shape[1]
     if rules.thresholds is None:
         return contexts * signs
-    axes = MonotoneRules(rules.n_actions, thresholds=rules.thresholds).formulate(contexts)._order._axes
+    axes = axes_of(contexts, None, rules.thresholds)
     below = [[sum(cut < value for cut in axis.steps) for value in contexts[:, axis.feature]] for axis in axes]
     return np.array(below).T * signs
 
@@ -119,10 +122,11 @@ def test_the_search_finds_the_minimum_cut_of_networkx(n_actions, whole, seed):
     """On 25 contexts the least cost is networkx's, to 1e-10 for real costs and exactly for whole ones."""
     rng = np.random.default_rng(seed)
     contexts = rng.integers(0, 4, (25, 3)).astype(float)
-    search = MonotoneRules(n_actions).search(contexts)
-    costs = rng.normal(size=(len(search.contexts), n_actions))
+    opened = MonotoneRules(n_actions).on(contexts)
+    search = opened.search()
+    costs = rng.normal(size=(len(opened.contexts), n_actions))
     costs = np.rint(5 * costs) if whole else costs
-    expected = least_cost_by_networkx(search.contexts, costs)
+    expected = least_cost_by_networkx(opened.contexts, costs)
     assert search.value(costs) == pytest.approx(expected, abs=0 if whole else 1e-10)
 
 
@@ -140,7 +144,7 @@ def test_a_tie_goes_to_the_lowest_actions():
     """Of all optimal labelings the search returns the one that is lowest everywhere."""
     rules, contexts = INSTANCES["binary, three actions"]
     search = open_oracle(rules, contexts, kind="search")
-    labelings = rules.labelings(contexts)
+    labelings = rules.on(contexts).labelings()
     for seed in range(30):
         costs = np.random.default_rng(seed).integers(0, 2, (6, 3)).astype(float)
         totals = costs[np.arange(6), labelings].sum(axis=1)
@@ -149,7 +153,7 @@ def test_a_tie_goes_to_the_lowest_actions():
 
 
 def test_action_weights_are_refused():
-    """There is no sum over monotone labelings; the error says what to do."""
+    """There is no sum over monotone labelings: the class declares it, and the error says what to do."""
     rules, contexts = INSTANCES["binary, two actions"]
     oracle = open_oracle(rules, contexts, kind="search")
     with pytest.raises(InputError, match="use oracle kind 'enumeration'"):
@@ -160,7 +164,7 @@ def test_action_weights_are_refused():
 def test_labelings_are_all_those_of_the_definition(name):
     """The listed rules are the monotone labelings, each once."""
     rules, contexts = INSTANCES[name]
-    listed = [tuple(rule.predict(contexts).tolist()) for rule in rules.policies(contexts)]
+    listed = [tuple(rule.predict(contexts).tolist()) for rule in rules.on(contexts).policies()]
     assert len(set(listed)) == len(listed)
     assert set(listed) == labelings_by_hand(rules, contexts)
 
@@ -170,7 +174,7 @@ def test_log_size_is_exact_on_chains_that_do_not_meet(contexts, number):
     """A chain of 3 has 10 labelings with three actions, two contexts that nothing compares have 9."""
     contexts = np.array(contexts, dtype=float)
     assert np.exp(MonotoneRules(3).log_size(contexts)) == pytest.approx(number)
-    assert len(MonotoneRules(3).labelings(contexts)) == number
+    assert len(MonotoneRules(3).on(contexts).labelings()) == number
 
 
 @EVERY_INSTANCE
@@ -178,9 +182,9 @@ def test_draw_reaches_every_labeling(name):
     """Every monotone labeling can be drawn."""
     rules, contexts = INSTANCES[name]
     rng = np.random.default_rng(1)
-    missing = labelings_by_hand(rules, contexts)
+    missing, opened = labelings_by_hand(rules, contexts), rules.on(contexts)
     for _ in range(20_000):
-        missing.discard(tuple(rules.draw(contexts, rng).predict(contexts).tolist()))
+        missing.discard(tuple(opened.draw(rng).predict(contexts).tolist()))
         if not missing:
             break
     assert not missing
@@ -190,14 +194,14 @@ def test_draw_reaches_every_labeling(name):
 def test_covers_are_the_transitive_reduction(name):
     """The rows of the program are the edges that networkx keeps."""
     rules, contexts = INSTANCES[name]
-    order = Order(rules, contexts)
+    order = Order(contexts, axes_of(contexts, rules.directions, rules.thresholds), Names())
     reduced = nx.transitive_reduction(nx.from_numpy_array(order.below, create_using=nx.DiGraph))
     assert set(zip(*order.covers.tolist(), strict=True)) == set(reduced.edges)
 
 
 def test_golden_program(assert_golden):
     """The program of a diamond of four contexts and three actions is the one on file."""
-    encoding = MonotoneRules(3).formulate(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
+    encoding = MonotoneRules(3).on(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])).program()
     costs = np.array([[3.0, 0.0, 1.0], [-1.0, 5.0, 5.0], [2.0, 7.0, 1.0], [0.0, -4.0, 2.0]])
     objective = encoding.objective(costs)
     assert objective.offset == 4.0
@@ -207,8 +211,9 @@ def test_golden_program(assert_golden):
 def test_side_constraints_leave_the_program_as_it_is():
     """One program and one linear cost map serve both with and without side constraints."""
     rules, contexts = INSTANCES["reals, three actions"]
-    free, constrained = rules.formulate(contexts), rules.formulate(contexts, constrained=True)
-    first, second = np.random.default_rng(0).normal(size=(2, len(free.contexts), 3))
+    opened = rules.on(contexts)
+    free, constrained = opened.program(), opened.program(constrained=True)
+    first, second = np.random.default_rng(0).normal(size=(2, len(opened.contexts), 3))
     parts, total = (free.objective(first), free.objective(second)), constrained.objective(first + second)
     assert free.program.to_text(total.coefficients) == constrained.program.to_text(total.coefficients)
     assert np.allclose(sum(part.coefficients for part in parts), total.coefficients)
@@ -216,19 +221,19 @@ def test_side_constraints_leave_the_program_as_it_is():
 
 
 def test_contexts_at_the_same_place_are_one():
-    """Contexts that stand at the same place are merged, in the encoding and in the search."""
+    """Contexts that stand at the same place are merged."""
     rules = MonotoneRules(2, thresholds=((1.0,), (0.0,)))
     contexts = np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]])
-    for opened in (rules.formulate(contexts), rules.search(contexts)):
-        assert opened.group.tolist() == [0, 1, 0, 2]
-        assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
+    opened = rules.on(contexts)
+    assert opened.group.tolist() == [0, 1, 0, 2]
+    assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_zero_and_minus_zero_are_one(sign):
     """-0 and 0 stand at the same place, whatever the direction."""
     contexts = np.array([[0.0, 2.0], [-0.0, 2.0]])
-    assert MonotoneRules(2, directions=[sign, 1]).formulate(contexts).group.tolist() == [0, 0]
+    assert MonotoneRules(2, directions=[sign, 1]).on(contexts).group.tolist() == [0, 0]
 
 
 NAMES = Names(("age", "insured", "weight"), ("wait", "treat", "refer"))
@@ -261,6 +266,41 @@ def test_a_condition_says_which_values_reach_the_floor(axis, floor, text):
     assert axis.condition(floor, NAMES) == text
 
 
+def test_a_rule_is_written_to_json_and_read_back():
+    """What is read predicts, prints and compares as what was written, axes with and without steps included."""
+    for rule in (RULE, MonotoneRule(1, (), AXES)):
+        again = from_json(rule.to_json())
+        assert (again, str(again), again.names) == (rule, str(rule), rule.names)
+
+
+def test_leaves_and_drawing_follow_the_printed_order():
+    """Parts are numbered as printed, highest action first, in ``leaves`` and in the graph."""
+    contexts = [[50, 1, 60], [50, 1, 61], [39, 1, 10], [38, 1, 10]]
+    leaves = RULE.leaves(contexts, np.arange(12.0).reshape(4, 3))
+    assert [(leaf.action, leaf.share, leaf.mean_cost) for leaf in leaves] == [
+        (2, 0.25, 2.0),
+        (1, 0.25, 4.0),
+        (0, 0.5, 7.5),
+    ]
+    drawn = dict(RULE.graph(leaves).nodes(data="label"))
+    assert drawn[0] == "age >= 50 and insured = 1 and weight <= 60"
+    assert drawn[2] == "age >= 40 and weight <= 80\nor age >= 60"
+    assert drawn[4] == "play wait\n50.0% of contexts\nmean cost 7.5"
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"feature_names": ["age"]}, "feature_names has 1 names for 2 features"),
+        ({"action_names": ["wait", "treat", "refer"]}, "action_names has 3 names for 2 actions"),
+    ],
+)
+def test_too_few_or_too_many_names_are_refused(names, message):
+    """One name for each feature and action."""
+    with pytest.raises(InputError, match=message):
+        MonotoneRules(2, **names).on(REALS)
+
+
 def test_predict_follows_the_floors():
     """The highest action with a floor that is reached plays, on the cut point or not."""
     contexts = [[50, 1, 60], [50, 1, 61], [50, 0, 60], [39, 1, 10], [60, 0, 99], [40, 0, 80], [40, 0, 81]]
@@ -269,7 +309,8 @@ def test_predict_follows_the_floors():
 
 def test_floors_are_the_lowest_contexts_of_an_action():
     """Only contexts with nothing of the same or a larger action below them are written down."""
-    order = Order(MonotoneRules(3), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]]))
+    contexts = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
+    order = Order(contexts, axes_of(contexts, None, None), Names())
     rule = order.rule(np.array([0, 1, 2, 2, 2]))
     assert rule.levels == ((1, ((1.0, 0.0), (0.0, 1.0))), (2, ((0.0, 1.0),)))
 
@@ -321,11 +362,11 @@ def test_wrong_arguments_are_named(arguments, message):
 def test_directions_for_another_number_of_features_are_refused():
     """One direction per feature."""
     with pytest.raises(InputError, match="directions list 3 features, but the contexts have 2"):
-        MonotoneRules(2, directions=[1, 1, -1]).formulate(REALS)
+        MonotoneRules(2, directions=[1, 1, -1]).on(REALS)
 
 
 @pytest.mark.parametrize(
-    ("contexts", "message"), [([[1.0]], "orders 3 features, but the contexts have 1"), ([[1.0, np.nan, 0.0]], "nan")]
+    ("contexts", "message"), [([[1.0]], "have 1 columns, but the policy reads 3"), ([[1.0, np.nan, 0.0]], "nan")]
 )
 def test_predict_refuses_wrong_contexts(contexts, message):
     """Contexts with other features or with NaN raise InputError."""
@@ -337,6 +378,6 @@ def test_numba_waits_for_the_search():
     """Importing the class and opening its program does not import numba."""
     code = (
         "import sys, numpy as np; from policies.monotone import MonotoneRules; "
-        "MonotoneRules(2).formulate(np.zeros((2, 1))); sys.exit('numba' in sys.modules)"
+        "MonotoneRules(2).on(np.zeros((2, 1))).program(); sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

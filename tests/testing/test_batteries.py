@@ -36,6 +36,7 @@ UNMET = {
     "rule_lists": set(),
     "box_rules": set(),
     "linear_rules": {"renamed actions", "search", "action weights"},  # of three ordered cuts only the reverse is alike
+    "monotone_rules": {"renamed actions", "action weights"},  # actions are ordered; the sum over rules is #P-hard
     "finite_class": {"renamed actions", "reordered contexts"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.

@@ -27,7 +27,7 @@ def save_answer(answer: Answer, path: Path) -> Path:
 
 
 def check_ending(path: Path) -> str:
-    """Return the format that the ending of a path says; raises InputError when it is none of the three."""
+    """Return the format by the ending of a path: json, png or svg; raises InputError for any other."""
     kind = path.suffix.lstrip(".").lower()
     if kind not in {"json", *FORMATS}:
         raise InputError(f"cannot write '{path.name}': the ending says the format, use .json, .png or .svg")

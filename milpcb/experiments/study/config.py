@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from milpcb import registry, supply
-from milpcb.checks import whole
+from milpcb.checks import check_file, whole
 from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
 from milpcb.experiments.study.options import KeyProblemError, check_options, option_names, validate
 from milpcb.experiments.study.sections import (
@@ -89,10 +89,8 @@ def parse_config(
 
 def _read_text(path: Path) -> str:
     """Return the text of a config; raises InputError for what is no file, is too large, or is no UTF-8."""
+    check_file(path, "config")
     try:
-        if path.exists() and not path.is_file():
-            kind = "directory" if path.is_dir() else "device or a pipe"
-            raise InputError(f"cannot read config {path}: it is a {kind}, not a file")
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
         if len(content) > LARGEST_FILE:
@@ -102,8 +100,6 @@ def _read_text(path: Path) -> str:
         raise InputError(f"cannot read config {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"cannot read config {path}: it is not UTF-8 text") from error
-    except ValueError as error:
-        raise InputError(f"cannot read config {path}: {error}") from error
 
 
 def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None, *, trusted: bool) -> RunSection:

@@ -29,10 +29,10 @@ def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_frame):
         ]
     )
     headings, *lines = printed(summary(frame))
-    assert headings == ["learner", "seeds", "rounds", "regret", "guarantee", "oracle calls", "ms/round"]
+    assert headings == ["learner", "seeds", "rounds", "mean cost", "regret", "guarantee", "oracle calls", "ms/round"]
     assert lines == [
-        ["bistro_plus", "2", "2", "1,500.2", "1,234.5", "6", "500.000"],
-        ["uniform", "1", "3", "4.0", "none", "9", "500.000"],
+        ["bistro_plus", "2", "2", "750.6250", "1,500.2", "1,234.5", "6", "500.000"],
+        ["uniform", "1", "3", "1.6667", "4.0", "none", "9", "500.000"],
     ]
 
 
@@ -48,7 +48,7 @@ def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
     )
     headings, *lines = printed(summary(frame))
     assert headings[:3] == ["learner", "environment", "oracle"]
-    assert [line[1:3] + line[4:6] for line in lines] == [
+    assert [[*line[1:3], line[4], line[6]] for line in lines] == [
         ["one", "x", "2", "2.0"],
         ["two", "x", "2", "3.0"],
         ["two", "y", "2", "4.0"],

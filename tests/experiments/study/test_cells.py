@@ -52,7 +52,6 @@ UNCHANGED = {
     "label of the oracle": ('"enumeration"', '"enumeration"\nlabel = "mine"'),
     "name of the experiment": ('"tiny"', '"other"'),
     "a default written down": ("depth = 1", "depth = 1\nthresholds = 3"),
-    "a solver that is not used": ('"enumeration"', '"enumeration"\nsolver = "scipy"'),
     "max_horizon": ("scale = 8", "scale = 8\nmax_horizon = 40"),
     "one more seed": ("checkpoints", "seeds = [0, 1]\ncheckpoints"),
     "one more horizon": ("horizon = 40", "horizon = [40, 50]"),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import tomli_w
 
 from milpcb import registry
 from milpcb.errors import InputError, SolverMissingError
-from milpcb.experiments.study.config import parse_config
+from milpcb.experiments.study.cells import build_study
+from milpcb.experiments.study.config import parse_config, read_config
 from milpcb.experiments.study.options import KeyProblemError, check_options
+from milpcb.experiments.study.worlds import build_environment, build_learner, open_world
 
 
 def parse(text):
@@ -32,7 +37,9 @@ def test_defaults_are_filled_in(tiny):
     assert config.experiment.seeds == (0,)
     assert config.environments[0].options["cost_right"] == 0.3
     assert config.policies[0].options["thresholds"] == 3
-    assert config.oracles[0].options.items() >= {"kind": "enumeration", "solver": "highs", "time_limit": None}.items()
+    assert config.oracles[0].options.items() >= {"kind": "enumeration"}.items()
+    milp = parse(tiny.replace('"enumeration"', '"milp"')).oracles[0].options
+    assert milp == {"kind": "milp", "solver": "highs", "time_limit": None, "gap": 0.0}
     (learner,) = config.learners
     assert learner.label == "bistro_plus"
     assert learner.component.options.items() >= {"queries": "profile", "draws": 1, "scale": 8.0}.items()
@@ -78,7 +85,11 @@ LAYOUTS = {
         "line 18: depth",
     ),
     "key before a longer one": ("n_contexts = 8", "n_contexts_ = 8", "line 8: unknown key 'n_contexts_'"),
-    "same key in an earlier section": ('kind = "enumeration"', "name = 3", "line 16: unknown key 'name' in [oracle]"),
+    "same key in an earlier section": (
+        'kind = "enumeration"',
+        "name = 3",
+        "line 16: oracle kind 'milp' has no option 'name'",
+    ),
     "section that is missing": (
         '[policies]\nname = "decision_trees"\ndepth = 1\n',
         "",
@@ -135,10 +146,130 @@ def test_a_missing_solver_is_placed_and_keeps_its_kind(tiny):
     assert "my.toml, line 16: PuLP finds no GUROBI_CMD" in refusal(text, SolverMissingError)
 
 
-def test_a_solver_that_is_not_used_need_not_be_there(tiny):
-    """Enumeration asks no solver."""
-    config = parse(tiny.replace('kind = "enumeration"', 'kind = "enumeration"\nsolver = "pulp:GUROBI_CMD"'))
-    assert config.oracles[0].options["solver"] == "pulp:GUROBI_CMD"
+def test_an_option_that_the_kind_does_not_know_is_refused(tiny):
+    """Enumeration asks no solver; the message says which kinds do."""
+    wrong = refusal(tiny.replace('kind = "enumeration"', 'kind = "enumeration"\nsolver = "highs"'))
+    assert (
+        wrong
+        == "my.toml, line 17: oracle kind 'enumeration' has no option 'solver'; it is one of kind 'audited' and 'milp'"
+    )
+    wrong = refusal(tiny.replace('"enumeration"', '"audited"\naudi = 0.5'))
+    assert "has no option 'audi'; did you mean 'audit'?" in wrong
+
+
+def test_common_options_that_a_learners_kind_does_not_know_are_left_out(tiny):
+    """They were written for the other kind; what stands in the learner's own table is checked."""
+    common = tiny.replace('kind = "enumeration"', 'kind = "milp"\nsolver = "scipy"\ntime_limit = 3')
+    own = '[[learners]]\nname = "exp4"\noracle = {{ kind = "search"{more} }}\n'
+    assert parse(common + own.format(more="")).learners[1].oracles[0].options == {"kind": "search"}
+    audited = parse(common + own.format(more="").replace("search", "audited")).learners[1].oracles[0].options
+    assert audited == {"kind": "audited", "solver": "scipy", "time_limit": 3.0, "audit": 0.01}
+    assert "oracle kind 'search' has no option 'solver'" in refusal(common + own.format(more=', solver = "highs"'))
+
+
+LIMITS = {
+    "name that leaves the folder": ('name = "tiny"', 'name = ".."', "name in [experiment]"),
+    "name that is a path": ('name = "tiny"', 'name = "a/b"', "name in [experiment]"),
+    "name that is hidden": ('name = "tiny"', 'name = ".git"', "name in [experiment]"),
+    "name that is long": ('name = "tiny"', f'name = "{"x" * 100_000}"', "at most 200 characters"),
+    "label that is long": ("scale = 8", f'label = "{"x" * 100_000}"', "100000 characters; at most 200"),
+    "integer beyond 64 bits": ("depth = 1", f"depth = {2**63}", "beyond 2**63 - 1"),
+    "integer in a list beyond 64 bits": ("depth = 1", f"thresholds = [[{10**30}]]", "beyond 2**63 - 1"),
+    "very many seeds": (
+        "checkpoints = 4",
+        f"seeds = {list(range(100_001))}",
+        "a study of 100,001 cells; at most 100,000",
+    ),
+    "out with a control character": ("[oracle]", '[run]\nout = "a\\u0000b"\n[oracle]', "out in [run]"),
+    "very many checkpoints": ("checkpoints = 4", "checkpoints = 10_000_000", "checkpoints in [experiment]"),
+    "nothing of the standard library": ('"planted"', '"os:system"', "module os is Python's own"),
+    "a function for a class": ('"planted"', '"click:edit"', "is a function, and must be a class"),
+    "a foreign class for an environment": ('"planted"', '"click:Command"', "without action_names"),
+    "a foreign class for a learner": (
+        '"bistro_plus"',
+        '"click:Command"',
+        "does not inherit from milpcb.protocols:Learner",
+    ),
+    "no module": ('"planted"', '":edit"', "write module:Class"),
+    "no class": ('"planted"', '"click:"', "write module:Class"),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_what_is_out_of_bounds_is_one_short_line(case, tiny):
+    """It is refused before anything is opened or called, and the message does not repeat thousands of characters."""
+    old, new, message = LIMITS[case]
+    assert tiny.count(old) == 1
+    assert message in refusal(tiny.replace(old, new))
+    assert len(refusal(tiny.replace(old, new))) < 600
+
+
+def read(tmp_path, content):
+    """Return what reading a config of these bytes says."""
+    (tmp_path / "a.toml").write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        read_config(tmp_path / "a.toml")
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_a_byte_order_mark_is_no_mistake(tiny, tmp_path):
+    """Some editors put it at the start of a file."""
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbf" + tiny.encode())
+    assert read_config(tmp_path / "a.toml").experiment.name == "tiny"
+
+
+def test_files_that_are_no_configs_are_refused(tmp_path, tiny):
+    """Deep nesting, thousands of digits, sizes beyond all configs, directories and devices get a line each."""
+    assert "nests too deeply" in read(tmp_path, b"a = " + b"[" * 5000)
+    assert "not valid TOML" in read(tmp_path, tiny.replace("horizon = 40", f"horizon = {'9' * 5000}").encode())
+    assert "larger than 4 MB" in read(tmp_path, b"#" * (2**22 + 1))
+    os.mkfifo(tmp_path / "fifo")
+    for path, what in ((tmp_path, "directory"), (tmp_path / "fifo", "device or a pipe"), (Path("/dev/zero"), "device")):
+        with pytest.raises(InputError, match=f"cannot read config .*: it is a {what}"):
+            read_config(path)
+
+
+OWN = """from milpcb.environments.planted import Planted
+class Mine(Planted):
+    pass
+"""
+
+
+def test_classes_of_the_configs_folder_are_found_from_anywhere(tmp_path, tiny, monkeypatch):
+    """``module:Class`` is looked for beside the config; a module of the current folder is not seen, nor is anything written."""
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study/mine_here.py").write_text(OWN)
+    (tmp_path / "mine_there.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "study/a.toml"
+    config.write_text(tiny.replace('"planted"', '"mine_here:Mine"'))
+    found = read_config(config)
+    assert found.run.folder == str(tmp_path / "study")
+    assert parse_config(tomllib.loads(tomli_w.dumps(found.table())), folder=tmp_path).run.folder == str(
+        tmp_path / "study"
+    )
+    assert build_environment(found.environments[0]).n_contexts == found.environments[0].options["n_contexts"]
+    assert not list(tmp_path.rglob("__pycache__"))
+    assert str(tmp_path / "study") not in sys.path
+    config.write_text(tiny.replace('"planted"', '"mine_there:Mine"'))
+    with pytest.raises(InputError, match="No module named 'mine_there'; looked in .*study"):
+        read_config(config)
+
+
+def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny):
+    """Names that are not registered are refused before their module is imported, wherever they stand."""
+    (tmp_path / "mine_evil.py").write_text("open('was_run', 'w')\n")
+    config = tmp_path / "a.toml"
+    try:
+        for old, new in (('"planted"', '"mine_evil:Mine"'), ("scale = 8", 'noise = "mine_evil:Mine"')):
+            config.write_text(tiny.replace(old, new))
+            with pytest.raises(InputError, match="'mine_evil:Mine' is not installed"):
+                study = build_study(read_config(config, trusted=False))
+                build_learner(study.cells[0], open_world(study.cells[0]), None)
+        assert "mine_evil" not in sys.modules
+    finally:
+        registry.look_in(None)
 
 
 class Component:

@@ -21,9 +21,8 @@ from milpcb.experiments.results.figures.drawing import (
     name_panel,
     scale_axis,
 )
-from milpcb.experiments.results.figures.regret import draw_band
 from milpcb.experiments.results.figures.results import Panel, Results, curve, longest
-from milpcb.experiments.results.figures.words import at_their_longest, band, count, legible, number, sentences
+from milpcb.experiments.results.figures.words import at_their_longest, count, legible, number, sentences
 from milpcb.types import Floats
 
 FIRST = 50  # the first T / FIRST rounds are left out: means of few costs jump, and would stretch the axis
@@ -67,7 +66,6 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
         look = results.looks[learner]
         places = (0.15 * i / len(panel.learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
         axes.plot(rounds, values.mean(axis=0), **look.line(), linewidth=1.4, markevery=places)
-        draw_band(axes, rounds, values, look.colour)
     rounds, values = best_mean_costs(panel)
     marker = "_" if len(rounds) == 1 else ""
     axes.plot(rounds, values.mean(axis=0), **BEST, marker=marker, markersize=14, zorder=1.5)
@@ -102,4 +100,5 @@ def _caption(results: Results, panels: list[Panel]) -> str:
     method = "Mean of the costs of rounds 1 to t. Where costs are 0 or 1, as in classification, it is the error rate."
     start = f"The first {np.round(100 / FIRST):g} % of the rounds are left out."
     best = "The dotted line is the policy that is best in hindsight after as many rounds."
-    return sentences(words, method, best, start, band(results), at_their_longest(results))
+    means = f"Curves are means over {count(results.seeds, 'seed')}."
+    return sentences(words, method, best, start, means, at_their_longest(results))

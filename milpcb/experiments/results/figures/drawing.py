@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -21,8 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
+from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.experiments.results.figures.words import legible
+from milpcb.experiments.results.figures.words import escaped
 from milpcb.types import Floats
 
 FORMATS = ("png", "svg")
@@ -30,8 +30,9 @@ WIDTH = 9.0  # inches, of every figure
 SMALL, MEDIUM, LARGE = 9, 10, 12  # points: ticks and legends; labels and names of panels; the title
 LINE = 0.17  # inches that a line of small text takes
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # columns for so many panels of curves; 3 columns from 5 panels on
-NAME = 34  # characters of a name that a legend or a row shows
-BESIDE = 24  # characters of a line of a legend beside the axes
+NAME = 2.2  # inches that a name in front of a row, or in a legend below the axes, may take
+BESIDE = 1.9  # inches that a line of a legend beside the axes may take
+HANDLE = 0.75  # inches of a legend's handle and the space around it
 GREY = "0.45"
 LEAST = 0.1  # costs; less regret is hardly any, or rounding, and would stretch a logarithmic axis over nothing
 
@@ -57,7 +58,7 @@ def grid(n: int, columns: int, height: float, title: str) -> tuple[Figure, list[
     """Return a figure of n panels in rows of this height in inches, and their axes; axes left over are removed."""
     lines = -(-n // columns)
     figure = Figure(figsize=(WIDTH, height * lines), layout="constrained")
-    figure.suptitle(legible(title, 80), fontsize=LARGE, x=0.01, ha="left", fontweight="bold")
+    write_title(figure, title)
     every = figure.subplots(lines, columns, squeeze=False).ravel().tolist()
     for axes in every[n:]:
         axes.remove()
@@ -69,12 +70,18 @@ def grid(n: int, columns: int, height: float, title: str) -> tuple[Figure, list[
     return figure, every[:n]
 
 
+def write_title(figure: Figure, title: str) -> None:
+    """Write the title of a figure above everything else, from the left."""
+    text = fitted(title, WIDTH - 0.3, LARGE, weight="bold")
+    figure.suptitle(text, fontsize=LARGE, x=0.01, ha="left", fontweight="bold")
+
+
 def row_grid(rows: Sequence[str], n: int, title: str) -> tuple[Figure, list[Any]]:
     """Return n panels with a row per name, the first at the top; only the leftmost panels write the names."""
     columns = min(n, 2)
     figure, every = grid(n, columns, 0.24 * len(rows) + 0.8, title)
     figure.set_figheight(figure.get_figheight() + 0.5)  # title
-    names = [legible(row, NAME) for row in rows]
+    names = [fitted(row, NAME, SMALL) for row in rows]
     for i, axes in enumerate(every):
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_yticks(range(len(rows)), names if i % columns == 0 else [""] * len(rows))
@@ -85,14 +92,14 @@ def row_grid(rows: Sequence[str], n: int, title: str) -> tuple[Figure, list[Any]
 
 def name_panel(axes: Any, name: str) -> None:
     """Write what differs between panels above one of them."""
-    width = int(11.5 * WIDTH / axes.get_gridspec().ncols) - 7  # about 11.5 characters to the inch
-    axes.set_title(fill(legible(name, 2 * width), width), fontsize=MEDIUM, loc="left")
+    room = (WIDTH - NAME) / axes.get_gridspec().ncols - 0.3
+    axes.set_title(fitted(name, room, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
 
 
 def label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str) -> None:
     """Label the lowest panel of every column, and the left side once for all."""
     for axes in every[-every[0].get_gridspec().ncols :]:
-        axes.set_xlabel(legible(below, 80), fontsize=MEDIUM)
+        axes.set_xlabel(fitted(below, 5.0, MEDIUM), fontsize=MEDIUM)
     if len(every) == 1:
         every[0].set_ylabel(beside, fontsize=MEDIUM)
     elif beside:
@@ -143,8 +150,8 @@ def legend(figure: Figure, entries: Sequence[tuple[Any, str]], *, below: bool) -
     handles = [entry[0] for entry in entries]
     style = {"frameon": False, "fontsize": SMALL}
     if below:
-        labels = [legible(entry[1], NAME) for entry in entries]
-        columns = max(1, min(len(entries), int(WIDTH * 12 // (max(map(len, labels)) + 8))))
+        labels = [fitted(entry[1], NAME, SMALL) for entry in entries]
+        columns = min(len(entries), int(WIDTH // (max(width(label, SMALL) for label in labels) + HANDLE)))
         figure.set_figheight(figure.get_figheight() + 1.4 * LINE * -(-len(entries) // columns) + 0.1)
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
     else:
@@ -157,7 +164,7 @@ def legend(figure: Figure, entries: Sequence[tuple[Any, str]], *, below: bool) -
 def _beside(text: str) -> str:
     """Break a legend's text into lines that leave room for the axes."""
     name, *more = text.split("\n")
-    return "\n".join([fill(legible(name, 2 * BESIDE), BESIDE), *more])
+    return "\n".join([fitted(name, BESIDE, SMALL, lines=2), *more])
 
 
 def line_handle(look: Look) -> Line2D:
@@ -166,9 +173,10 @@ def line_handle(look: Look) -> Line2D:
 
 
 def finish(figure: Figure) -> Figure:
-    """Take every text as it is written, so that a dollar sign in a name starts no formula; return the figure."""
+    """Return the figure with every text drawn as it is written: a dollar sign starts no formula, no character is obeyed."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
+        text.set_text("\n".join(map(escaped, text.get_text().split("\n"))))
     return figure
 
 

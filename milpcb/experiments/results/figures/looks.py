@@ -1,4 +1,4 @@
-"""How a learner looks: one colour, dash and marker in all figures of a study, and the same from study to study."""
+"""Colour, dash and marker of each learner: the same in all figures of a study, and mostly from study to study."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Look:
 
 
 def looks(learners: Collection[str]) -> dict[str, Look]:
-    """Return the look of every learner.
+    """Return colour, dash and marker by the labels of a study's learners, no two alike up to 120 learners.
 
-    A name of the table above has the look of its place. Another label starts from the look that its hash says, and takes
+    A name of the table above has those of its place. Another label starts at the place that its hash gives, and takes
     the next one that no other learner of the study has, of a colour that the fewest have.
     """
     places = {label: PLACES.index(label) for label in learners if label in PLACES}

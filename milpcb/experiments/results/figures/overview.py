@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from milpcb.experiments.results.figures.drawing import (
-    LARGE,
     NAME,
     SMALL,
     WIDTH,
@@ -21,15 +19,18 @@ from milpcb.experiments.results.figures.drawing import (
     finish,
     legend,
     short,
+    write_title,
 )
 from milpcb.experiments.results.figures.finals import by_place
+from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
-from milpcb.experiments.results.figures.words import at_their_longest, count, legible, sentences
+from milpcb.experiments.results.figures.words import at_their_longest, count, sentences
 
 MOST = 8  # columns beside each other; further panels go into a table below
+FEWEST = 4  # columns that the width is cut into, at least
 ROW = 0.27  # inches
 SHADES = LinearSegmentedColormap.from_list("shades", ["#FFFFFF", "#8FC1E3", "#0072B2", "#00334F"])
-DARK = 0.45  # shares of the shades from which on text is white
+DARK = 0.62  # shares of the shades from which on text is white
 ABOVE = "#D55E00"
 
 
@@ -49,12 +50,15 @@ def overview(results: Results) -> list[Drawing]:
         return []
     order = by_place(results, panels)
     blocks = [panels[i : i + MOST] for i in range(0, len(panels), MOST)]
-    lines = max(len(_header(panel.name, _width(blocks))) for panel in panels)
+    columns = max(len(blocks[0]), FEWEST)
+    room = _room(order, columns)
+    lines = max(_header(panel.name, room).count("\n") + 1 for panel in panels)
     height = len(blocks) * (ROW * len(order) + 0.16 * lines + 0.1) + 0.4
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    figure.suptitle(legible(results.title, 80), fontsize=LARGE, x=0.01, ha="left", fontweight="bold")
+    write_title(figure, results.title)
     for axes, block in zip(figure.subplots(len(blocks), 1, squeeze=False).ravel(), blocks, strict=True):
-        _draw_block(axes, block, order, _width(blocks))
+        _draw_block(axes, block, order, room)
+        axes.set_xlim(-0.5, columns - 0.5)
     above = any(square.above for panel in panels for square in squares(panel).values())
     legend(figure, _entries(above=above), below=True)
     alt = f"Table of the mean regret of {count(len(order), 'learner')} in {count(len(panels), 'panel')}."
@@ -77,15 +81,13 @@ def squares(panel: Panel) -> dict[str, Square]:
     }
 
 
-def _draw_block(axes: Any, panels: Sequence[Panel], order: Sequence[str], width: int) -> None:
+def _draw_block(axes: Any, panels: Sequence[Panel], order: Sequence[str], room: float) -> None:
     for column, panel in enumerate(panels):
         for learner, square in squares(panel).items():
             _draw_square(axes, column, order.index(learner), square)
-    axes.set_xlim(-0.5, MOST - 0.5 if len(panels) > MOST else max(len(panels), 4) - 0.5)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    headers = ["\n".join(_header(panel.name, width)) for panel in panels]
-    axes.set_xticks(range(len(panels)), headers, fontsize=SMALL)
-    axes.set_yticks(range(len(order)), [legible(learner, NAME) for learner in order], fontsize=SMALL)
+    axes.set_xticks(range(len(panels)), [_header(panel.name, room) for panel in panels], fontsize=SMALL)
+    axes.set_yticks(range(len(order)), [fitted(learner, NAME, SMALL) for learner in order], fontsize=SMALL)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.spines[:].set_visible(False)
 
@@ -104,26 +106,25 @@ def brief(value: float) -> str:
     size = abs(value)
     if size < 0.05:
         return "0"
-    digits = f"{size:.1f}" if size < 10 else f"{size:.0f}" if size < 1000 else ""
+    digits = f"{size:.1f}" if size < 9.95 else f"{size:.0f}" if size < 999.5 else ""
     if not digits:
         rounded = float(f"{size:.3g}")
         digits = f"{rounded / 1000:.1f}k" if rounded < 1e5 else short(rounded)
     return f"\u2212{digits}" if value < 0 else digits
 
 
-def _width(blocks: Sequence[Sequence[Panel]]) -> int:
-    """Return how many characters a column has room for, beside 2 inches of names."""
-    return max(7, int(13.5 * (WIDTH - 2.3) / max(len(blocks[0]), 4)))
+def _room(order: Sequence[str], columns: int) -> float:
+    """Return how many inches a column has for its name, beside the names of the learners."""
+    beside = max(width(fitted(learner, NAME, SMALL), SMALL) for learner in order)
+    return (WIDTH - beside - 0.3) / columns - 0.06
 
 
-def _header(name: str, width: int) -> list[str]:
-    """Break the name of a column at spaces and underscores into lines of this width."""
-    lines = wrap(legible(name, 3 * width).replace("_", " "), width)
-    return lines or [""]
+def _header(name: str, room: float) -> str:
+    return fitted(name, room, SMALL, lines=3)
 
 
 def _entries(*, above: bool) -> list[tuple[Any, str]]:
-    steps = [(0.0, "no regret"), (0.5, "half of the largest in the column"), (1.0, "the largest in the column")]
+    steps = [(0.0, "no regret"), (0.5, "half of the largest of its column"), (1.0, "the largest of its column")]
     shades: list[tuple[Any, str]] = [(Patch(facecolor=SHADES(share), edgecolor="0.7"), text) for share, text in steps]
     frame = Patch(facecolor="white", edgecolor=ABOVE, linewidth=2)
     return [*shades, (frame, "above its guarantee")] if above else shades

@@ -6,24 +6,29 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from milpcb.experiments.results.figures.drawing import render
+from milpcb.experiments.results.figures.drawing import finish, render
+
+WIDTH, HEIGHT = 7.0, 4.0  # inches, at least
+LETTER, LINE, MARGIN = 0.085, 0.2, 1.2  # inches of rules that are drawn as text
 
 
 def draw_policy(policy: Any) -> dict[str, bytes]:
-    """Return the pictures of a policy: its own drawing where it has one, else its rules as a card."""
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot()
+    """Return the pictures of a policy by format: its own drawing where it has ``draw(axes)``, else its rules as a card."""
     if hasattr(policy, "draw"):
-        policy.draw(axes)
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        policy.draw(figure.add_subplot())
     else:
-        card = {"facecolor": "0.97", "edgecolor": "0.3", "boxstyle": "round,pad=0.8"}
-        place: dict[str, Any] = {
-            "ha": "center",
-            "va": "center",
-            "family": "monospace",
-            "fontsize": 10,
-            "parse_math": False,
-        }
-        axes.text(0.5, 0.5, str(policy), bbox=card, **place)
-        axes.set_axis_off()
-    return render(figure)
+        figure = _card(str(policy))
+    return render(finish(figure))
+
+
+def _card(rules: str) -> Figure:
+    """Return rules as text in a box, on a figure that is as large as they need."""
+    lines = rules.split("\n")
+    size = max(WIDTH, LETTER * max(map(len, lines)) + MARGIN), max(HEIGHT, LINE * len(lines) + MARGIN)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    box = {"facecolor": "0.97", "edgecolor": "0.3", "boxstyle": "round,pad=0.8"}
+    axes.text(0.5, 0.5, rules, bbox=box, ha="center", va="center", family="monospace", fontsize=10)
+    return figure

@@ -106,15 +106,10 @@ def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, mar
         places = (0.15 * i / len(learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
         style = look.line() if markers else {**look.line(), "marker": ""}
         axes.plot(rounds[shown], mean[shown], **style, linewidth=1.4, markevery=places)
-        draw_band(axes, rounds, values, look.colour, LEAST if loglog else -np.inf)
-
-
-def draw_band(axes: Any, rounds: Floats, values: Floats, colour: str, least: float = -np.inf) -> None:
-    """Fill what several seeds span at rounds (n,) by values (seeds, n), where its lower end is not below ``least``."""
-    if len(values) > 1:
-        low, high = _band(values)
-        shown = low >= least
-        axes.fill_between(rounds[shown], low[shown], high[shown], color=colour, alpha=0.15, linewidth=0)
+        if len(values) > 1:
+            low, high = _band(values)
+            shown &= low >= LEAST if loglog else shown
+            axes.fill_between(rounds[shown], low[shown], high[shown], color=look.colour, alpha=0.15, linewidth=0)
 
 
 def _band(values: Floats) -> tuple[Floats, Floats]:

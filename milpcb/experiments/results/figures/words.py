@@ -32,10 +32,15 @@ class Final:
 
 
 def legible(name: str, most: int = 60) -> str:
-    """Return a name as it can be drawn: what is no printable character escaped, the middle of a long one left out."""
-    name = "".join(char.encode("unicode_escape").decode() if _unseen(char) else char for char in name)
+    """Return a name as it can be drawn: control characters escaped, the middle of a long one left out."""
+    name = escaped(name)
     half = (most - 1) // 2
     return name if len(name) <= most else f"{name[:half]}\u2026{name[-half:]}"
+
+
+def escaped(text: str) -> str:
+    """Return a line of text with control characters written out by their numbers: no picture or terminal obeys them."""
+    return "".join(char.encode("unicode_escape").decode() if _unseen(char) else char for char in text)
 
 
 def _unseen(char: str) -> bool:

@@ -213,9 +213,19 @@ def test_slopes_stand_in_the_legend(make_frame):
         assert any("slope 0.50 (0.50 to 0.50)" in text for text in texts), name
     assert "T to the 0.50" in one(results, "horizons").caption
     ends = one(results, "horizons").figure.axes[0].get_lines()
-    grey = [line.get_xydata() for line in ends if line.get_color() == "0.45"]
+    grey = [line.get_xydata() for line in ends if line.get_color() == "0.6"]
     rises = [np.diff(np.log(line[:, 1]))[0] / np.diff(np.log(line[:, 0]))[0] for line in grey]
     assert rises == pytest.approx([1 / 2, 2 / 3, 3 / 4])
+
+
+def test_guides_start_in_the_middle_of_the_learners(make_frame):
+    """Slope guides start at the median of the learners' mean regrets at the least horizon, so that they lie in the data."""
+    results = Results(make_frame(MANY[:5], horizons=(100, 1000, 10_000)), "t")
+    axes = one(results, "horizons").figure.axes[0]
+    starts = results.finals.filter(pl.col("horizon") == 100).group_by("learner").agg(pl.col("regret").mean())
+    for guide in lines_of(axes, "0.6"):
+        assert guide[0] == pytest.approx([100, starts["regret"].median()])
+        assert axes.get_ylim()[0] < guide[:, 1].min() <= guide[:, 1].max() < axes.get_ylim()[1]
 
 
 def test_no_slope_is_told(make_frame):
@@ -273,10 +283,10 @@ def test_a_number_that_nothing_varies_is_refused(make_frame, key):
 def test_a_figure_that_does_not_apply_says_what_it_needs(make_frame):
     """Asked for by name it is refused; among all it is left out; a mistyped name is told with the nearest one."""
     results = Results(make_frame(), "t")
-    for name in ("horizons", "against"):
+    for name in ("horizons", "against", "overview"):
         with pytest.raises(InputError, match=f"figure '{name}' has nothing to draw of t: "):
             list(draw(results, [name]))
-    assert [drawing.name for drawing in draw(results)] == ["regret", "regret_loglog", "finals", "times"]
+    assert [drawing.name for drawing in draw(results)] == ["regret", "costs", "regret_loglog", "finals", "times"]
     with pytest.raises(UnknownNameError, match="did you mean 'horizons'"):
         list(draw(results, ["horizon"]))
 
@@ -301,7 +311,7 @@ def test_the_same_frame_gives_the_same_pictures(make_frame):
     frame = make_frame(seeds=[0], points=5)
     first, again = (render(one(Results(frame, "t"), "regret").figure) for _ in range(2))
     assert first == again
-    assert imread(io.BytesIO(first["png"])).shape[:2] == (750, 1275)
+    assert imread(io.BytesIO(first["png"])).shape[:2] == (750, 1350)
 
 
 @pytest.mark.parametrize("name", ["regret", "finals", "times"])

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from html import escape, unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -145,6 +146,8 @@ def test_a_row_says_what_the_runs_say(results):
     assert row["regret"].text == f"{mean:,.0f} \u00b1\u202f{half:,.0f}".replace(",", "\u202f")
     assert row["guarantee"].value == pytest.approx(guarantee)
     assert row["share"].value == pytest.approx(100 * mean / guarantee)
+    assert row["cost"].value == pytest.approx(runs["cumulative_cost"].mean() / 1000)
+    assert (row["best_cost"].value, row["best_cost"].text) == (pytest.approx(0.3), "0.3000")
     assert (row["calls"].text, row["seeds"].text) == ("4\u202f000", "3")
     assert (row["time"].value, row["oracle_time"].value) == pytest.approx((42.0, 31.0))
     assert "certificate" not in keys
@@ -170,12 +173,12 @@ def test_a_learner_without_guarantee_has_none(results):
 
 
 def test_every_figure_has_its_words(page):
-    """Six figures and a policy: each image has an alternative text, each figure a caption that says something."""
+    """Eight figures and a policy: each image has an alternative text, each figure a caption that says something."""
     images = page.all("img")
-    assert len(images) == 7
+    assert len(images) == 9
     assert all(image["alt"] and image["src"].startswith("data:image/") for image in images)
     captions = page.texts["figcaption"]
-    assert len(captions) == len(page.all("figure")) == 7
+    assert len(captions) == len(page.all("figure")) == 9
     assert all(len(caption.strip()) > 30 for caption in captions)
 
 
@@ -299,8 +302,8 @@ def test_leaders_are_shown_with_rules_and_remark(results):
     assert "What the learners would stay with" in page.texts["h2"]
     assert "Best policies in hindsight" not in page.texts["h2"]
     assert text.count("Drawing of the leader") == 24
-    cards = [text.strip() for text in page.texts["figcaption"][-24:]]
-    assert cards == [f"Differs on {i}.rulesplay {i}" for i in range(24)]
+    cards = [" ".join(text.split()) for text in page.texts["figcaption"][-24:]]
+    assert cards == [f"Differs on {i}.rules play {i}" for i in range(24)]
     assert "What the learners would stay with" not in report_page(results, CONFIG)
 
 
@@ -310,22 +313,79 @@ def test_leaders_do_not_swell_the_page(results):
     assert len(report_page(results, CONFIG, many, many)) < 4e6
 
 
-def test_a_browser_shows_rows_and_figures(browse, text):
-    """Every picture is really drawn, the page is no wider than the window, and no script has failed."""
-    script = """
-      const facts = {rows: document.querySelectorAll("#summary tbody tr").length,
-        drawn: [...document.images].map((image) => image.complete && image.naturalWidth > 0),
-        captions: [...document.querySelectorAll("figure")].map((f) => f.querySelector("figcaption").innerText.length),
-        wide: document.documentElement.scrollWidth > innerWidth, width: innerWidth};
-      document.body.dataset.facts = JSON.stringify(facts);
+FACTS = """
+  const shown = (element) => element.offsetHeight > 0;
+  const boxes = [...document.querySelectorAll(".box")].filter((box) => shown(box)).map((box) => {
+    const scroll = box.querySelector(".scroll");
+    return {kind: scroll.className, over: scroll.scrollWidth > scroll.clientWidth + 1,
+      hint: shown(box.querySelector(".hint")), more: box.classList.contains("more"), what: scroll.ariaLabel};
+  });
+  parent.document.body.dataset.facts = JSON.stringify({boxes, rows: document.querySelectorAll("#summary tbody tr").length,
+    drawn: [...document.images].map((image) => image.complete && image.naturalWidth > 0),
+    captions: [...document.querySelectorAll("figure")].map((f) => f.querySelector("figcaption").innerText.length),
+    figures: [...document.querySelectorAll("#figures ~ figure img")].map((image) => image.getBoundingClientRect().width),
+    content: document.querySelector("main").clientWidth, width: innerWidth, page: document.documentElement.scrollWidth});
+"""
+
+
+@pytest.fixture
+def look_at(browse):
+    """Return ``look_at(page, width, script)``: facts on a page in a frame of so many pixels.
+
+    It is a frame because browsers have no window so narrow as a phone's. The script runs half a second before.
     """
-    for width in (390, 1200):
-        dom = browse(text, "--dump-dom", f"--window-size={width},900", script=f"onload = () => {{ {script} }};")
-        facts = json.loads(re.search(r'data-facts="(.*?)"', dom).group(1).replace("&quot;", '"'))
-        assert facts["rows"] == 12
-        assert facts["drawn"] == [True] * 7
-        assert min(facts["captions"]) > 4
-        assert not facts["wide"], facts
+
+    def look(text: str, width: int, script: str = "") -> dict[str, object]:
+        inside = f"<script>onload = () => {{ {script}; setTimeout(() => {{ {FACTS} }}, 500); }};</script></body>"
+        page = escape(text.replace("</body>", inside))
+        dom = browse(
+            f'<!DOCTYPE html><body style="margin:0"><iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}">'
+            "</iframe></body>",
+            "--dump-dom",
+            "--window-size=1600,900",
+        )
+        return json.loads(unescape(re.search(r'data-facts="(.*?)"', dom).group(1)))
+
+    return look
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_a_browser_shows_rows_and_figures(look_at, text, width):
+    """Every picture is really drawn, the page is no wider than its window, and no script has failed."""
+    facts = look_at(text, width)
+    assert facts["width"] == width
+    assert facts["rows"] == 12
+    assert facts["drawn"] == [True] * 9
+    assert min(facts["captions"]) > 4
+    assert facts["page"] <= width, facts
+
+
+def test_figures_fill_a_wide_page(look_at, text):
+    """At 1 400 pixels the content takes nearly all the page, and every figure at least 85 % of it, without a hint."""
+    facts = look_at(text, 1400)
+    assert facts["content"] > 0.9 * 1400
+    assert len(facts["figures"]) == 8
+    assert min(facts["figures"]) >= 0.85 * facts["content"]
+    assert not any(box["hint"] for box in facts["boxes"] if "plot" in box["kind"])
+
+
+def test_a_narrow_page_scrolls_with_a_hint(look_at, text):
+    """At 420 pixels figures and the table scroll in their boxes: those that do have a hint and a shadow, no others."""
+    facts = look_at(text, 420)
+    assert all(box["hint"] == box["over"] == box["more"] for box in facts["boxes"]), facts["boxes"]
+    assert all(box["over"] for box in facts["boxes"] if box["what"] == "Table of results" or "plot" in box["kind"])
+    assert not all(box["over"] for box in facts["boxes"])
+    to_the_end = "document.querySelectorAll('.scroll').forEach((scroll) => { scroll.scrollLeft = 9999; })"
+    assert not any(box["more"] for box in look_at(text, 420, to_the_end)["boxes"])
+
+
+def test_long_names_do_not_widen_the_page(look_at, make_frame):
+    """Names without any place to break them at stay inside a narrow page, in headings, captions and tables."""
+    long = "x" * 300
+    settings = {"experiment": {"name": long, "seeds": [0]}, "environment": {"name": "e", "file": long}}
+    results = Results(make_frame([long, "uniform"], ["a", long], seeds=[0], points=2), long, settings)
+    facts = look_at(report_page(results, long, [DrawnPolicy(long, long, SVG, long)]), 420)
+    assert facts["page"] <= 420
 
 
 @pytest.mark.parametrize(("key", "sign"), [("regret", 1), ("guarantee", -1), ("nothing", 1)])

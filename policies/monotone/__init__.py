@@ -1,0 +1,6 @@
+"""Monotone rules: more of a feature never lowers the action. Read rule, geometry, program, search (its kernels), policy_class."""
+
+from policies.monotone.policy_class import MonotoneRules
+from policies.monotone.rule import MonotoneRule
+
+__all__ = ["MonotoneRule", "MonotoneRules"]

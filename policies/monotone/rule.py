@@ -1,0 +1,119 @@
+"""One monotone rule: for each action above the least, the places from which on it is played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from milpcb.types import Floats, Ints
+from policies.decimals import written
+from policies.drawing import chain
+from policies.leaves import LeafSummary
+from policies.names import Names
+from policies.rule import Rule
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Point = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How a feature orders contexts: by its value, or by the number of ``steps`` below it; ``sign`` -1 turns it round.
+
+    ``binary`` says that the feature only takes 0 and 1, and that its one step is between them.
+    """
+
+    feature: int
+    sign: int
+    steps: tuple[float, ...] | None = None
+    binary: bool = False
+
+    def along(self, contexts: Floats) -> Floats:
+        """Return (n,): where each context stands."""
+        column = contexts[:, self.feature]
+        place = column if self.steps is None else np.searchsorted(self.steps, column)
+        return np.asarray(self.sign * place + 0.0)  # adding 0 makes -0 and 0 the same
+
+    def condition(self, floor: float, names: Names) -> str:
+        """Return "stands at ``floor`` or further" as people say it; "" when that is always so."""
+        name = names.feature(self.feature)
+        if self.steps is None:
+            return f"{name} >= {written(floor)}" if self.sign > 0 else f"{name} <= {written(0.0 - floor)}"
+        below = int(abs(floor))
+        if below == (0 if self.sign > 0 else len(self.steps)):
+            return ""
+        if self.binary:
+            return f"{name} = {below}"
+        return (
+            f"{name} > {written(self.steps[below - 1])}" if self.sign > 0 else f"{name} <= {written(self.steps[below])}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class MonotoneRule(Rule):
+    """Play the last of the ``levels`` (action, floors) of which some floor is reached, else ``least``.
+
+    A floor (d,) is a place on each axis; it is reached by contexts that stand there or further on every axis. The
+    actions increase, and each reaches only where the one before it does. The parts of ``leaves`` are the levels from the
+    largest action down, then the rest. Printed numbers are those of the floors, exactly.
+    """
+
+    least: int
+    levels: tuple[tuple[int, tuple[Point, ...]], ...]
+    axes: tuple[Axis, ...]
+    names: Names = field(default=Names(), compare=False)
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The actions from the largest down."""
+        return (*(action for action, _ in reversed(self.levels)), self.least)
+
+    @property
+    def n_features(self) -> int:
+        """One feature an axis."""
+        return len(self.axes)
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        points = places(contexts, self.axes)
+        part = np.full(len(contexts), len(self.levels), dtype=np.int64)
+        for i, (_, floors) in enumerate(self.levels, 1):
+            for floor in floors:
+                part[(points >= floor).all(axis=1)] = len(self.levels) - i
+        return part
+
+    @property
+    def _tests(self) -> list[str]:
+        return ["\nor ".join(map(self._condition, floors)) for _, floors in reversed(self.levels)]
+
+    def __str__(self) -> str:
+        *plays, least = (f"play {self.names.action(action)}" for action in self.leaf_actions)
+        if not plays:
+            return least
+        rules = (f"if {test}:\n    {play}\n" for test, play in zip(self._tests, plays, strict=True))
+        return "el".join(rules) + f"else:\n    {least}"
+
+    def _condition(self, floor: Point) -> str:
+        parts = (axis.condition(place, self.names) for axis, place in zip(self.axes, floor, strict=True))
+        return " and ".join(part for part in parts if part)
+
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
+        """Return the chain of tests from the largest action down; see Rule.graph."""
+        return chain(self._tests, self.leaf_actions, self.names, leaves)
+
+    def _plain(self) -> dict[str, Any]:
+        return super()._plain() | {"axes": [asdict(axis) for axis in self.axes]}
+
+    @classmethod
+    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
+        axes = [{**axis, "steps": None if axis["steps"] is None else tuple(axis["steps"])} for axis in data["axes"]]
+        return super()._from_plain(data | {"axes": tuple(Axis(**axis) for axis in axes)}, names)
+
+
+def places(contexts: Floats, axes: Sequence[Axis]) -> Floats:
+    """Return (n, d): where each context stands on each axis."""
+    return np.column_stack([axis.along(contexts) for axis in axes])

@@ -1,0 +1,86 @@
+"""The exact search of monotone rules: a maximum flow on the covers (the program is in program.py).
+
+The nodes are (j, k), "the action of context j is at least k"; an arc says that its tail needs its head: (i, k) needs
+(j, k) when j covers i, (j, k + 1) needs (j, k). Taking a node costs costs[j, k] - costs[j, k - 1]. The cheapest set that
+holds whatever its nodes need is a minimum cut (Picard, Management Science 1976): a node that gains has that much supply,
+a node that costs that much demand, arcs carry any flow, and at a maximum flow the nodes that supply can still reach are
+the smallest of the cheapest sets. So ties go to the lowest actions.
+
+The flow is Dinic's, in float64: with whole costs every number is whole and exact, with real costs each step empties a
+supply, a demand or a flow exactly, and the total is added up from the labels, so it is exact to rounding. Nothing
+is scaled to integers. A profile goes on from that flow: to play a at a row is to give (row, a) endless supply
+and (row, a + 1) endless demand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.protocols import Search
+from milpcb.types import Floats, Ints
+from policies.monotone.geometry import Order
+from policies.monotone.kernels import maximum_flow
+from policies.monotone.rule import MonotoneRule
+
+
+class MonotoneSearch(Search):
+    """Minimum cuts on one network; node (j, k) has the number (k - 1) g + j."""
+
+    def __init__(self, order: Order, n_actions: int) -> None:
+        self._order, self._n_actions = order, n_actions
+        g = len(order.contexts)
+        nodes = np.arange(g * (self._n_actions - 1)).reshape(-1, g)
+        lower, upper = order.covers
+        tails = np.concatenate([nodes[:, lower].ravel(), nodes[1:].ravel()])
+        heads = np.concatenate([nodes[:, upper].ravel(), nodes[:-1].ravel()])
+        self._arcs = _arcs(tails, heads, nodes.size)
+        self._n_needs = len(tails)
+        self._rows = np.arange(g)
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return self._total(costs, self._cheapest(*self._start(costs)))
+
+    def minimise(self, costs: Floats) -> tuple[float, MonotoneRule]:
+        """Return the least total cost and the rule with the lowest actions that attains it."""
+        labels = self._cheapest(*self._start(costs))
+        return self._total(costs, labels), self._order.rule(labels)
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``; every action has its constant, so all finite."""
+        supply, demand, flow = self._start(costs)
+        free = self._cheapest(supply, demand, flow)
+        g = len(self._rows)
+        profile = np.full(self._n_actions, self._total(costs, free))
+        for action in set(range(self._n_actions)) - {int(free[row])}:
+            more, less = supply.copy(), demand.copy()
+            if action > 0:
+                more[(action - 1) * g + row] = np.inf
+            if action < self._n_actions - 1:
+                less[action * g + row] = np.inf
+            profile[action] = self._total(costs, self._cheapest(more, less, flow.copy()))
+        return profile
+
+    def _start(self, costs: Floats) -> tuple[Floats, Floats, Floats]:
+        gains = -np.diff(costs, axis=1).T.ravel()
+        return np.maximum(gains, 0.0), np.maximum(-gains, 0.0), np.zeros(self._n_needs)
+
+    def _cheapest(self, supply: Floats, demand: Floats, flow: Floats) -> Ints:
+        """Return the labels (g,) of a minimum cut; the arrays end as what a maximum flow leaves."""
+        reached = maximum_flow(*self._arcs, supply, demand, flow)
+        return np.asarray(reached.reshape(self._n_actions - 1, -1).sum(axis=0))
+
+    def _total(self, costs: Floats, labels: Ints) -> float:
+        return float(costs[self._rows, labels].sum())
+
+
+def _arcs(tails: Ints, heads: Ints, n_nodes: int) -> tuple[Ints, Ints, Ints]:
+    """Return what leaves each node, there and back: first (nodes + 1,), to and need (2 arcs,).
+
+    The arcs of node u are first[u]..first[u + 1] - 1; ``need`` is the number of the arc, or -1 - number on the way back.
+    """
+    sources, targets = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+    numbers = np.arange(len(tails))
+    order = np.argsort(sources, kind="stable")
+    first = np.searchsorted(sources[order], np.arange(n_nodes + 1))
+    return first, targets[order], np.concatenate([numbers, -1 - numbers])[order]

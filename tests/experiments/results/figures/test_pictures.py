@@ -1,0 +1,226 @@
+"""Every figure, laid out as it is drawn: texts are large enough, nothing collides, nothing strikes through a legend."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures.costs import best_mean_costs, mean_costs
+from milpcb.experiments.results.figures.drawing import apart, render
+from milpcb.experiments.results.figures.overview import brief, squares
+from milpcb.experiments.results.figures.policy import draw_policy
+from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.words import legible
+
+README = 900  # pixels that a README shows of a picture's width
+LEAST = 12  # pixels of a font there: its capital letters are 9 high
+ODD = ["\x1b[31mred\x1b[0m", "$\\frac{1}{2}$", "long " * 60, "W" * 200, "line\nbreak\ttab", "\u202eright to left", ""]
+STUDIES = {
+    "one learner, one checkpoint": {"learners": ["uniform"], "seeds": [0], "points": 2},
+    "two learners": {"learners": ["bistro_plus", "uniform"], "points": 6},
+    "five horizons": {"learners": [*"abcd"], "horizons": (100, 300, 1000, 3000, 10_000), "points": 6},
+    "narrow horizons": {"learners": [*"abc"], "horizons": (1000, 1200), "points": 6},
+    "twenty learners": {"learners": [f"learner {i}, adaptive" for i in range(20)], "points": 4},
+    "three environments": {"learners": [*"abc"], "environments": ["planted", "K = 3", "c"], "points": 4},
+    "gallery": {
+        "learners": [f"learner {i}" for i in range(18)],
+        "environments": ["planted", "alternating_leader", *(f"environment {i}" for i in range(6))],
+        "seeds": [0, 1],
+        "points": 3,
+    },
+    "ten environments": {"learners": [*"ab"], "environments": [f"environment {i}" for i in range(10)], "points": 3},
+    "odd names": {"learners": ODD, "environments": ODD[:4], "horizons": (100, 1000), "seeds": [0], "points": 3},
+}
+
+
+def faults(figure: Figure) -> list[str]:
+    """Return what is wrong with a figure as it is drawn; nothing, if all is well."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    gone = {text for axes in figure.axes for text in _out_of_view(axes)}
+    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    boxes = {text: text.get_window_extent(renderer) for text in shown if text not in gone}
+    names = {text: text.get_text()[:30] for text in boxes}
+    pixels = README / figure.get_figwidth() / 72
+    found = [f"small: {names[text]}" for text in boxes if text.get_fontsize() * pixels < LEAST]
+    found += [f"outside: {names[text]}" for text, box in boxes.items() if not _inside(box, figure.bbox)]
+    for one, other in combinations(boxes, 2):
+        if boxes[one].padded(-1).overlaps(boxes[other].padded(-1)):
+            found.append(f"collide: {names[one]} | {names[other]}")
+    legends = {legend: legend.get_window_extent(renderer) for legend in figure.legends}
+    for axes in figure.axes:
+        for line in axes.get_lines():
+            crossed = [names[text] for text, box in boxes.items() if _crosses(line, box)]
+            crossed += ["legend" for box in legends.values() if _crosses(line, box)]
+            found += [f"struck through: {what}" for what in crossed]
+        found += ["legend on axes" for box in legends.values() if box.padded(-1).overlaps(axes.bbox)]
+    return found
+
+
+def _out_of_view(axes: Any) -> Iterator[Text]:
+    """Yield the labels of ticks beyond the ends of an axis, which are not drawn."""
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+            if not low * (1 - 1e-9) <= tick.get_loc() <= high * (1 + 1e-9):
+                yield from (tick.label1, tick.label2)
+
+
+def _inside(box: Bbox, outer: Bbox) -> bool:
+    return bool(box.x0 >= -1 and box.y0 >= -1 and box.x1 <= outer.width + 1 and box.y1 <= outer.height + 1)
+
+
+def _crosses(line: Line2D, box: Bbox) -> bool:
+    """Tell whether a line, as far as its axes show it, passes through a box."""
+    seen = Bbox.intersection(box.padded(-1), line.axes.bbox)
+    path = line.get_transform().transform_path(line.get_path())
+    return seen is not None and len(path.vertices) > 0 and bool(path.intersects_bbox(seen, filled=False))
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_figures_are_readable_and_nothing_collides(make_frame, study):
+    """At 900 pixels every text has 12, no two texts overlap, no line passes through a text or legend, all is inside."""
+    frame = make_frame(**STUDIES[study])
+    frame = frame.filter(pl.col("round") == pl.col("horizon")) if "one checkpoint" in study else frame
+    results = Results(frame, f"a study of {study}")
+    found = {drawing.name: faults(drawing.figure) for drawing in draw(results)}
+    assert len(found) >= 4
+    assert found == {name: [] for name in found}
+
+
+def test_faults_are_found():
+    """The check itself: a guarantee through a legend, labels on each other, small and cut texts are all named."""
+    figure = Figure(figsize=(9, 5))
+    axes = figure.add_subplot()
+    axes.plot([0, 1], [0.9, 0.9], label="guarantee")
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    figure.legend(loc="upper left", bbox_to_anchor=(0.15, 0.85))
+    axes.text(0.5, 0.5, "one label")
+    axes.text(0.51, 0.5, "another")
+    axes.text(0.3, 0.3, "tiny", fontsize=6)
+    axes.text(0.7, 0.1, "cut off at the edge of the picture, as it is too long")
+    kinds = {fault.split(":")[0] for fault in faults(figure)}
+    assert kinds >= {"small", "outside", "collide", "struck through", "legend on axes"}
+
+
+def test_a_guarantee_that_is_no_number_is_none(make_frame):
+    """NaN is drawn nowhere and promised nowhere."""
+    frame = make_frame(horizons=(100, 1000)).with_columns(guarantee=pl.lit(float("nan")))
+    drawings = {drawing.name: drawing for drawing in draw(Results(frame, "t"))}
+    assert "No learner here has a guarantee." in drawings["regret"].caption
+    assert not any(faults(drawing.figure) for drawing in drawings.values())
+
+
+def test_costs_are_means_over_the_rounds_so_far(make_frame):
+    """A learner's curve is its cumulative cost over t, that of the best policy its total over t; few rounds are left out."""
+    results = Results(make_frame(["bistro_plus", "uniform"], points=40, noise=0.3), "t")
+    (drawing,) = draw(results, ["costs"])
+    (panel,) = results.panels(results.frame)
+    rounds, values = mean_costs(panel, "uniform")
+    own = results.frame.filter((pl.col("learner") == "uniform") & (pl.col("seed") == 1) & (pl.col("round") >= 20))
+    assert rounds.tolist() == own["round"].to_list()
+    assert values[1] == pytest.approx((own["cumulative_cost"] / own["round"]).to_numpy())
+    drawn = next(line for line in drawing.figure.axes[0].get_lines() if line.get_color() == "#000000")
+    assert drawn.get_ydata() == pytest.approx(values.mean(axis=0))
+    rounds, values = best_mean_costs(panel)
+    assert values == pytest.approx(np.full((3, len(rounds)), 0.3))
+    texts = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
+    assert texts[-1] == "best policy in hindsight\nmean cost 0.3"
+    assert "error rate" in drawing.caption
+
+
+def test_the_overview_is_a_table_of_mean_regrets(make_frame):
+    """Every learner and panel has its mean as a number; what lies above its guarantee is framed, and the caption says so."""
+    results = Results(make_frame(["bistro_plus", "hedge", "uniform"], ["one", "two"]), "t")
+    (drawing,) = draw(results, ["overview"])
+    axes = drawing.figure.axes[0]
+    means = results.finals.group_by("learner", "environment").agg(pl.col("regret").mean())
+    written = sorted(text.get_text() for text in axes.texts)
+    assert written == sorted(brief(mean) for mean in means["regret"])
+    assert "No mean is above" in drawing.caption
+    panel = results.panels(results.finals)[0]
+    assert max(square.share for square in squares(panel).values()) == 1.0
+    above = results.frame.with_columns(guarantee=pl.when(pl.col("learner") == "hedge").then(1.0).otherwise("guarantee"))
+    (framed,) = draw(Results(above, "t"), ["overview"])
+    frames = [
+        patch for patch in framed.figure.axes[0].patches if isinstance(patch, Rectangle) and patch.get_linewidth() > 2
+    ]
+    assert len(frames) == 2
+    assert "A framed number is above its guarantee." in framed.caption
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.01, "0"),
+        (2.06, "2.1"),
+        (843.4, "843"),
+        (999.7, "1.0k"),
+        (12_022, "12.0k"),
+        (151_500, "152k"),
+        (1_234_567, "1.23M"),
+        (-180.2, "\u2212180"),
+        (float("nan"), "none"),
+    ],
+)
+def test_numbers_are_brief(value, text):
+    """At most three digits that mean something, thousands and millions by their letter."""
+    assert brief(value) == text
+
+
+def test_names_are_made_legible():
+    """Control characters are written out, long names lose their middle; other names stay as they are."""
+    assert legible("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
+    assert legible("K = 3, \u03b5-greedy & $x$") == "K = 3, \u03b5-greedy & $x$"
+    assert legible("a" * 50 + "b" * 50, 21) == "a" * 10 + "\u2026" + "b" * 10
+
+
+def test_labels_move_apart():
+    """Places keep their order and the gap; those that are far enough stay."""
+    assert apart([0.5, 0.1, 0.52], 0.1) == pytest.approx([0.5, 0.1, 0.6])
+    assert apart([], 0.1) == []
+
+
+def test_a_glyph_that_the_font_has_not_is_no_warning(make_frame, recwarn):
+    """Names in any script are drawn without a word on the terminal."""
+    for drawing in draw(Results(make_frame(["\u5b66\u7fd2", "\U0001f333"], points=3), "t"), ["regret"]):
+        render(drawing.figure)
+    assert not [warning for warning in recwarn if "Glyph" in str(warning.message)]
+
+
+class Rules:
+    """A policy without a drawing of its own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize(
+    "rules", ["play 0", "if \x1b[31m$x$ <= 1:\n    play 1", "if " + "x0 + " * 60 + "x1 <= 1: play 0\n" * 50]
+)
+def test_rules_without_a_drawing_are_a_card(rules):
+    """The card holds all of the rules, however long; the SVG is well formed whatever characters they hold."""
+    pictures = draw_policy(Rules(rules))
+    ET.fromstring(pictures["svg"])  # noqa: S314 - our own picture
+    shot = imread(io.BytesIO(pictures["png"]))[:, :, :3].min(axis=2)
+    edges = np.concatenate([shot[0], shot[-1], shot[:, 0], shot[:, -1]])
+    assert edges.min() == 1.0  # nothing reaches the edge of the picture
+    assert shot.min() < 0.3

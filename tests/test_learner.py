@@ -1,0 +1,360 @@
+"""The base class of learners: what it refuses, once for every learner, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import FinitePool, open_oracle, registry
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.run.loop import Tally, play
+from milpcb.learners import BistroPlus, EpsilonGreedy, Exp4, ExploreThenCommit, Hedge, Uniform
+from milpcb.protocols import Learner
+from milpcb.types import Floats
+from policies import FiniteClass
+
+CONTEXTS = np.arange(8.0).reshape(4, 2)
+LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0]])
+
+
+def oracle() -> Any:
+    """Return the oracle of four labelings."""
+    return open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration")
+
+
+class Given(Learner):
+    """Plays the q it is made with, and writes down what it learns; it calls nothing of the base class."""
+
+    def __init__(self, q: Any) -> None:
+        self.n_actions, self.q, self.log = 3, q, list[Any]()
+
+    def _act(self, row: int) -> Floats:
+        """Return q."""
+        del row
+        return self.q  # type: ignore[no-any-return]  # that is what is tried
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Write it down."""
+        self.log.append((row, action, cost, probability))
+
+    def _state(self) -> dict[str, Any]:
+        """Return the log."""
+        return {"log": [list(entry) for entry in self.log]}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take the log."""
+        self.log = [tuple(entry) for entry in state["log"]]
+
+
+class Shown(Given):
+    """The same, shown every cost."""
+
+    full_information = True
+
+    def _learn_all(self, row: int, costs: Floats) -> None:
+        """Write them down."""
+        self.log.append((row, *costs))
+
+
+Q = np.array([0.25, 0.75, 0.0])
+
+
+# ------------------------------------------------------------------- q is a distribution
+
+
+@pytest.mark.parametrize(
+    ("q", "why"),
+    [
+        (np.array([1.0, 0.5, 0.5]), "sum to 2"),
+        (np.zeros(3), "sum to 0"),
+        (np.array([1.5, -0.5, 0.0]), "negative"),
+        (np.array([np.nan, 0.5, 0.5]), "sum to nan"),
+        (np.array([np.inf, 0.0, 0.0]), "sum to inf"),
+        (np.array([0.5, 0.5]), r"shape \(3,\)"),
+        (np.array([[0.5, 0.5, 0.0]]), r"shape \(3,\)"),
+        (np.array([0.5, 0.5, 0.0], dtype=np.float32), "float array"),
+        ([0.5, 0.5, 0.0], "float array"),
+        (None, "float array"),
+        (np.array([0.5, 0.5, 2e-9]), "sum to 1.000000002"),
+    ],
+)
+def test_what_is_no_distribution_is_refused_at_once(q: Any, why: str) -> None:
+    """The error names learner, round and q; by the loop of a run too, before any cost is booked."""
+    with pytest.raises(InputError, match=rf"round 1 of Given: .* q = .*{why}") as caught:
+        Given(q).act(0)
+    assert "\n" not in str(caught.value)
+
+    class Stream:
+        contexts, order = CONTEXTS, None
+
+        def reveal(self, t: int) -> int:
+            return t % 4
+
+        def costs(self, t: int) -> Floats:
+            return np.full(3, t / 10)
+
+    tally = Tally()
+    with pytest.raises(InputError, match="round 1 of Given"):
+        play(Given(q), Stream(), tally, 5, np.random.default_rng(0))
+    assert tally == Tally()
+
+
+@pytest.mark.parametrize("q", [[0.1] * 10, [1 / 3] * 3, [0.7, 0.2, 0.1], [0.5, 0.5 + 4e-10, 0.0]])
+def test_rounding_is_no_mistake(q: list[float]) -> None:
+    """Sums that are off by rounding pass, and the array itself is handed on."""
+    learner = Given(np.array(q))
+    learner.n_actions = len(q)
+    assert learner.act(0) is learner.q
+
+
+# ------------------------------------------------------------------- rounds are in order
+
+
+def test_act_and_learn_alternate() -> None:
+    """Learning before acting, acting twice and learning twice are refused; nothing is learnt, and the round can go on."""
+    learner = Given(Q)
+    with pytest.raises(InputError, match="round 1 of Given has not begun"):
+        learner.learn(0, 1, 0.5, 0.75)
+    learner.act(0)
+    with pytest.raises(InputError, match=r"round 1 of Given is not over: call learn\("):
+        learner.act(0)
+    learner.learn(0, 1, 0.5, 0.75)
+    with pytest.raises(InputError, match="round 2 of Given has not begun"):
+        learner.learn(0, 1, 0.5, 0.75)
+    assert learner.log == [(0, 1, 0.5, 0.75)]
+    assert learner.played == 1
+
+
+WRONG = {
+    "another row": ((1, 1, 0.5, 0.75), "was played on row 0, got row 1"),
+    "a row that is a float": ((0.0, 1, 0.5, 0.75), "row must be a whole number"),
+    "a row that is a truth value": ((False, 1, 0.5, 0.75), "row must be a whole number"),
+    "action -1": ((0, -1, 0.5, 0.75), r"action must be a whole number in 0\.\.2, got -1"),
+    "action K": ((0, 3, 0.5, 0.75), r"action must be a whole number in 0\.\.2, got 3"),
+    "a string for an action": ((0, "1", 0.5, 0.75), "action must be a whole number"),
+    "an action that is a truth value": ((0, True, 0.5, 0.75), "action must be a whole number"),
+    "a negative cost": ((0, 1, -0.1, 0.75), r"the cost of action 1 in round 1 is -0\.1"),
+    "a cost above 1": ((0, 1, 1.1, 0.75), r"costs must be numbers in \[0, 1\]"),
+    "a NaN cost": ((0, 1, np.nan, 0.75), "is nan"),
+    "a string for a cost": ((0, 1, "0.5", 0.75), "is '0.5'"),
+    "a truth value for a cost": ((0, 1, True, 0.75), "is True"),
+    "another probability": ((0, 1, 0.5, 0.7499999), r"was played with probability 0\.75, got 0\.7499999"),
+    "a NaN probability": ((0, 1, 0.5, np.nan), "got nan"),
+    "no probability": ((0, 1, 0.5, None), "got None"),
+    "the probability of another action": ((0, 0, 0.5, 0.75), r"probability 0\.25, got 0\.75"),
+    "an action that is never drawn": ((0, 2, 0.5, 0.0), "has probability 0 in the q that act"),
+}
+
+
+@pytest.mark.parametrize(("feedback", "message"), WRONG.values(), ids=WRONG)
+def test_feedback_that_cannot_be_is_refused(feedback: tuple[Any, ...], message: str) -> None:
+    """One line names what is wrong; the learner still waits for the right feedback, and takes it."""
+    learner = Given(Q)
+    learner.act(0)
+    before = learner.state()
+    with pytest.raises(InputError, match=message) as caught:
+        learner.learn(*feedback)
+    assert "\n" not in str(caught.value)
+    assert learner.state() == before
+    learner.learn(0, 1, 0.5, 0.75)
+    assert learner.log == [(0, 1, 0.5, 0.75)]
+
+
+@pytest.mark.parametrize(
+    "row", [-1, 4, 0.0, "0", None, True, np.nan, [0], 10**5000], ids=lambda row: type(row).__name__
+)
+def test_a_row_that_is_none_is_refused(row: Any) -> None:
+    """Rows are whole numbers in 0..m-1, for learners that have an oracle; negative ones do not count from the end."""
+    with pytest.raises(InputError, match=r"row must be a whole number in 0\.\.3"):
+        Exp4(oracle(), horizon=10).act(row)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """Rows, actions, costs and probabilities may be numpy's, and reach the algorithm as plain ones."""
+    learner = Given(Q)
+    learner.act(np.int32(2))  # type: ignore[arg-type]  # that is what is tried
+    learner.learn(np.int64(2), np.uint8(1), np.float32(0.5), Q[1])  # type: ignore[arg-type]
+    assert learner.log == [(2, 1, 0.5, 0.75)]
+    assert [type(entry) for entry in learner.log[0]] == [int, int, float, float]
+
+
+@pytest.mark.parametrize("name", [n for n in registry.names("learner") if n not in ("uniform", "best_in_hindsight")])
+def test_no_round_past_the_horizon(name: str) -> None:
+    """Every learner with a horizon plays that many rounds and no more: its guarantee is for them."""
+    cls = registry.load("learner", name)
+    pool = {"pool": FinitePool(CONTEXTS)} if name in ("bistro_plus", "doubling", "policy_elimination") else {}
+    learner = cls(oracle(), **pool, horizon=3)
+    for _ in range(3):
+        q = learner.act(1)
+        learner.learn(1, int(q.argmax()), 0.5, float(q.max()))
+        if learner.full_information:
+            learner.learn_all(1, np.full(3, 0.5))
+    with pytest.raises(InputError, match=r"round 4 of \w+ is past the horizon of 3"):
+        learner.act(1)
+
+
+def test_all_costs_come_after_the_played_one() -> None:
+    """A learner of full information is shown a round's costs once, after learn; the others never."""
+    learner = Shown(Q)
+    learner.act(3)
+    for call in (lambda: learner.learn_all(3, np.zeros(3)), lambda: learner.act(3)):
+        with pytest.raises(InputError, match="round 1 of Shown"):
+            call()
+    learner.learn(3, 1, 0.5, 0.75)
+    for costs, message in (
+        ([0.0, 0.5, np.nan], "the cost of action 2 in round 1 is nan"),
+        ([0.0, 0.5], "one per action"),
+        ([0.0, 0.4, 1.0], r"costs\[1\] is 0.4, but learn was given 0.5"),
+        ("abc", "must be numbers"),
+    ):
+        with pytest.raises(InputError, match=message):
+            learner.learn_all(3, costs)  # type: ignore[arg-type]  # that is what is tried
+    with pytest.raises(InputError, match=r"call learn_all\(row, costs\)"):
+        learner.act(3)
+    with pytest.raises(InputError, match="was played on row 3, got row 2"):
+        learner.learn_all(2, np.array([0.0, 0.5, 1.0]))
+    learner.learn_all(3, np.array([0.0, 0.5, 1.0]))
+    assert learner.log == [(3, 1, 0.5, 0.75), (3, 0.0, 0.5, 1.0)]
+    assert learner.played == 1
+    with pytest.raises(InputError, match="Given learns from the played action only"):
+        Given(Q).learn_all(0, np.zeros(3))
+
+
+# ------------------------------------------------------------------- state
+
+
+@pytest.mark.parametrize("cls", [Given, Shown])
+@pytest.mark.parametrize("steps", range(7))
+def test_a_state_is_taken_anywhere(cls: Any, steps: int) -> None:
+    """Between rounds, and between any two calls of one: the restored learner waits for the same call."""
+    first, second = cls(Q), cls(Q)
+    calls: list[Any] = [("act", 2), ("learn", 2, 1, 0.5, 0.75)]
+    calls += [("learn_all", 2, np.array([0.0, 0.5, 1.0]))] if cls is Shown else []
+    for name, *arguments in (calls * 4)[:steps]:
+        getattr(first, name)(*arguments)
+    second.restore(json.loads(json.dumps(first.state())))
+    for learner in (first, second):
+        for name, *arguments in (calls * 4)[steps:]:
+            getattr(learner, name)(*arguments)
+    assert first.state() == second.state()
+    assert second.played == 4
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda _state: None,
+        lambda _state: {},
+        lambda state: {**state, "learner": "Uniform"},
+        lambda state: {key: value for key, value in state.items() if key != "past"},
+        lambda state: {**state, "past": state["past"][:2]},
+        lambda state: {**state, "past": "many"},
+        lambda state: {**state, "played": -1},
+        lambda state: {**state, "certificate": None},
+        lambda state: {**state, "turn": [0]},
+        lambda state: {**state, "more": 1},
+    ],
+)
+def test_what_is_no_state_is_refused(spoil: Any) -> None:
+    """One line, whatever is wrong with it."""
+    learner = BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=10)
+    with pytest.raises(InputError, match="state") as caught:
+        learner.restore(spoil(learner.state()))
+    assert "\n" not in str(caught.value)
+
+
+# ------------------------------------------------------------------- constructors
+
+
+def test_options_go_by_name() -> None:
+    """A horizon by position was once taken for a seed; the error shows how to write the call."""
+    with pytest.raises(
+        InputError, match=r"takes 1 argument by position, got 2: .* EpsilonGreedy\(oracle, horizon=\.\.\., seed="
+    ):
+        EpsilonGreedy(oracle(), 1000)  # type: ignore[misc]
+    with pytest.raises(InputError, match=r"BistroPlus takes 2 arguments by position, got 3"):
+        BistroPlus(oracle(), FinitePool(CONTEXTS), 1000)  # type: ignore[misc]
+
+
+def test_what_is_missing_or_unknown_is_named() -> None:
+    """A needed horizon that is not there, and an option that is not, with the nearest name."""
+    with pytest.raises(InputError, match=r"missing .*'horizon'; write ExploreThenCommit\(oracle, horizon=\.\.\.\)"):
+        ExploreThenCommit(oracle())  # type: ignore[call-arg]
+    with pytest.raises(UnknownNameError, match=r"unknown argument of BistroPlus 'nose'; did you mean 'noise'"):
+        BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=10, nose="half")  # type: ignore[call-arg]
+
+
+def test_every_learner_is_given_horizon_and_seed() -> None:
+    """All are made alike: a learner that uses no seed takes one all the same, if it is one, and a horizon holds for all."""
+    learner = Uniform(3, horizon=1, seed=4)  # type: ignore[call-arg]
+    learner.learn(0, 0, 0.5, learner.act(0)[0])
+    with pytest.raises(InputError, match="past the horizon of 1"):
+        learner.act(0)
+    for options, message in (({"seed": -1}, "seed"), ({"seed": 0.5}, "seed"), ({"horizon": 0}, "horizon")):
+        with pytest.raises(InputError, match=message):
+            Uniform(3, **options)  # type: ignore[arg-type]
+    assert (Exp4(oracle(), horizon=9, seed=1).act(0) == Exp4(oracle(), horizon=9).act(0)).all()  # type: ignore[call-arg]
+
+
+def test_oracle_and_pool_are_what_they_are() -> None:
+    """Exchanged, missing or of another kind, they are refused by name."""
+    pool = FinitePool(CONTEXTS)
+    for first, second, message in (
+        (pool, oracle(), "oracle must be what open_oracle"),
+        (None, pool, "oracle must be what open_oracle"),
+        (oracle(), CONTEXTS, "pool must be a model of the contexts"),
+        (oracle(), FinitePool, "pool must be a model of the contexts"),
+    ):
+        with pytest.raises(InputError, match=message):
+            BistroPlus(first, second, horizon=10)  # type: ignore[arg-type]  # that is what is tried
+
+
+def test_a_class_that_hides_the_checks_is_refused() -> None:
+    """Overriding a public method of the rounds is an error when the class is made, which says what to write instead."""
+    for name in ("act", "learn", "learn_all", "state", "restore"):
+        with pytest.raises(InputError, match=rf"learner Own defines {name}: name it _{name}"):
+            type("Own", (Given,), {name: lambda *_: None})
+
+
+def test_a_dataclass_can_be_a_learner() -> None:
+    """Its constructor is Python's own; rounds are checked all the same."""
+
+    @dataclass
+    class Plain(Given):
+        q: Any
+        n_actions: int = 3
+
+        def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+            """Learn nothing."""
+
+    learner = Plain(Q)
+    learner.act(0)
+    with pytest.raises(InputError, match="round 1 of Plain is not over"):
+        learner.act(0)
+
+
+# ------------------------------------------------------------------- the best policy so far
+
+
+def test_the_best_policy_so_far() -> None:
+    """It has the least estimated total, asked of the learner's own oracle in one line."""
+    learner = Exp4(oracle(), horizon=50)
+    for t in range(50):
+        q = learner.act(t % 4)
+        action = int(np.random.default_rng(t).choice(3, p=q))
+        learner.learn(t % 4, action, 0.1 if action == LABELINGS[2][t % 4] else 0.9, float(q[action]))
+    totals = learner.estimates()
+    assert totals is not None
+    least = LABELINGS[totals[np.arange(4), LABELINGS].sum(axis=1).argmin()]
+    assert learner.policy().predict(CONTEXTS).tolist() == least.tolist() == LABELINGS[2].tolist()
+
+
+def test_learners_without_estimates_have_no_best_policy() -> None:
+    """They say so, and name some that have."""
+    for learner in (Hedge(oracle(), horizon=10), Uniform(3)):
+        with pytest.raises(InputError, match=r"keeps no estimated costs of policies.* bistro_plus"):
+            learner.policy()

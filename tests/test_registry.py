@@ -1,0 +1,204 @@
+"""The registry: one table of names, and nothing is called that does not keep the promise of its kind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from milpcb import registry, testing
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.results.figures import draw
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder that ``module:Class`` is looked for in, until the test is over."""
+    registry.look_in(tmp_path)
+    yield tmp_path
+    registry.look_in(None)
+
+
+@pytest.fixture
+def third_party(monkeypatch, folder):
+    """Return ``third_party(kind, name, value)``: make an entry point, as an installed package would."""
+    added: list[EntryPoint] = []
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(
+        "milpcb.registry.entry_points", lambda group: [point for point in added if point.group == group]
+    )
+
+    def add(kind, name, value):
+        added.append(EntryPoint(name, value, f"milpcb.{kind}"))
+        registry._table.cache_clear()
+
+    yield add
+    registry._table.cache_clear()
+
+
+def refusal(kind, name):
+    """Return the one line that a name is refused with."""
+    with pytest.raises(InputError) as refused:
+        registry.load(kind, name)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)])
+def test_every_entry_keeps_the_promise_of_its_kind(kind, name):
+    """What is registered loads, which checks it."""
+    assert registry.load(kind, name) is registry.load(kind, name)
+    assert registry.is_installed(kind, name)
+
+
+def test_importing_the_registry_imports_nothing_else():
+    """Only the errors and the standard library; that is what lets every part import it."""
+    program = (
+        "import sys, types\n"
+        "sys.modules['milpcb'] = types.ModuleType('milpcb')\n"
+        "sys.modules['milpcb'].__path__ = [sys.argv[1]]\n"
+        "import milpcb.registry\n"
+        "own = {'__main__', *sys.stdlib_module_names}\n"
+        "print(*sorted(n for n in sys.modules if n.partition('.')[0] not in own and not n.startswith('_sysconfigdata')))"
+    )
+    package = str(registry.__file__).rpartition("/")[0]
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, package], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["milpcb", "milpcb.errors", "milpcb.registry"]
+
+
+def test_a_third_party_adds_a_figure_a_command_and_a_battery(third_party, folder):
+    """One entry point each; figures are drawn with all, commands are found, batteries run."""
+    (folder / "theirs.py").write_text(
+        "import click\n"
+        "from milpcb.experiments.results.figures.drawing import Drawing\n"
+        "from milpcb.testing import Check\n"
+        "def nothing(results) -> list[Drawing]:\n    '''Draw nothing at all.'''\n    return []\n"
+        "@click.command()\ndef hello() -> None:\n    '''Greet.'''\n    click.echo('hello')\n"
+        "def battery(entry) -> list[Check]:\n    return [Check(f'of {entry}', lambda: None)]\n"
+    )
+    third_party("figure", "nothing", "theirs:nothing")
+    third_party("command", "hello", "theirs:hello")
+    third_party("battery", "relaxation", "theirs:battery")
+
+    class Results:
+        title = "a study"
+
+    with pytest.raises(InputError, match="figure 'nothing' has nothing to draw of a study: Draw nothing at all"):
+        list(draw(Results(), ["nothing"]))
+    assert list(registry.entries("figure"))[-1] == "nothing"
+    assert registry.load("command", "hello").name == "hello"
+    assert testing.run_all("relaxation", "paper") == []
+    with pytest.raises(UnknownNameError, match="unknown battery 'relaxatio'; did you mean 'relaxation'"):
+        testing.battery("relaxatio", "paper")
+
+
+FOREIGN = {
+    "a function": ("environment", "click:edit", "is a function, and must be a class"),
+    "an object": ("backend", "click:core", "is a module, and must be a class"),
+    "a class of something else": (
+        "environment",
+        "click:Command",
+        "without action_names, feature_names, n_actions, open",
+    ),
+    "a class that does not inherit": (
+        "policies",
+        "click:Command",
+        "does not inherit from milpcb.protocols:PolicyClass",
+    ),
+    "a learner for a class": (
+        "policies",
+        "milpcb.learners:Uniform",
+        "does not inherit from milpcb.protocols:PolicyClass",
+    ),
+    "a solver": ("solver", "click:Command", "without describe, open"),
+    "a backend": ("backend", "click:Command", "without map"),
+    "a class for a constraint": ("constraint", "click:Command", "is a class, and must be a function"),
+    "a function for a constraint": (
+        "constraint",
+        "click:edit",
+        "not annotated to return milpcb.constraints:LabelConstraint",
+    ),
+    "a figure": ("figure", "click:edit", "not annotated to return"),
+    "a command": ("command", "click:edit", "must be a click:Command"),
+    "the standard library": ("environment", "os:system", "module os is Python's own"),
+    "a module that runs": ("environment", "click.__main__:x", "Python's own"),
+    "no module": ("environment", ":x", "write module:Class"),
+    "a relative module": ("environment", "..x:y", "write module:Class"),
+    "no attribute": ("environment", "click:nothing", "click/__init__.py has no 'nothing'"),
+    "nowhere": ("environment", "not_there_at_all:X", "No module named 'not_there_at_all'"),
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_what_is_not_what_it_must_be_is_refused_before_it_is_called(case):
+    """The line says what it is, and what it must be."""
+    kind, name, message = FOREIGN[case]
+    assert message in refusal(kind, name)
+
+
+OWN = {
+    "syntax error": ("class X(:\n", "mine.py, line 1: SyntaxError"),
+    "error at import": ("a = 1\n1 / 0\n", "mine.py, line 2: ZeroDivisionError: division by zero"),
+    "error in a helper": ("import helper\n", "helper.py, line 3: KeyError: 'x'"),
+    "exit at import": ("import sys\nsys.exit(3)\n", "mine.py, line 2: SystemExit: 3"),
+    "missing package": ("import not_there_at_all\n", "No module named 'not_there_at_all'"),
+    "no such class": ("class Y: pass\n", "mine.py has no 'X'"),
+    "function": ("def X(): pass\n", "is a function, and must be a class"),
+    "unfinished": (
+        "from milpcb.protocols import Learner\nclass X(Learner):\n def act(self, row): pass\n",
+        "is not finished: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OWN)
+def test_a_mistake_in_a_class_of_ones_own_is_a_line_with_its_place(case, folder):
+    """File and line where there is one; Python goes on."""
+    source, message = OWN[case]
+    (folder / "mine.py").write_text(source)
+    (folder / "helper.py").write_text("\n\n{}['x']\n")
+    assert message in refusal("learner", "mine:X")
+
+
+def test_another_folder_has_modules_of_its_own(tmp_path):
+    """Two configs in two folders may each have a module of the same name; the first one's is not taken for the second's."""
+    try:
+        for number in (1, 2):
+            place = tmp_path / str(number)
+            place.mkdir()
+            (place / "mine.py").write_text(
+                f"from milpcb.learners import Uniform\nclass X(Uniform):\n    number = {number}\n"
+            )
+            registry.look_in(place)
+            assert registry.load("learner", "mine:X").number == number
+    finally:
+        registry.look_in(None)
+    assert "mine" not in refusal("learner", "mine:Y").partition("named")[0].replace("'mine:Y'", "")
+
+
+def test_the_folder_is_seen_only_while_a_name_is_resolved(folder):
+    """Registered names do not look there, and nothing of it stays on the path."""
+    (folder / "cplex.py").write_text("raise SystemExit('run')\n")
+    for name in registry.names("solver"):
+        registry.load("solver", name).describe()
+    assert str(folder) not in sys.path
+
+
+def test_a_file_that_hides_our_package_is_named(folder, monkeypatch):
+    """A policies.py of one's own is said to hide the package, instead of an error of Python's."""
+    (folder / "policies.py").write_text("mine = 1\n")
+    monkeypatch.syspath_prepend(str(folder))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "policies"]:
+        monkeypatch.delitem(sys.modules, name)
+    message = refusal("policies", "decision_trees")
+    assert message.endswith(f"{folder}/policies.py hides the package 'policies' of milpcb; give that file another name")
+
+
+def test_only_registered_names_are_installed():
+    """A module:Class name is not, whatever it leads to; nothing is imported to find out."""
+    assert not registry.is_installed("learner", "milpcb.learners:Uniform")
+    assert not registry.is_installed("learner", "uniforms")

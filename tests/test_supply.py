@@ -1,0 +1,63 @@
+"""Supply: constructors get what they name, and say what they take."""
+
+from __future__ import annotations
+
+import pytest
+
+from milpcb import supply
+from milpcb.errors import InputError
+
+
+class Part:
+    """A part that asks for an oracle and has two options.
+
+    More of it.
+    """
+
+    def __init__(self, oracle: str, rate: float = 0.5, *, count: int = 2) -> None:
+        if rate < 0:
+            raise KeyError("rate")
+        self.made = (oracle, rate, count)
+
+
+def test_what_is_named_is_given_and_the_rest_is_not():
+    """Supplied arguments come by name; those that nobody names are left out."""
+    assert supply.make(Part, {"oracle": "o", "pool": "p"}, {"count": 3}).made == ("o", 0.5, 3)
+    assert list(supply.options(Part, ("oracle",))) == ["rate", "count"]
+    assert supply.asks(Part, "oracle")
+    assert not supply.asks(Part, "pool")
+    assert supply.summary(Part) == "A part that asks for an oracle and has two options."
+
+
+def untyped(a, b=1):
+    """Return nothing."""
+
+
+def anything(*several, **named):
+    """Return nothing."""
+
+
+def nowhere(a: Nowhere) -> None:  # noqa: F821 - that is the point
+    """Return nothing."""
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: supply.make(Part, {"oracle": "o"}, {"cont": 3}), "Part has no option 'cont'; did you mean 'count'?"),
+        (lambda: supply.make(Part, {"oracle": "o"}, {"oracle": "mine"}), "Part has no option 'oracle'"),
+        (
+            lambda: supply.make(Part, {"oracle": "o"}, {"rate": -1.0}),
+            r"Part cannot be made: .*, line \d+: KeyError: 'rate'",
+        ),
+        (lambda: supply.make(Part, {}), "Part cannot be made: .*missing 1 required"),
+        (lambda: supply.types(untyped), "untyped does not say the type of its argument 'a'"),
+        (lambda: supply.arguments(anything), "anything must name all its arguments"),
+        (lambda: supply.types(nowhere), "annotations of nowhere cannot be read: .*'Nowhere' is not defined"),
+    ],
+)
+def test_a_mistake_is_one_line(call, message):
+    """Whatever a constructor does or does not say, the message names it."""
+    with pytest.raises(InputError, match=message) as refused:
+        call()
+    assert "\n" not in str(refused.value)
