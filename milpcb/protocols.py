@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from milpcb.arguments import checked_constructor
-from milpcb.checks import check_returned, context_array, index, number_array, probabilities, unit_cost, whole
+from milpcb.checks import check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.program import Program
 from milpcb.types import Answer, Floats, Ints, Solution
@@ -172,9 +172,9 @@ class PolicyClass(ABC):
 
     n_actions: int
 
+    @abstractmethod
     def on(self, contexts: Any) -> Opened:
         """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError on a table it cannot read."""
-        return _Wrapped(self, context_array(contexts))
 
     def log_size(self, contexts: Any) -> float:
         """Return the natural log of the number of policies on ``contexts``; see Opened.log_size."""
@@ -183,39 +183,6 @@ class PolicyClass(ABC):
     def patterns(self, contexts: Floats) -> Any:
         """Return an array (n, k) whose equal rows are contexts that no policy of a fixed class tells apart."""
         return contexts
-
-
-class _Wrapped(Opened):
-    """A class of the older protocol, whose every method takes the contexts anew."""
-
-    def __init__(self, policies: Any, contexts: Floats) -> None:
-        self._policies, self._given = policies, contexts
-        self.n_actions = policies.n_actions
-        encoding = policies.formulate(contexts)
-        self.group, self.contexts = encoding.group, encoding.contexts
-        self.log_size = policies.log_size(contexts)
-        try:
-            search = policies.search(contexts)
-            self.can = self.can | {"search"} | ({"action_weights"} if getattr(search, "factorises", True) else set())
-        except (InputError, AttributeError) as error:
-            self.cannot = {"search": str(error)}
-        if hasattr(policies, "fixed"):
-            self.can = self.can | {"fixed"}
-
-    def program(self, *, constrained: bool = False) -> Encoding:
-        return self._policies.formulate(self._given, constrained=constrained)  # type: ignore[no-any-return]
-
-    def search(self) -> Search:
-        return self._policies.search(self._given)  # type: ignore[no-any-return]
-
-    def policies(self) -> Iterator[Policy]:
-        return self._policies.policies(self._given)  # type: ignore[no-any-return]
-
-    def draw(self, rng: np.random.Generator) -> Policy:
-        return self._policies.draw(self._given, rng)  # type: ignore[no-any-return]
-
-    def fixed(self) -> PolicyClass:
-        return self._policies.fixed(self._given)  # type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------- solvers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,7 +54,7 @@ class Solution:
     x: Floats | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """An oracle's answer: ``lower <= min over policies of the total cost <= upper``.
 
@@ -75,3 +76,18 @@ class Answer:
                 "give it more time, or read .lower and .upper"
             )
         return self.upper
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<Answer: {self._found}>", *([] if self.policy is None else [str(self.policy)])])
+
+    def _repr_html_(self) -> str:
+        """Return the bounds and the policy, by its own rules and drawing where it has them, for notebooks."""
+        drawn = getattr(self.policy, "_repr_html_", None)
+        rules = drawn() if drawn is not None else f"<pre>{escape(str(self.policy))}</pre>"
+        return f"<p>{escape(self._found)}</p>{'' if self.policy is None else rules}"
+
+    @property
+    def _found(self) -> str:
+        value = f"{self.upper:.6g}" if self.stop is Stop.OPTIMAL else f"between {self.lower:.6g} and {self.upper:.6g}"
+        nothing = "" if self.policy is not None else ", no policy found"
+        return f"least total cost {value}, stop = {self.stop}, {self.seconds:.3g} s{nothing}"

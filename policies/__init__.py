@@ -1,6 +1,7 @@
 """Interpretable policy classes, one a folder: rule, geometry, program, search, class."""
 
 from policies.boxes import BoxRules
+from policies.halfspaces import Halfspaces
 from policies.linear import LinearRules
 from policies.listed import FiniteClass, ListedRules
 from policies.monotone import MonotoneRules
@@ -13,6 +14,7 @@ __all__ = [
     "BoxRules",
     "DecisionTrees",
     "FiniteClass",
+    "Halfspaces",
     "LinearRules",
     "ListedRules",
     "MonotoneRules",

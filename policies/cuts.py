@@ -1,18 +1,15 @@
-"""Cut points and literals: the 0/1 tests that trees and threshold rules are made of."""
+"""Cut points: where the features of contexts are divided."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, PolicyClass
-from milpcb.types import Bools, Floats, Ints
+from milpcb.types import Floats, Ints
 from policies.decimals import shortest_between, written
 from policies.named import NamedClass
 from policies.names import Names
@@ -70,50 +67,6 @@ class CuttingClass(NamedClass):
             raise InputError("patterns need explicit cut points, one list per column of the contexts")
         return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
 
-    # For the classes that are still of the older protocol.
-    def _on(self, contexts: Floats, names: Names) -> Opened:  # noqa: ARG002
-        return PolicyClass.on(self, contexts)
-
-    def fixed(self, contexts: Floats) -> Self:
-        """Return the class with the cut points that ``contexts`` give it, explicit from now on."""
-        return self.with_cuts_of(contexts)
-
-
-@dataclass(frozen=True)
-class Literals:
-    """Tests ``x[feature[f]] <= threshold[f]``, f = 0..p-1."""
-
-    feature: Ints
-    threshold: Floats
-
-    @classmethod
-    def on(cls, contexts: Floats, thresholds: Thresholds) -> Literals:
-        """Return the literals that tell some contexts apart, one for each way of splitting them in two."""
-        return _literals(contexts.tobytes(), contexts.shape, thresholds)
-
-    def __len__(self) -> int:
-        return len(self.feature)
-
-    def truth(self, contexts: Floats) -> Bools:
-        """Return (m, p): which literal holds at which context."""
-        return np.asarray(contexts[:, self.feature] <= self.threshold)
-
-
-@lru_cache(maxsize=16)
-def _literals(contexts: bytes, shape: tuple[int, int], thresholds: Thresholds) -> Literals:
-    """Find the literals once: a study asks for those of the same contexts many times in a row."""
-    table = np.frombuffer(contexts).reshape(shape)
-    cuts = cut_points(table, thresholds)
-    every = Literals(np.repeat(np.arange(len(cuts)), [len(c) for c in cuts]), np.concatenate([np.zeros(0), *cuts]))
-    splits: dict[bytes, int] = {}
-    for f, truth in enumerate(every.truth(table).T):
-        splits.setdefault((truth ^ truth[0]).tobytes(), f)  # a test and its negation split alike
-    kept = np.array([f for key, f in splits.items() if any(key)], dtype=np.int64)
-    found = Literals(every.feature[kept], every.threshold[kept])
-    found.feature.setflags(write=False)
-    found.threshold.setflags(write=False)
-    return found
-
 
 @dataclass(frozen=True)
 class Distinct:
@@ -141,11 +94,6 @@ def describe_test(names: Names, feature: int, cut: float, *, binary: bool, below
     if binary:
         return f"{name} = {0 if below else 1}"
     return f"{name} {'<=' if below else '>'} {written(cut)}"
-
-
-def check_names(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return names as a tuple of strings."""
-    return () if names is None else tuple(str(name) for name in names)
 
 
 def is_binary(column: Floats) -> bool:

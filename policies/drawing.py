@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from policies.leaves import LeafSummary
@@ -11,9 +12,15 @@ from policies.names import Names
 
 if TYPE_CHECKING:
     import networkx as nx
+    from matplotlib.figure import Figure
 
 # Okabe & Ito's palette without black: told apart by colour-blind readers; pale enough to carry black text.
 LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
+FONT, SMALLEST = 9.0, 3.0  # points
+LETTER, LINE = 0.6, 1.25  # width of a letter and distance of lines, of the font size
+LEVEL = 2.5  # lines between two levels, for the answers
+WIDEST = 28  # letters of a line in a box
+LARGEST = 24.0, 14.0  # inches of a figure
 
 
 def chain(
@@ -60,68 +67,137 @@ def leaf_label(part: int, action: int, names: Names, leaves: Sequence[LeafSummar
     return "\n".join(lines)
 
 
+def figure(graph: nx.DiGraph) -> Figure:
+    """Return a figure of the size that the graph needs, with the graph drawn on it; needs matplotlib."""
+    from matplotlib.figure import Figure
+
+    tree = _Layout(graph)
+    width, height = (min(most, inches + 0.4) for most, inches in zip(LARGEST, tree.inches(FONT), strict=True))
+    drawn = Figure(figsize=(max(3.0, width), max(1.0, height)))
+    _draw(tree, drawn.add_axes((0.0, 0.0, 1.0, 1.0)))
+    return drawn
+
+
 def svg(graph: nx.DiGraph) -> str:
     """Return a drawing as SVG markup for notebooks; "" where matplotlib is not installed."""
     try:
-        from matplotlib.figure import Figure
+        drawn = figure(graph)
     except ImportError:
         return ""
-    figure = Figure(figsize=(7.0, 4.0))
-    draw_tree(graph, figure.subplots())
     picture = io.StringIO()
-    figure.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
+    drawn.savefig(picture, format="svg", metadata={"Date": None})
     text = picture.getvalue()
     return text[text.index("<svg") :]
 
 
 def draw_tree(graph: nx.DiGraph, axes: Any) -> None:
-    """Draw a rooted tree: tests in white boxes, leaves coloured by their action, yes to the left."""
-    place = _places(graph)
-    for parent, child, answer in graph.edges(data="label"):
-        (x0, y0), (x1, y1) = place[parent], place[child]
-        axes.plot([x0, x1], [y0, y1], color="0.5", linewidth=1.2, zorder=1)
-        axes.text(
-            (x0 + x1) / 2,
-            (y0 + y1) / 2,
-            answer,
-            ha="center",
-            va="center",
-            fontsize=8,
-            color="0.35",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
-        )
-    for node, data in graph.nodes(data=True):
+    """Draw a rooted tree on matplotlib axes: tests in white boxes, leaves coloured by their action, yes to the left.
+
+    Letters shrink where the axes are too small for the tree; ``figure`` makes a figure of the right size.
+    """
+    _draw(_Layout(graph), axes)
+
+
+def _draw(tree: _Layout, axes: Any) -> None:
+    box = axes.get_window_extent()
+    room = (box.width / axes.figure.dpi, box.height / axes.figure.dpi)
+    fits = min(have / need for have, need in zip(room, tree.inches(FONT), strict=True))
+    font = FONT * min(1.0, max(fits, SMALLEST / FONT))
+    for parent, child, answer in tree.graph.edges(data="label"):
+        (x0, y0), (x1, y1) = tree.place[parent], tree.place[child]
+        axes.plot([x0, x1], [y0, y1], color="0.5", linewidth=1.2 * font / FONT, zorder=1)
+        above = tree.top[child] + 0.45 * LEVEL  # between the boxes, wherever the line is at that height
+        share = (y0 - above) / (y0 - y1)
+        pale = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        style: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.35", "bbox": pale}
+        axes.text(x0 + share * (x1 - x0), above, answer, fontsize=0.85 * font, zorder=2, **style)
+    for node, data in tree.graph.nodes(data=True):
         colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "white"
-        axes.text(
-            *place[node],
-            data["label"],
-            ha="center",
-            va="center",
-            fontsize=9,
-            zorder=2,
-            parse_math=False,
-            bbox={"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"},
-        )
-    widths, heights = zip(*place.values(), strict=True)
-    axes.set_xlim(min(widths) - 0.7, max(widths) + 0.7)
-    axes.set_ylim(min(heights) - 0.5, max(heights) + 0.5)
+        box_style = {"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"}
+        style = {"ha": "center", "va": "center", "parse_math": False, "bbox": box_style}
+        axes.text(*tree.place[node], tree.label[node], fontsize=font, zorder=3, **style)
+    axes.set_xlim(*tree.sides)
+    axes.set_ylim(tree.bottom, 0.0)
     axes.set_axis_off()
 
 
-def _places(graph: nx.DiGraph) -> dict[int, tuple[float, float]]:
-    """Leaves side by side in drawing order, parents above the middle of their children."""
-    place: dict[int, tuple[float, float]] = {}
-    leaves = 0
+class _Layout:
+    """Where the nodes of a rooted tree go, in letters across and lines down: no two boxes meet.
 
-    def put(node: int, depth: int) -> float:
-        nonlocal leaves
-        below = [put(child, depth + 1) for child in graph.successors(node)]
-        if below:
-            x = sum(below) / len(below)
-        else:
-            x, leaves = float(leaves), leaves + 1
-        place[node] = (x, -float(depth))
-        return x
+    ``place`` is the middle of each node, ``top`` the upper end of the level that it is on.
+    """
 
-    put(0, 0)
-    return place
+    def __init__(self, graph: nx.DiGraph) -> None:
+        self.graph = graph
+        self.label = {node: _wrapped(data["label"]) for node, data in graph.nodes(data=True)}
+        levels = _levels(graph)
+        middle = _columns(graph, {node: max(map(len, text.split("\n"))) for node, text in self.label.items()})
+        self.place: dict[int, tuple[float, float]] = {}
+        self.top: dict[int, float] = {}
+        y = 0.0
+        for level in levels:
+            lines = max(self.label[node].count("\n") + 1 for node in level) + 1.5  # half a line of box, and air
+            self.top |= dict.fromkeys(level, y)
+            self.place |= {node: (middle[node], y - lines / 2) for node in level}
+            y -= lines + LEVEL
+        self.bottom = y + LEVEL
+        ends = [(self.place[node][0], max(map(len, text.split("\n"))) / 2 + 2) for node, text in self.label.items()]
+        self.sides = min(x - half for x, half in ends), max(x + half for x, half in ends)
+
+    def inches(self, font: float) -> tuple[float, float]:
+        """Return the width and height that the tree takes at a font size in points."""
+        left, right = self.sides
+        return (right - left) * LETTER * font / 72, -self.bottom * LINE * font / 72
+
+
+def _levels(graph: nx.DiGraph) -> list[list[int]]:
+    """Return the nodes by their distance from the root, node 0, from left to right."""
+    levels, level = [], [0]
+    while level:
+        levels.append(level)
+        level = [child for node in level for child in graph.successors(node)]
+    return levels
+
+
+def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
+    """Return the middle of each node: subtrees as near as their boxes allow, parents above the middle of their children.
+
+    A subtree is moved right until on no level it meets those before it (Reingold and Tilford's contours).
+    """
+    middle: dict[int, float] = {}
+
+    def put(node: int) -> list[tuple[float, float]]:
+        """Place a subtree; return its left and right end on each of its levels."""
+        below: list[tuple[float, float]] = []
+        children = list(graph.successors(node))
+        for child in children:
+            ends = put(child)
+            shift = max((gap(a, b) for a, b in zip(below, ends, strict=False)), default=0.0)
+            for moved in _subtree(graph, child):
+                middle[moved] += shift
+            ends = [(left + shift, right + shift) for left, right in ends]
+            both = [(a[0], b[1]) for a, b in zip(below, ends, strict=False)]
+            longer = below if len(below) > len(ends) else ends
+            below = both + longer[len(both) :]
+        middle[node] = (middle[children[0]] + middle[children[-1]]) / 2 if children else 0.0
+        half = widths[node] / 2 + 2
+        return [(middle[node] - half, middle[node] + half), *below]
+
+    def gap(before: tuple[float, float], after: tuple[float, float]) -> float:
+        return before[1] - after[0]
+
+    put(0)
+    return middle
+
+
+def _subtree(graph: nx.DiGraph, node: int) -> list[int]:
+    """Return a node and all below it."""
+    return [node, *(below for child in graph.successors(node) for below in _subtree(graph, child))]
+
+
+def _wrapped(label: str) -> str:
+    """Return a label in lines that are not long; a comparison stays with its number."""
+    for sign in ("<=", ">", "="):
+        label = label.replace(f" {sign} ", f" {sign}\u00a0")
+    lines = (fill(line, WIDEST, break_on_hyphens=False) for line in label.split("\n"))
+    return "\n".join(lines).replace("\u00a0", " ")

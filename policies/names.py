@@ -33,7 +33,7 @@ class Names:
         """
         columns = column_names(contexts)
         named = Names(self.features or columns, self.actions)
-        array = named.table(contexts)
+        array = named.table(contexts) if columns else context_array(contexts)
         _check_count("feature_names", named.features, array.shape[1], "features")
         _check_count("action_names", named.actions, n_actions, "actions")
         return named, array
@@ -41,17 +41,27 @@ class Names:
     def table(self, contexts: Any, least_columns: int = 1) -> Floats:
         """Return contexts as an array (m, d); of a data frame the columns that carry the names of the features.
 
-        Raises InputError where one of them is missing, or there are fewer than ``least_columns`` columns.
+        Raises InputError where one of them is missing, or there are fewer than ``least_columns`` columns, or more columns
+        of a table without names than the features have.
         """
         columns = column_names(contexts)
         if not (columns and self.features):
-            return context_array(contexts, least_columns)
+            return self._by_position(context_array(contexts, least_columns))
         for name in self.features:
             if columns.count(name) != 1:
                 problem = f"has {columns.count(name)} columns" if name in columns else "has no column"
                 hint = "" if name in columns else did_you_mean(name, columns)
                 raise InputError(f"the data frame of contexts {problem} named '{name}'{hint}")
         return context_array(contexts[list(self.features)], least_columns)
+
+    def _by_position(self, array: Floats) -> Floats:
+        """Return an array whose columns are taken in their order; raises InputError where there are more than names."""
+        if self.features and array.shape[1] > len(self.features):
+            raise InputError(
+                f"contexts have {array.shape[1]} columns, but the policy has names for {len(self.features)}: "
+                f"{', '.join(self.features)}; give these columns in this order, or a data frame"
+            )
+        return array
 
     def feature(self, i: int) -> str:
         """Return the name of feature ``i``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,13 +12,16 @@ import numpy as np
 
 from milpcb import registry
 from milpcb.checks import cost_array
-from milpcb.errors import InputError
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.extras import needs
 from milpcb.types import Floats, Ints
 from policies.leaves import LeafSummary
 from policies.names import Names
+from policies.plain import plain, read, read_fields
 
 if TYPE_CHECKING:
     import networkx as nx
+    from matplotlib.figure import Figure
 
 FORMAT = 1  # of the JSON
 
@@ -27,8 +29,8 @@ FORMAT = 1  # of the JSON
 class Rule(ABC):
     """A policy that divides contexts into parts, numbered in the order in which they are printed, an action each.
 
-    A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, texts and tuples of them, or it
-    overrides ``_plain`` and ``_from_plain``.
+    A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, texts, None, and dataclasses and
+    tuples of them (see policies.plain), or it overrides ``_plain`` and ``_from_plain``.
     """
 
     names: Names
@@ -66,24 +68,25 @@ class Rule(ABC):
         """Return the name of the action of each context; "action 0" and so on where actions were given no names."""
         return [self.names.action(action) for action in self.predict(contexts).tolist()]
 
-    def leaves(self, contexts: Any, costs: Any = None) -> list[LeafSummary]:
+    def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
 
-        Raises InputError on tables that do not go together.
+        ``counts`` (n,) says how often each context occurred, None for once. Raises InputError on tables that do not go
+        together.
         """
         array = self.names.table(contexts, self.n_features)
-        part = self._leaf(array)
-        sizes = np.bincount(part, minlength=len(self.leaf_actions))
+        part, often = self._leaf(array), _often(counts, len(array))
+        sizes = np.bincount(part, often, minlength=len(self.leaf_actions))
         means: list[float | None] = [None] * len(sizes)
         if costs is not None:
-            table = cost_array(costs, len(array), np.shape(costs)[-1] if np.ndim(costs) else 0)
+            table = cost_array(costs, len(array), max((*self.leaf_actions, *_columns(costs))) + 1)
             paid = table[np.arange(len(array)), np.array(self.leaf_actions)[part]]
-            totals = np.bincount(part, paid, minlength=len(sizes))
+            totals = np.bincount(part, often * paid, minlength=len(sizes))
             means = [
                 total / size if size else None for total, size in zip(totals.tolist(), sizes.tolist(), strict=True)
             ]
         return [
-            LeafSummary(action, self.names.action(action), size / len(array), mean)
+            LeafSummary(action, self.names.action(action), size / often.sum(), mean)
             for action, size, mean in zip(self.leaf_actions, sizes.tolist(), means, strict=True)
         ]
 
@@ -93,6 +96,13 @@ class Rule(ABC):
 
         draw_tree(self.graph(leaves), axes)
 
+    def figure(self, leaves: Sequence[LeafSummary] | None = None) -> Figure:
+        """Return a matplotlib figure, as large as it must be, with the rule drawn on it; see ``draw``."""
+        from policies.drawing import figure
+
+        with needs("studies", "drawing a policy"):
+            return figure(self.graph(leaves))
+
     def to_json(self) -> str:
         """Return the rule as JSON that ``policies.from_json`` reads."""
         return json.dumps(self.document(), ensure_ascii=False)
@@ -100,17 +110,16 @@ class Rule(ABC):
     def document(self) -> dict[str, Any]:
         """Return what ``to_json`` writes, as plain data."""
         head = {"milpcb_policy": FORMAT, "class": type(self).__name__, "rules": str(self)}
-        return {**head, "names": asdict(self.names), **self._plain()}
+        return {**head, "names": plain(self.names), "fields": self._plain()}
 
     def _plain(self) -> dict[str, Any]:
         """Return the fields but the names, as plain data."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "names"}  # type: ignore[arg-type]
+        return {name: entry for name, entry in plain(self).items() if name != "names"}
 
     @classmethod
     def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        """Return the rule of ``_plain``'s data, lists for tuples; a KeyError, TypeError or ValueError says it is not that."""
-        found = {field.name: _tuples(data[field.name]) for field in fields(cls) if field.name != "names"}  # type: ignore[arg-type]
-        return cls(**found, names=names)  # type: ignore[call-arg]  # a dataclass with the field
+        """Return the rule of ``_plain``'s data; a KeyError, TypeError or ValueError says it is not that."""
+        return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # a dataclass with the field
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>\n{self}"
@@ -122,26 +131,44 @@ class Rule(ABC):
         return f"<pre>{escape(str(self))}</pre>{svg(self.graph())}"
 
 
+def _often(counts: Any, n_contexts: int) -> Floats:
+    """Return how often each context occurred, as numbers; raises InputError where that cannot be."""
+    often = np.ones(n_contexts) if counts is None else np.asarray(counts, dtype=float)
+    if often.shape != (n_contexts,) or not (np.isfinite(often).all() and (often >= 0).all() and often.any()):
+        raise InputError(f"counts must be {n_contexts} numbers, one a context, none negative and not all 0")
+    return often
+
+
+def _columns(costs: Any) -> range:
+    """Return the numbers of the actions that a table of costs has columns for."""
+    return range(np.shape(costs)[-1] if np.ndim(costs) else 0)
+
+
 def from_json(text: str) -> Any:
     """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out answer.json``.
 
-    Raises InputError on a text that is not one.
+    Raises InputError on a text that is not one. Only classes registered under kind "policy" are ever loaded.
     """
     try:
         document = json.loads(text)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"this is no JSON of a policy: {error}") from error
     if isinstance(document, dict) and isinstance(document.get("policy"), dict):
         document = document["policy"]
     if not isinstance(document, dict) or document.get("milpcb_policy") != FORMAT:
         raise InputError(f"this is no JSON of a policy in format {FORMAT}; give what policy.to_json() wrote")
-    cls = registry.load("policy", str(document.get("class")))
+    name, known = document.get("class"), registry.names("policy")
+    if name not in known:
+        raise UnknownNameError("policy", str(name), known)
     try:
-        names = Names(*(tuple(map(str, document["names"][key])) for key in ("features", "actions")))
-        return cls._from_plain(document, names)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError(f"the JSON of a {document['class']} is damaged ({type(error).__name__}: {error})") from error
+        return _read(registry.load("policy", name), document)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"the JSON of a {name} is damaged ({type(error).__name__}: {error})") from error
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def _read(cls: type[Rule], document: dict[str, Any]) -> Rule:
+    names = read(Names, document["names"])
+    rule = cls._from_plain(document["fields"], names)
+    if str(rule) != document["rules"]:
+        raise ValueError("its text in 'rules' is not that of its other entries")
+    return rule

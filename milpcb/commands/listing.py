@@ -28,7 +28,7 @@ WRITTEN = {
     "backend": "[run] backend",
     "figure": "milpcb plot --figure",
     "command": "milpcb",
-    "battery": "milpcb.testing.battery",
+    "battery": "testing.battery in Python",
 }
 PLURALS = {"policies": "policies", "policy": "rules", "battery": "batteries"}
 HAVE_OPTIONS = ("policies", "oracle", "learner", "environment", "constraint")

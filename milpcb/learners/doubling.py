@@ -118,7 +118,7 @@ class Doubling(Learner):
             raise InputError(f"doubling hands on the played cost only, but '{self._name}' learns from all costs")
         if "pool" in self._asked and isinstance(pool, Transductive):
             raise InputError(
-                f"an order known in advance says the horizon: use '{self._name}' as it is, or a pool without an order"
+                f"an order known in advance fixes the horizon: use '{self._name}' as it is, or a pool without an order"
             )
         known = [name for name in self._asked if name not in SUPPLIED]
         for key in self._options:

@@ -49,7 +49,7 @@ class ILoveToConBandits(EpochLearner):
     def guarantee(self) -> float:
         """Return a bound on expected regret: the theorem's, plus delta T for when it fails; infinite unless psi = 100 and T is set.
 
-        The constant is near 900, so the bound exceeds T until T is about 1e9: at any practical horizon it says nothing.
+        The constant is near 900, so the bound exceeds T until T is about 1e9: at any practical horizon it is no use.
         """
         if self.psi != PSI or self.horizon is None:
             return np.inf

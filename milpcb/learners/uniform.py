@@ -1,4 +1,4 @@
-"""Uniform play: the yardstick every learner must beat."""
+"""Uniform play: what every learner is compared with."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ class Oracle(ABC):
     """
 
     can: frozenset[str] = frozenset({"value", "minimise", "profile"})
+    _solver = ""  # the name of the solver, of kinds that ask one
 
     def __init__(self, opened: Opened, contexts: Floats, *, grouped: bool = True) -> None:
         """Take a class that is opened on ``contexts`` (m, d); where ``grouped``, questions go on with costs (g, K)."""
@@ -33,6 +34,11 @@ class Oracle(ABC):
         self.calls = 0
         self.seconds = 0.0
         self._grouping = _Grouping(opened.group) if grouped else None
+        self._of = type(opened).__name__
+
+    def __repr__(self) -> str:
+        by = f", solver {self._solver}" if self._solver else ""
+        return f"<{type(self).__name__}: {self._of}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
 
     def minimise(self, costs: Any) -> Answer:
         """Return bounds, a policy and why the search stopped; ``costs`` is (m, K), any sign."""

@@ -38,6 +38,10 @@ class GrowingOracle:
         self.rows = self.extend(first)
         self.n_actions = policies.n_actions
 
+    def __repr__(self) -> str:
+        kind, name = self._options["kind"], type(self._policies).__name__
+        return f"<GrowingOracle: {name}, kind {kind}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
+
     @property
     def n_contexts(self) -> int:
         """Number of contexts that some policy may tell apart so far: the rows that costs must have."""

@@ -60,7 +60,7 @@ class MilpOracle(Oracle):
         self._encoding = opened.program(constrained=bool(constraints))
         self._distinct, self._rows = opened.contexts, np.arange(len(opened.contexts))
         self._time_limit, self._gap = check_time_limit(time_limit), check_gap(gap)
-        self._engine = load_solver(solver)
+        self._solver, self._engine = solver, load_solver(solver)
         self._constraints = constraints
         self._sides = [self._side(constraint) for constraint in constraints]
         self._hold(self._sides)

@@ -22,7 +22,7 @@ def sign_vectors(n_actions: int) -> list[KeptRound]:
 
 
 class Relaxation(ABC):
-    """A noise law for hallucinated rounds, the per-round game that it makes winnable, and the guarantee it gives.
+    """A law of the noise on imagined future rounds, the per-round game that it makes winnable, and the guarantee it gives.
 
     Totals are whole numbers of a unit, ``hit`` of which make one L. ``estimator`` is how c_t is estimated unless the
     learner is told otherwise; ``certified`` says that milpcb.relaxations.game.excess bounds what approximate values cost.

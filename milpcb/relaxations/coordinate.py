@@ -1,4 +1,4 @@
-"""Coordinate noise: one action and one sign per hallucinated round (derived for this project, see half.py)."""
+"""Coordinate noise: one action and one sign per imagined future round (derived for this project, see half.py)."""
 
 from __future__ import annotations
 

@@ -82,6 +82,11 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
         "integers, one feature": ({"n_actions": 3, "max_weight": 2, "max_features": 1}, INTEGERS),
         "reals": ({"n_actions": 3, "max_weight": 1}, REALS),
     },
+    "halfspaces": {
+        "binary": ({}, BINARY),
+        "reals": ({}, REALS),
+        "other scales": ({}, REALS * [1e6, 1e-3] + [1.7e9, 0.0]),
+    },
     "monotone_rules": {
         "binary": ({"n_actions": 2}, BINARY),
         "reals, both directions": ({"n_actions": 3, "directions": [1, -1]}, REALS),

@@ -294,7 +294,7 @@ _BAD_SETTINGS: dict[str, tuple[Any, ...]] = {
 
 
 def _bounded(make: Make) -> bool:
-    """Tell whether a learner knows how many contexts there are."""
+    """Return whether a learner knows how many contexts there are."""
     return not {"oracle", "best"}.isdisjoint(inspect.signature(make).parameters)
 
 

@@ -17,10 +17,11 @@ from milpcb.theory.player import Player, Totals, plain
 
 
 class Round(NamedTuple):
-    """What is expected of one round, given past and context, over all futures.
+    """One round, given past and context, in expectation over all futures that the learner may draw.
 
-    ``loss`` (K,) is E q. ``counted`` says for each action, if its cost is 1, with what probability which number is added
-    to the totals of the policies that play it. ``slack`` is that of the per-round game.
+    ``loss`` (K,) is E q: what is paid in expectation for a cost of 1 on that action. ``counted[i]`` is the law of the estimate of
+    action i where its cost is 1: the number added to the totals of the policies that play i, each with its probability.
+    ``slack`` is that of the per-round game (see milpcb.theory.verdicts.Slacks).
     """
 
     loss: tuple[Fraction, ...]

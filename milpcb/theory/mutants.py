@@ -62,8 +62,8 @@ class FreeExploration(Paper):
         return 0.0
 
 
-class DeafToTheOracle(Paper):
-    """Uniform play."""
+class IgnoresTheOracle(Paper):
+    """Uniform play, whatever the oracle answers."""
 
     def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
         """Return the leftover distribution, uniform."""
@@ -100,6 +100,6 @@ MUTANTS = [
     Variant("M4 no noise", Signs(Fraction(0))),
     Variant("M5 paper, no price", FreeExploration()),
     Variant("M6 paper, leader, no mix", Paper(), leftover="leader", mix=unmixed),
-    Variant("M7 paper, uniform play", DeafToTheOracle()),
+    Variant("M7 paper, uniform play", IgnoresTheOracle()),
     Variant("M8 paper, 1 - phi for phi", Reversed()),
 ]

@@ -58,7 +58,7 @@ class RelaxationValue:
 
 
 @dataclass(frozen=True)
-class Game:
+class Setting:
     """What Rel(empty) is of: a relaxation, the oracle of a class, its context model and the horizon T.
 
     Raises InputError when oracle and contexts do not fit, or when the model does not know the law of the contexts.
@@ -148,7 +148,7 @@ def relaxation_value(
 
     Parameters
     ----------
-    relaxation, oracle, pool, horizon : the game, as for a learner
+    relaxation, oracle, pool, horizon : the setting, as for a learner
     rng : where all draws come from
     scales : the grid, each L valid for the relaxation; None takes 15, log-spaced around the closed form's best L
     draws : draws of the whole future; the best L gets as many again
@@ -160,19 +160,19 @@ def relaxation_value(
     InputError (an unknown law, an invalid L), OracleInexact (an oracle that was stopped before its proof)
 
     """
-    game = Game(relaxation, oracle, pool, horizon)
+    setting = Setting(relaxation, oracle, pool, horizon)
     whole("draws", draws, 2)
-    grid = game.scales() if scales is None else _checked(scales, relaxation.least_scale(oracle.n_actions))
+    grid = setting.scales() if scales is None else _checked(scales, relaxation.least_scale(oracle.n_actions))
     tick = tick or (lambda _done: None)
-    sups = _draw(game, grid, rng, draws, precision, tick)
-    mean, half_width = game.interval(sups, grid)
-    best = estimate(game, float(grid[mean.argmin()]), rng, draws=draws, tick=lambda done: tick(draws + done))
-    closed = np.array([game.closed_form(scale) for scale in grid])
+    sups = _draw(setting, grid, rng, draws, precision, tick)
+    mean, half_width = setting.interval(sups, grid)
+    best = estimate(setting, float(grid[mean.argmin()]), rng, draws=draws, tick=lambda done: tick(draws + done))
+    closed = np.array([setting.closed_form(scale) for scale in grid])
     return RelaxationValue(grid, mean, half_width, closed, len(sups), best)
 
 
 def estimate(
-    game: Game,
+    setting: Setting,
     scale: float,
     rng: np.random.Generator,
     *,
@@ -182,23 +182,23 @@ def estimate(
     """Estimate Rel(empty) at one L from exactly ``draws`` fresh draws, at least 2."""
     one, sups = np.array([scale]), np.empty((whole("draws", draws, 2), 1))
     for i in range(draws):
-        sups[i] = game.sups(one, rng)
+        sups[i] = setting.sups(one, rng)
         if tick:
             tick(i + 1)
-    mean, half_width = game.interval(sups, one)
-    return Estimate(scale, float(mean[0]), float(half_width[0]), game.closed_form(scale))
+    mean, half_width = setting.interval(sups, one)
+    return Estimate(scale, float(mean[0]), float(half_width[0]), setting.closed_form(scale))
 
 
 def _draw(
-    game: Game, grid: Floats, rng: np.random.Generator, draws: int, precision: float, tick: Callable[[int], None]
+    setting: Setting, grid: Floats, rng: np.random.Generator, draws: int, precision: float, tick: Callable[[int], None]
 ) -> Floats:
     """Return (n, G): n = ``draws`` of the sups, or fewer when they are precise enough."""
     sups = np.empty((draws, len(grid)))
     for n in range(1, draws + 1):
-        sups[n - 1] = game.sups(grid, rng)
+        sups[n - 1] = setting.sups(grid, rng)
         tick(n)
         if n % LOOK == 0:
-            mean, half_width = game.interval(sups[:n], grid)
+            mean, half_width = setting.interval(sups[:n], grid)
             if half_width[mean.argmin()] < precision * mean.min():
                 return sups[:n]
     return sups

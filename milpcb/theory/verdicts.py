@@ -1,4 +1,8 @@
-"""The columns of the verification: the least slack of each inequality over many small games. Negative is a violation."""
+"""The verdict on a relaxation: for each inequality of the proof, by how much it holds at its worst place.
+
+In go small games that can be enumerated and a way to play (a Variant); out comes, for each inequality, its least slack (the side
+that must be larger minus the other) over all games, pasts and contexts. A negative slack is a violation.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,17 @@ from milpcb.theory.sequences import Sequences
 
 
 class Slacks(NamedTuple):
-    """Slacks in units of cost, each the least of its kind.
+    """The least slack of each inequality, in units of cost; 0 or more everywhere means that the proof holds.
 
-    ``game``: the per-round game, for every past and context: noise of one more round against what q* loses at worst,
-    exploration left out. ``first``, ``second``: conditions (1) and (2) of admissibility (paper, section 2.1).
-    ``bias``: minus the largest |E chat - c|. ``regret``: Rel(empty) minus the largest E[regret] of all oblivious plans of
-    costs 0 and 1 by round and context.
+    ``game`` : in one round, what the noise of one more future round adds to Rel, minus what q* loses against the worst
+        estimate; exploration is left out. Least over every past and context
+    ``first`` : condition (1) of admissibility (paper, section 2.1): Rel before a round, minus the largest expectation, over the
+        costs of that round, of the cost paid plus Rel after it
+    ``second`` : condition (2): the expectation of Rel after the last round plus the least total cost of any policy, least
+        over every sequence of contexts and costs
+    ``bias`` : minus the largest difference between the expectation of an estimate and the cost that it estimates
+    ``regret`` : Rel before the first round, minus the largest expected regret of any costs of 0 and 1 that are chosen in
+        advance by round and context
     """
 
     game: Fraction
@@ -70,7 +79,7 @@ def variants(name: str) -> list[Variant]:
 
 
 def slacks(run: ExactRun, horizon: int) -> Slacks:
-    """Return every slack of a run of T rounds."""
+    """Return the least slacks over all rounds, pasts and contexts of a run of ``horizon`` rounds."""
     rounds = [(past, horizon - 1 - t) for t, pasts in enumerate(run.pasts(horizon)[:-1]) for past in pasts]
     places = [(past, n, x) for (past, n), x in product(rounds, run.contexts)]
     sequences = Sequences(run, horizon)
@@ -84,7 +93,7 @@ def slacks(run: ExactRun, horizon: int) -> Slacks:
 
 
 def judge(variant: Variant, games: Iterable[Game], tick: Callable[[], None] = lambda: None) -> Verdict:
-    """Return the verdict over ``games`` and all their horizons; ``tick`` is called after each game.
+    """Return the least slacks over ``games``, each at every horizon up to its own; ``tick`` is called after each game.
 
     Games with an L below the relaxation's least are passed over. Raises InputError when none is left, or when the
     relaxation does not compute exactly (see Player).

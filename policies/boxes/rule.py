@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -89,12 +89,3 @@ class BoxRule(Rule):
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the one test with its two leaves; see Rule.graph."""
         return chain(self._tests, self.leaf_actions, self.names, leaves)
-
-    def _plain(self) -> dict[str, Any]:
-        sides = [asdict(interval) for interval in self.intervals]
-        return {"intervals": sides, "inside": self.inside, "outside": self.outside}
-
-    @classmethod
-    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        intervals = tuple(Interval(**side) for side in data["intervals"])
-        return cls(intervals, data["inside"], data["outside"], names)

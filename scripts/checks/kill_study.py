@@ -1,27 +1,39 @@
-"""Kill a study at random moments, resume it, and compare what is left with a run that nobody disturbed.
+"""Kill a study, and damage what it wrote; resume it; compare what is left with a run that nobody disturbed.
 
-    python scripts/checks/kill_study.py [--times 20] [--seed 0]
+    python scripts/checks/kill_study.py [--kills 60] [--damages 200] [--seed 0] [--jobs 2]
 
-Each time: start `milpcb run` on a small study, kill -9 it after a random time, look that its workers die with it, finish it
-with `milpcb resume`, and compare every file byte for byte, apart from the columns of times and the logs. Exit code 1 if any
-differs.
+Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, checkpoints or
+bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume` must end
+with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied, removed, swapped,
+replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb resume` must then end
+with the same bytes, having named every damaged record and checkpoint, or refuse with one line and exit code 2, and end with
+the same bytes once the file is put back. Nothing outside the directory may change. Exit code 1 if anything else happens.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+
+import polars as pl
 
 STUDY = """\
 [experiment]
 name = "killed"
-horizon = [500, 12_000]
+horizon = [300, 3_000]
 seeds = [0, 1]
 checkpoints = 10
 [environment]
@@ -42,37 +54,126 @@ name = "exp4"
 name = "uniform"
 [run]
 backend = "{backend}"
-checkpoint_seconds = 0.05
+workers = 2
+checkpoint_seconds = 0.01
 """
+BACKENDS = ("serial", "processes", "dask")
 TIMES = ("seconds", "oracle_seconds")
-NOT_COMPARED = (".lock", ".parquet", ".log")
+NOT_COMPARED = (".lock", ".log")
+BATCH = 5  # damages that one resume mends; it names at most ten records
+PATIENCE = 300  # seconds for one command
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "milpcb.cli", *arguments]
+    return [sys.executable, "-m", "milpcb.cli", *arguments, "--progress", "quiet"]
+
+
+def milpcb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments), cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
 
 
 def contents(directory: Path) -> dict[str, object]:
-    """Return every file of a run directory by its name, times left out."""
+    """Return every file of a run directory by its name; times, and the checksums that cover times, are left out."""
     found: dict[str, object] = {}
     for file in sorted(path for path in directory.rglob("*") if path.is_file()):
         name = str(file.relative_to(directory))
-        if name.endswith(NOT_COMPARED):
+        if file.name.endswith(NOT_COMPARED):
             continue
         if file.parent.name == "cells" and file.suffix == ".json":
             record = json.loads(file.read_bytes())
-            found[name] = {key: value for key, value in record.items() if key not in TIMES}
+            found[name] = {key: value for key, value in record.items() if key not in {*TIMES, "checksum"}}
         elif name == "curves.csv":
-            rows = [line.split(",") for line in file.read_text().splitlines()]
-            kept = [i for i, column in enumerate(rows[0]) if column not in TIMES]
-            found[name] = [[row[i] for i in kept] for row in rows]
+            found[name] = pl.read_csv(io.BytesIO(file.read_bytes())).drop(TIMES).write_csv()
+        elif name == "curves.parquet":
+            found[name] = pl.read_parquet(io.BytesIO(file.read_bytes())).drop(TIMES).write_csv()
         else:
             found[name] = file.read_bytes()
     return found
 
 
-def workers_of(folder: Path) -> list[int]:
-    """Return the processes that run in ``folder`` (Linux)."""
+def differing(found: dict[str, object], wanted: dict[str, object]) -> str:
+    """Return the names of the files that are not as they should be; '' where there are none."""
+    return ", ".join(sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name)))
+
+
+def undisturbed(root: Path, backend: str) -> dict[str, object]:
+    """Return the contents of a run that nobody disturbs."""
+    folder = root / f"undisturbed_{backend}"
+    folder.mkdir()
+    (folder / "study.toml").write_text(STUDY.format(backend=backend))
+    done = milpcb(folder, "run", "study.toml", "--out", "out")
+    if done.returncode:
+        sys.exit(f"the study itself fails: {done.stderr}")
+    return contents(folder / "out")
+
+
+# Kills.
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When to kill: as soon as there is this much of something in the directory."""
+
+    what: str  # "records", "checkpoints", "bytes", "temporaries", "config", "records beside a checkpoint"
+    amount: int
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.what}"
+
+
+def draw_moment(dice: random.Random) -> Moment:
+    what = dice.choice(["records", "checkpoints", "checkpoints", "bytes", "temporaries", "config"])
+    most = {"records": 14, "checkpoints": 30, "bytes": 150_000, "temporaries": 3, "config": 1}[what]
+    return Moment(what, dice.randint(1, most))
+
+
+class Watch:
+    """Counts what appears in a run directory."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._checkpoints: set[tuple[str, int]] = set()
+        self._temporaries: set[str] = set()
+
+    def reached(self, moment: Moment) -> bool:
+        """Look once, and tell whether the moment has come."""
+        sizes, records, parts = 0, 0, 0
+        for folder in (self._out, self._out / "cells"):
+            for entry in os.scandir(folder) if folder.is_dir() else ():
+                try:
+                    state = entry.stat()
+                except FileNotFoundError:
+                    continue
+                sizes += state.st_size
+                records += folder.name == "cells" and entry.name.endswith(".json")
+                parts += entry.name.endswith(".part")
+                if entry.name.endswith(".part"):
+                    self._checkpoints.add((entry.name, state.st_mtime_ns))
+                if entry.name.endswith(".tmp"):
+                    self._temporaries.add(entry.name)
+        amounts = {"records": records, "bytes": sizes, "config": int((self._out / "config.toml").exists())}
+        amounts |= {"checkpoints": len(self._checkpoints), "temporaries": len(self._temporaries)}
+        amounts |= {"records beside a checkpoint": records if parts else 0}
+        return amounts[moment.what] >= moment.amount
+
+
+def kill_at(moment: Moment, folder: Path, backend: str) -> str:
+    """Start the study in a folder and kill it at a moment; return '' or what is wrong."""
+    (folder / "study.toml").write_text(STUDY.format(backend=backend))
+    watch = Watch(folder / "out")
+    with subprocess.Popen(
+        command("run", "study.toml", "--out", "out"), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        while process.poll() is None and not watch.reached(moment):
+            time.sleep(0.0005)
+        process.kill()
+    return "" if wait_until(lambda: not processes_in(folder)) else f"workers live on: {processes_in(folder)}"
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Return the processes whose working directory is ``folder`` (Linux)."""
     there = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -83,64 +184,283 @@ def workers_of(folder: Path) -> list[int]:
     return there
 
 
-def kill_after(seconds: float, folder: Path, backend: str) -> str:
-    """Start the study, kill it, and say how far it was; finish it with resume."""
-    (folder / "study.toml").write_text(STUDY.format(backend=backend))
-    with subprocess.Popen(command("run", "study.toml", "--out", "out", "--progress", "quiet"), cwd=folder) as process:
-        time.sleep(seconds)
-        process.kill()
+def wait_until(happened: Callable[[], bool], seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while not happened():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def killed(root: Path, number: int, moment: Moment, wanted: dict[str, dict[str, object]]) -> tuple[str, str]:
+    """Kill, resume, compare; return what was done, and '' or what is wrong."""
+    backend = BACKENDS[number % len(BACKENDS)]
+    folder = root / f"killed{number}"
+    folder.mkdir()
+    wrong = kill_at(moment, folder, backend)
     out = folder / "out"
-    done, parts = (
-        len(list(out.glob("cells/*.json"))),
-        [json.loads(p.read_bytes())["round"] for p in out.glob("cells/*.part")],
-    )
-    for _ in range(100):
-        if not workers_of(folder):
-            break
-        time.sleep(0.05)
-    else:
-        return f"workers live on: {workers_of(folder)}"
+    records, parts = (len(list(out.glob(f"cells/*.{suffix}"))) for suffix in ("json", "part"))
     again = ("resume", "out") if (out / "config.toml").exists() else ("run", "study.toml", "--out", "out")
-    ended = subprocess.run(
-        command(*again, "--progress", "quiet"), cwd=folder, capture_output=True, text=True, check=False
-    )
-    if ended.returncode:
-        return f"{again[0]} failed: {ended.stderr.strip()}"
-    return f"{done} tasks finished, checkpoints at rounds {sorted(parts)}, went on with {again[0]}"
+    done = milpcb(folder, *again)
+    if done.returncode:
+        wrong = wrong or f"{again[0]} failed: {done.stderr.strip()}"
+    elif "damaged" in done.stderr:
+        wrong = wrong or f"a kill damaged a file: {done.stderr.strip()}"
+    differs = differing(contents(out), wanted[backend])
+    wrong = wrong or (f"differs: {differs}" if differs else "")
+    shutil.rmtree(folder)
+    return f"{backend}, killed at {moment} ({records} records, {parts} checkpoints there), {again[0]}", wrong
+
+
+# Damages.
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file of a run directory to damage, and another one that is whole."""
+
+    out: Path
+    file: Path
+    other: Path
+
+    @property
+    def name(self) -> str:
+        """The file's name in the directory."""
+        return str(self.file.relative_to(self.out))
+
+
+def flip_digit(place: Place, dice: random.Random) -> None:
+    content = bytearray(place.file.read_bytes())
+    digits = [i for i, byte in enumerate(content) if chr(byte).isdigit()] or [0]
+    content[dice.choice(digits)] ^= 1
+    place.file.write_bytes(content)
+
+
+def flip_bit(place: Place, dice: random.Random) -> None:
+    content = bytearray(place.file.read_bytes())
+    content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+    place.file.write_bytes(content)
+
+
+def cut(place: Place, dice: random.Random) -> None:
+    content = place.file.read_bytes()
+    place.file.write_bytes(content[: dice.randrange(len(content))])
+
+
+def empty(place: Place, _dice: random.Random) -> None:
+    place.file.write_bytes(b"")
+
+
+def lose(place: Place, _dice: random.Random) -> None:
+    place.file.unlink()
+
+
+def replace(place: Place, _dice: random.Random) -> None:
+    place.file.write_bytes(place.other.read_bytes())
+
+
+def swap(place: Place, _dice: random.Random) -> None:
+    mine = place.file.read_bytes()
+    place.file.write_bytes(place.other.read_bytes())
+    place.other.write_bytes(mine)
+
+
+def remove_key(place: Place, dice: random.Random) -> None:
+    edit(place.file, lambda table: table.pop(dice.choice(sorted(table))))
+
+
+def add_key(place: Place, _dice: random.Random) -> None:
+    edit(place.file, lambda table: table.update(more=1))
+
+
+def change_type(place: Place, dice: random.Random) -> None:
+    edit(place.file, lambda table: table.update({dice.choice(sorted(table)): ["x"]}))
+
+
+def edit(file: Path, change: Callable[[dict[str, object]], object]) -> None:
+    """Change the JSON object in a file; a file that holds none loses its first half."""
+    content = file.read_bytes()
+    if file.suffix in {".json", ".part"}:
+        table = json.loads(content)
+        change(table)
+        file.write_text(json.dumps(table))
+    else:
+        file.write_bytes(content[len(content) // 2 :])
+
+
+def link(place: Place, _dice: random.Random) -> None:
+    """Put a link there, to a file outside the directory."""
+    place.file.unlink()
+    place.file.symlink_to(place.out.parent / "outside.txt")
+
+
+def folder_there(place: Place, _dice: random.Random) -> None:
+    """Put a folder there, with something in it that is nobody's to remove."""
+    place.file.unlink()
+    (place.file / "mine").mkdir(parents=True)
+
+
+DAMAGES = (flip_digit, flip_bit, cut, empty, lose, replace, swap, remove_key, add_key, change_type, link)
+
+
+def damage_and_mend(
+    root: Path, number: int, base: Path, count: int, dice: random.Random, wanted: dict[str, object]
+) -> tuple[str, str]:
+    """Damage ``count`` files of a copy of ``base``, resume, compare; return what was done, and '' or what is wrong."""
+    folder = copy_of(base, root / f"damaged{number}")
+    out = folder / "out"
+    places = draw_places(out, count, dice)
+    before = {place.file: place.file.read_bytes() for place in places} | {p.other: p.other.read_bytes() for p in places}
+    done_what = []
+    for place in places:
+        damage = dice.choice(DAMAGES)
+        damage(place, dice)
+        done_what.append(f"{damage.__name__} {place.name}")
+    hurt = {
+        file.stem for file in before if file.parent.name == "cells" and file.exists() and changed(file, before[file])
+    }
+    done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
+    unnamed = sorted(key for key in hurt if not any(key in line and "damaged" in line for line in lines(done.stderr)))
+    wrong = f"resume failed: {done.stderr.strip()}" if done.returncode else ""
+    wrong = wrong or (f"not named: {unnamed}" if unnamed else "")
+    wrong = wrong or differing(contents(out), wanted) or outside_changed(folder)
+    shutil.rmtree(folder)
+    return ", ".join(done_what), wrong
+
+
+def damage_and_refuse(
+    root: Path, number: int, base: Path, dice: random.Random, wanted: dict[str, object]
+) -> tuple[str, str]:
+    """Do what resume cannot mend: it must refuse with one line; put the file back, and it must mend the rest."""
+    folder = copy_of(base, root / f"refused{number}")
+    out = folder / "out"
+    config = Place(out, out / "config.toml", out / "study.json")
+    if number % 2:
+        (place,), damage = draw_places(out, 1, dice), folder_there
+    else:
+        place, damage = config, dice.choice([one for one in DAMAGES if one is not swap])
+    original = place.file.read_bytes()
+    damage(place, dice)
+    done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
+    told = [line for line in lines(done.stderr) if line.startswith("milpcb: ")]
+    refused = done.returncode == 2 and len(told) == 1 and "Traceback" not in done.stderr
+    mended = done.returncode == 0 and not differing(contents(out), wanted)
+    wrong = "" if refused or mended else f"exit {done.returncode}: {done.stderr.strip()}"
+    if refused:
+        if damage is folder_there:
+            wrong = "" if (place.file / "mine").is_dir() else "a folder of somebody else was removed"
+            shutil.rmtree(place.file, ignore_errors=True)
+        place.file.unlink(missing_ok=True)
+        place.file.write_bytes(original)
+        again = milpcb(folder, "resume", "out", "--backend", "serial")
+        wrong = wrong or (f"then: {again.stderr.strip()}" if again.returncode else differing(contents(out), wanted))
+    wrong = wrong or outside_changed(folder)
+    shutil.rmtree(folder)
+    return f"{damage.__name__} {place.name}, {'refused' if refused else 'mended'}", wrong
+
+
+def draw_places(out: Path, count: int, dice: random.Random) -> list[Place]:
+    """Draw files to damage, each with another one of its kind; a checkpoint is among them where there is one."""
+    kinds: dict[str, list[Path]] = {}
+    for file in sorted(path for path in out.rglob("*") if path.is_file() and path.stat().st_size):
+        if file.name not in {"config.toml", ".milpcb.lock"}:
+            kinds.setdefault(f"{file.parent.name}{file.suffix}", []).append(file)
+    checkpoints = kinds.get("cells.part", [])[:1]
+    every = [file for files in kinds.values() for file in files if file not in checkpoints]
+    drawn = [*checkpoints, *dice.sample(every, count - len(checkpoints))]
+    others = [file for file in every if file not in drawn]
+    return [Place(out, file, alike(file, others, dice)) for file in drawn]
+
+
+def alike(file: Path, others: list[Path], dice: random.Random) -> Path:
+    """Take another file out of ``others``, of the same kind if there is one."""
+    same = [other for other in others if (other.parent, other.suffix) == (file.parent, file.suffix)]
+    return dice.choice(same or others)
+
+
+def changed(file: Path, content: bytes) -> bool:
+    return file.is_symlink() or file.read_bytes() != content
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+def copy_of(base: Path, folder: Path) -> Path:
+    """Copy a run directory into a new folder, beside a file that is nobody's to change."""
+    folder.mkdir()
+    shutil.copytree(base, folder / "out")
+    (folder / "outside.txt").write_text("mine")
+    return folder
+
+
+def outside_changed(folder: Path) -> str:
+    there = sorted(path.name for path in folder.iterdir())
+    same = there == ["out", "outside.txt"] and (folder / "outside.txt").read_text() == "mine"
+    return "" if same else f"something outside the run directory changed: {there}"
+
+
+def stopped(root: Path) -> Path:
+    """Return a directory of a study that was killed while some tasks were finished and some had checkpoints."""
+    for attempt in range(20):
+        folder = root / f"stopped{attempt}"
+        folder.mkdir()
+        kill_at(Moment("records beside a checkpoint", 2), folder, "serial")
+        out = folder / "out"
+        if len(list(out.glob("cells/*.json"))) >= 2 and list(out.glob("cells/*.part")):
+            return out
+    sys.exit("no run could be killed between its first record and its last")
+
+
+# All of it.
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=60)
+    parser.add_argument("--damages", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     options = parser.parse_args()
-    moments = random.Random(options.seed)  # noqa: S311 - moments, no secrets
-    with tempfile.TemporaryDirectory() as name:
-        wanted, lasted = {}, {}
-        for backend in ("processes", "serial"):
-            whole = Path(name) / backend
-            whole.mkdir()
-            (whole / "study.toml").write_text(STUDY.format(backend=backend))
-            start = time.perf_counter()
-            subprocess.run(command("run", "study.toml", "--out", "out", "--progress", "quiet"), cwd=whole, check=True)
-            lasted[backend], wanted[backend] = time.perf_counter() - start, contents(whole / "out")
-            print(f"undisturbed, {backend}: {lasted[backend]:.1f} s, {len(wanted[backend])} files")
-        wrong = 0
-        for i in range(options.times):
-            backend = ("processes", "serial")[i % 2]
-            folder = Path(name) / f"killed{i}"
-            folder.mkdir()
-            seconds = moments.uniform(0.5, lasted[backend])
-            saw = kill_after(seconds, folder, backend)
-            found = contents(folder / "out")
-            differs = sorted(n for n in {*found, *wanted[backend]} if found.get(n) != wanted[backend].get(n))
-            wrong += bool(differs)
-            print(
-                f"{i + 1:3d} {backend:9s} killed after {seconds:4.1f} s: {saw}: {f'DIFFERS in {differs}' if differs else 'equal'}"
-            )
-            sys.stdout.flush()
-    print(f"{options.times - wrong} of {options.times} ended as if nobody had killed them")
-    return 1 if wrong else 0
+    start, counts = time.perf_counter(), Counter[str]()
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
+        root = Path(name)
+        wanted = dict(zip(BACKENDS, pool.map(lambda backend: undisturbed(root, backend), BACKENDS), strict=True))
+        for backend in BACKENDS:
+            same = not differing({**wanted[backend], "config.toml": 0}, {**wanted["serial"], "config.toml": 0})
+            print(f"undisturbed, {backend}: {len(wanted[backend])} files, {'as serial' if same else 'NOT AS SERIAL'}")
+            counts["wrong"] += not same
+        dice = [random.Random(f"{options.seed} {i}") for i in range(options.kills + options.damages)]  # noqa: S311 - no secrets
+        tasks = [pool.submit(killed, root, i, draw_moment(dice[i]), wanted) for i in range(options.kills)]
+        show("kill", tasks, [1] * len(tasks), counts)
+        alone = max(1, options.damages // 6)
+        batches = [BATCH] * ((options.damages - alone) // BATCH)
+        batches += [rest] if (rest := options.damages - alone - sum(batches)) else []
+        bases = [stopped(root), root / "undisturbed_serial/out"]
+        dice = dice[options.kills :]
+        tasks, numbers = [], []
+        for i, count in enumerate(batches):
+            base = bases[min(i % 3, 1)]
+            tasks.append(pool.submit(damage_and_mend, root, i, base, count, dice[i], wanted["serial"]))
+            numbers.append(count)
+        for i in range(alone):
+            base, own = bases[min(i % 8, 1)], dice[len(batches) + i]
+            tasks.append(pool.submit(damage_and_refuse, root, i, base, own, wanted["serial"]))
+            numbers.append(1)
+        show("damage", tasks, numbers, counts)
+    seconds = time.perf_counter() - start
+    print(f"{counts['kill']} kills and {counts['damage']} damages in {seconds:.0f} s, {counts['wrong']} went wrong")
+    return 1 if counts["wrong"] else 0
+
+
+def show(what: str, tasks: list[Future[tuple[str, str]]], numbers: list[int], counts: Counter[str]) -> None:
+    """Print every attempt as it ends, and count."""
+    for task, number in zip(tasks, numbers, strict=True):
+        text, wrong = task.result()
+        counts[what] += number
+        counts["wrong"] += bool(wrong)
+        print(f"{what} {counts[what]:3d}: {text}: {f'WRONG: {wrong}' if wrong else 'as it should be'}", flush=True)
 
 
 if __name__ == "__main__":

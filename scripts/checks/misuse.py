@@ -26,6 +26,7 @@ import milpcb
 from milpcb import FinitePool, LabelConstraint, Transductive, constraints, open_oracle, registry, rng, testing
 from milpcb.contexts import Empirical, Sampler
 from milpcb.errors import MilpcbError
+from milpcb.protocols import PolicyClass
 from milpcb.solvers import load_solver
 from milpcb.testing.instances import Instance, instances
 from policies import DecisionTrees, FiniteClass
@@ -90,7 +91,9 @@ TABLE = wrong(
     an_object=object(),
     bytes=b"abc",
 )
-NAMES = wrong(number=5, numbers=[1, 2], text="ab", repeated=["a", "a", "a"], an_object=object())
+NAMES = wrong(
+    number=5, nones=[None, None], text="ab", repeated=["a", "a"], an_object=object(), too_many=list("abcdefghij")
+)
 ROW = wrong(
     negative=-1,
     past=4,
@@ -178,13 +181,20 @@ def constructors(group: str, kind: str, base: Callable[[Any], dict[str, Any] | N
         for parameter in inspect.signature(cls).parameters.values():
             for value in wrong_values(parameter):
                 arguments = right | {parameter.name: value.value}
-                yield Case(group, f"{name}({parameter.name} = {value.name})", partial(cls, **arguments))
+                yield Case(group, f"{name}({parameter.name} = {value.name})", partial(_use, cls, arguments))
+
+
+def _use(cls: Any, arguments: dict[str, Any]) -> None:
+    """Make an object; a policy class is opened too, as names and cut points can only be held against contexts."""
+    made = cls(**arguments)
+    if isinstance(made, PolicyClass):
+        open_oracle(made, CONTEXTS)
 
 
 def small(cls: Any) -> dict[str, Any]:
     """Return arguments that a policy class or an environment can be made with."""
     asked = inspect.signature(cls).parameters
-    right = {"n_actions": 2, "labelings": [[0, 1], [1, 0]]}
+    right = {"n_actions": 2, "labelings": [[0, 1, 0, 1], [1, 0, 1, 1]]}
     return {name: value for name, value in right.items() if name in asked}
 
 
@@ -230,7 +240,8 @@ def opening() -> Iterator[Case]:
         yield Case("open_oracle", f"policies = {value.name}", partial(opened, value.value))
     for value in CHOICE:
         yield Case("open_oracle", f"kind = {value.name}", partial(opened, trees, kind=value.value))
-        yield Case("open_oracle", f"solver = {value.name}", partial(opened, trees, solver=value.value))
+        if value.value is not None:  # which stands for the default
+            yield Case("open_oracle", f"solver = {value.name}", partial(opened, trees, solver=value.value))
     for option, values in {
         "time_limit": [value for value in REAL if value.name not in ("none", "inf")],
         "gap": REAL,
@@ -493,6 +504,7 @@ def side_constraints() -> Iterator[Case]:
     }
     between = [*REAL, *wrong(more=1.5)]
     tables = [value for value in TABLE if value.name not in ("beyond", "a_set", "huge")]
+    tables += wrong(nans=np.full((4, K), np.nan), one_inf=np.where(np.eye(4, K) > 0, np.inf, 0.0))
     rows = wrong(
         none=None, text="abc", half=[0.5], past=[4], negative=[-1], empty=[], table=[[0, 1]], few_flags=[True, False]
     )
@@ -517,7 +529,8 @@ def side_constraints() -> Iterator[Case]:
         asked = [key for key in inspect.signature(make).parameters if key in right]
         given = {key: right[key] for key in asked}
         for key in asked:
-            for value in values[key]:
+            optional = inspect.signature(make).parameters[key].default is None
+            for value in (value for value in values[key] if not (optional and value.value is None)):
                 yield Case("constraints", f"{name}({key} = {value.name})", partial(make, **given | {key: value.value}))
     for table in [*TABLE, *wrong(turned=np.ones((K, 4)))]:
         yield Case("constraints", f"LabelConstraint(weights = {table.name})", partial(_constrained, table.value, 1.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import signal
 import subprocess
@@ -13,6 +12,9 @@ from pathlib import Path
 import pytest
 
 import milpcb
+from milpcb.errors import RunError
+from milpcb.experiments.results.files import sealed, unsealed
+from milpcb.experiments.results.store import read_index
 
 RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
 
@@ -22,7 +24,17 @@ def long(config):
     first, second = config[config.index("[[learners]]") :].strip().split("[[learners]]")[1:]
     text = config[: config.index("[[learners]]")].replace("horizon = 30", "horizon = 6000\ncheckpoints = 5")
     second_curve = first.replace('queries = "profile"', "")
-    return f"{text}[[learners]]{second}\n[[learners]]{second_curve}[run]\ncheckpoint_seconds = 0.2\n"
+    return f"{text}[[learners]]{second}\n[[learners]]{second_curve}[run]\ncheckpoint_seconds = 0.001\n"
+
+
+def in_second_curve(out):
+    """Tell whether a checkpoint of the second curve is on disk."""
+    try:
+        cells = read_index(out)["cells"]
+    except RunError:  # not yet written
+        return False
+    second = {cell["key"] for cell in cells if cell["learner"] == "bistro_plus"}
+    return any(part.stem in second for part in out.glob("cells/*.part"))
 
 
 def limit_files(size):
@@ -50,7 +62,8 @@ def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, 
 @pytest.mark.parametrize("backend", ["serial", "processes"])
 def test_a_disk_that_is_full_at_once_ends_the_run(backend, tmp_path, milpcb_, write, assert_one_line, config):
     """When not even the first record fits, the run ends with one line, and goes on later."""
-    write(tmp_path, {"tiny.toml": config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")})
+    many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")
+    write(tmp_path, {"tiny.toml": f"{many}[run]\ncheckpoint_seconds = 1e6\n"})  # a checkpoint does not fit either
     arguments = ("run", "tiny.toml", "--out", "out", "--backend", backend)
     failed = milpcb_(tmp_path, *arguments, preexec_fn=limit_files(8_000))
     assert_one_line(failed, "cannot write out/cells/", "too large", "run again")
@@ -78,13 +91,13 @@ def whole_run(tmp_path_factory, milpcb_, write, untimed, config):
 
 @pytest.fixture
 def stop_in_second_curve(tmp_path, write, start, config):
-    """Return a function: start a long run, send a signal as soon as a checkpoint is on disk, return how it ended."""
+    """Return a function: start a long run, send a signal at the second curve's first checkpoint, return how it ended."""
 
     def stop(number):
         write(tmp_path, {"long.toml": long(config)})
         with start(tmp_path, *RUN_LONG) as process:
             deadline = time.monotonic() + 600
-            while not list(tmp_path.glob("out/cells/*.part")) and time.monotonic() < deadline:
+            while not in_second_curve(tmp_path / "out") and time.monotonic() < deadline:
                 time.sleep(0.005)
             process.send_signal(number)
             stdout, stderr = process.communicate(timeout=600)
@@ -114,10 +127,10 @@ def test_a_killed_run_goes_on_in_the_middle_of_a_cell(tmp_path, whole_run, milpc
     """After SIGKILL resume goes on from the checkpoint, not from the start, and ends with the curves of a whole run."""
     assert stop_in_second_curve(signal.SIGKILL).returncode == -signal.SIGKILL
     (part,) = (tmp_path / "out/cells").glob("*.part")
-    saved = json.loads(part.read_text())
+    saved = unsealed(part.read_bytes())
     assert 0 < saved["round"] < 6000
     # The checkpoint alone decides how the play goes on: with another cost in it the final one differs by as much.
-    part.write_text(json.dumps({**saved, "cost": saved["cost"] + 1000.0}))
+    part.write_bytes(sealed({**saved, "cost": saved["cost"] + 1000.0}))
     done = milpcb_(tmp_path, "resume", "out", "--backend", "serial")
     assert (done.returncode, done.stderr) == (0, ""), done
     assert not list(tmp_path.glob("out/cells/*.part"))

@@ -36,7 +36,7 @@ name = "uniform"
 [run]
 backend = "processes"
 workers = 2
-checkpoint_seconds = 0.05
+checkpoint_seconds = 0.001
 """
 RUN = ("run", "grid.toml", "--out", "out", "--progress", "quiet")
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

@@ -17,6 +17,7 @@ from milpcb.environments.switching import Switching
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.testing.environments import CHECKS, transcript
 from policies.trees import DecisionTrees
+from policies.trees.policy_class import OpenedTrees
 
 HORIZON = 2 * BLOCK + 17  # no multiple of the block
 BY_NAME = sorted(set(registry.names("environment")) - {"replay"})  # replay needs files: test_gallery.py
@@ -220,18 +221,12 @@ def test_starts():
     assert Switching().starts(1).tolist() == [0, 1]
 
 
-def test_nothing_to_switch_to():
+def test_nothing_to_switch_to(monkeypatch):
     """A class whose draws all label alike cannot switch; the error says what to do."""
-
-    class Single(DecisionTrees):
-        def on(self, contexts):
-            opened = super().on(contexts)
-            right = opened.draw
-            opened.draw = lambda _: right(np.random.default_rng(0))
-            return opened
-
+    draw = OpenedTrees.draw
+    monkeypatch.setattr(OpenedTrees, "draw", lambda self, _: draw(self, np.random.default_rng(0)))
     with pytest.raises(InputError, match="nothing to switch to"):
-        Switching().open(Single(3), 10, 0)
+        Switching().open(DecisionTrees(3), 10, 0)
 
 
 def test_coinciding_phases():

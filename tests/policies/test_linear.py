@@ -14,8 +14,11 @@ from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from policies import linear_tables
-from policies.linear import LARGEST_WHOLE, MOST_PAIRED, LinearEncoding, LinearRule, LinearRules, parallelograms
+from policies import Halfspaces, from_json
+from policies.linear import LinearRule, LinearRules, program_tables
+from policies.linear.geometry import LARGEST_WHOLE
+from policies.linear.parallelograms import MOST_PAIRED, parallelograms
+from policies.linear.program_bigm import LinearEncoding
 from policies.names import Names
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=float)
@@ -50,14 +53,14 @@ def only(program: str) -> Iterator[None]:
     """Have the class choose this program, whatever the sizes."""
     with pytest.MonkeyPatch.context() as patch:
         if program == "big-M rows":
-            patch.setattr(linear_tables, "MOST_COLUMNS", 0)
+            patch.setattr(program_tables, "MOST_COLUMNS", 0)
         yield
 
 
 def big_m_encoding(rules, contexts, *, constrained=False):
     """The big-M encoding, whatever the sizes."""
     with only("big-M rows"):
-        encoding = rules.formulate(contexts, constrained=constrained)
+        encoding = rules.on(contexts).program(constrained=constrained)
     assert isinstance(encoding, LinearEncoding)
     return encoding
 
@@ -69,6 +72,12 @@ def points_by_hand(rules, contexts):
         if any(value != round(value) for value in column):
             columns[i] = [sum(t <= value for t in set(rules.thresholds[i])) for value in column]
     return np.array(columns).T
+
+
+def points_on(rules, contexts):
+    """The points (m, d) that the class gives the contexts."""
+    opened = rules.on(contexts)
+    return opened.scored.points[opened.group]
 
 
 def labelings_by_hand(rules, points):
@@ -110,7 +119,7 @@ def test_the_program_answers_as_the_definition(name, program, data, battery):
     """Values, policies, profiles and budgets from HiGHS are those of the list of all rules."""
     rules, contexts = INSTANCES[name]
     with only(program):
-        assert rules.formulate(contexts).why.startswith(program)
+        assert rules.on(contexts).program().why.startswith(program)
         battery(rules, contexts, data)
 
 
@@ -148,11 +157,8 @@ def test_any_small_class_answers_as_its_definition(program, data, battery):
 def test_labelings_are_all_those_of_the_definition(name):
     """The listed rules label as all weight vectors and all cuts do, and in no other way."""
     rules, contexts = INSTANCES[name]
-    if isinstance(rules.thresholds, int):
-        _, points = rules.scored(contexts)
-    else:
-        points = points_by_hand(rules, contexts)
-    assert set(map(tuple, rules.labelings(contexts).tolist())) == labelings_by_hand(rules, points)
+    points = points_on(rules, contexts) if isinstance(rules.thresholds, int) else points_by_hand(rules, contexts)
+    assert set(map(tuple, rules.on(contexts).labelings().tolist())) == labelings_by_hand(rules, points)
 
 
 @EVERY_INSTANCE
@@ -161,7 +167,7 @@ def test_every_rule_is_a_point_of_the_program(name, constrained):
     """No row cuts off a rule: with its labels and some weights the program is feasible."""
     rules, contexts = INSTANCES[name]
     encoding = big_m_encoding(rules, contexts, constrained=constrained)
-    labelings = rules.labelings(encoding.contexts)
+    labelings = rules.on(rules.on(contexts).contexts).labelings()
     u, v = columns_of(encoding.program, "u"), columns_of(encoding.program, "v")
     for labels in labelings[np.random.default_rng(0).permutation(len(labelings))[:40]]:
         above = labels[:, None] > np.arange(rules.n_actions - 1)
@@ -195,12 +201,12 @@ def test_big_m_is_the_maximum_over_the_box(name, constrained):
 def test_the_cost_map_of_constrained_encodings_is_linear_and_exact():
     """At the labels of any rule the objective is its total cost, and sums of costs have the sum of objectives."""
     rules, contexts = INSTANCES["integers, three actions, one feature"]
-    encoding = big_m_encoding(rules, contexts, constrained=True)
-    first, second = np.random.default_rng(0).normal(size=(2, len(encoding.contexts), 3))
+    encoding, distinct = big_m_encoding(rules, contexts, constrained=True), rules.on(contexts).contexts
+    first, second = np.random.default_rng(0).normal(size=(2, len(distinct), 3))
     maps = [encoding.objective(costs) for costs in (first, second, first + second)]
     assert np.allclose(maps[0].coefficients + maps[1].coefficients, maps[2].coefficients)
     assert np.isclose(maps[0].offset + maps[1].offset, maps[2].offset)
-    for labels in rules.labelings(encoding.contexts):
+    for labels in rules.on(distinct).labelings():
         x = np.zeros(encoding.program.n_columns)
         x[columns_of(encoding.program, "u")] = (labels[:, None] > np.arange(2)).ravel()
         assert np.isclose(maps[0].coefficients @ x + maps[0].offset, first[np.arange(len(labels)), labels].sum())
@@ -210,11 +216,11 @@ def test_the_cost_map_of_constrained_encodings_is_linear_and_exact():
 def test_the_dominant_form_charges_nothing_below_zero(data, draw_costs):
     """All coefficients are at least 0, and at the labels of any rule the objective is its total cost."""
     rules, contexts = INSTANCES["binary, three actions"]
-    encoding = big_m_encoding(rules, contexts)
-    costs = draw_costs(data, len(encoding.contexts), 3)
+    encoding, distinct = big_m_encoding(rules, contexts), rules.on(contexts).contexts
+    costs = draw_costs(data, len(distinct), 3)
     objective = encoding.objective(costs)
     assert objective.coefficients.min() >= 0
-    for labels in rules.labelings(encoding.contexts):
+    for labels in rules.on(distinct).labelings():
         above = (labels[:, None] > np.arange(2)).ravel()
         x = np.zeros(encoding.program.n_columns)
         x[columns_of(encoding.program, "u")], x[columns_of(encoding.program, "v")] = above, ~above
@@ -231,9 +237,9 @@ def test_golden_program(assert_golden):
 
 def test_contexts_with_the_same_points_are_one():
     """Contexts that no rule tells apart are merged, and constant columns do not matter."""
-    encoding = LinearRules(thresholds=((1.0,), (9.0,))).formulate(np.array([[0.5, 2], [3.0, 2], [0.7, 2], [1.0, 2]]))
-    assert encoding.group.tolist() == [0, 1, 0, 1]
-    assert encoding.contexts.tolist() == [[0.5, 2], [3.0, 2]]
+    opened = LinearRules(thresholds=((1.0,), (9.0,))).on(np.array([[0.5, 2], [3.0, 2], [0.7, 2], [1.0, 2]]))
+    assert opened.group.tolist() == [0, 1, 0, 1]
+    assert opened.contexts.tolist() == [[0.5, 2], [3.0, 2]]
 
 
 def test_shifts_and_common_factors_leave_the_program_as_it_is():
@@ -280,7 +286,7 @@ def test_log_size_bounds_the_labelings(name):
     """There are at most exp(log_size) labelings, and never more than K^g are claimed."""
     rules, contexts = INSTANCES[name]
     distinct = len(np.unique(contexts, axis=0))
-    assert np.log(len(rules.labelings(contexts))) <= rules.log_size(contexts) + 1e-12
+    assert np.log(len(rules.on(contexts).labelings())) <= rules.log_size(contexts) + 1e-12
     assert rules.log_size(contexts) <= distinct * np.log(rules.n_actions) + 1e-12
 
 
@@ -301,11 +307,11 @@ def test_draw_reaches_every_labeling_that_splits(name):
     """Every labeling with two actions can be drawn, and no other when there is one."""
     rules, contexts = INSTANCES[name]
     rng = np.random.default_rng(1)
-    wanted = {tuple(labels) for labels in rules.labelings(contexts).tolist() if len(set(labels)) > 1}
+    wanted = {tuple(labels) for labels in rules.on(contexts).labelings().tolist() if len(set(labels)) > 1}
     wanted = wanted or {(a,) * len(contexts) for a in range(rules.n_actions)}
-    found = set()
+    found, opened = set(), rules.on(contexts)
     for _ in range(5_000):
-        found.add(tuple(rules.draw(contexts, rng).predict(contexts).tolist()))
+        found.add(tuple(opened.draw(rng).predict(contexts).tolist()))
         if found == wanted:
             break
     assert found == wanted
@@ -316,9 +322,10 @@ def test_drawn_and_decoded_rules_keep_to_the_box(name):
     """Weights are integers of the box, on no more features than allowed, with no common factor when decoded."""
     rules, contexts = INSTANCES[name]
     rng = np.random.default_rng(2)
-    oracle = open_oracle(rules, contexts)
+    opened = rules.on(contexts)
+    oracle = open_oracle(opened, contexts)
     decoded = [oracle.minimise(rng.normal(size=(len(contexts), rules.n_actions))).policy for _ in range(5)]
-    for rule in [rules.draw(contexts, rng) for _ in range(20)] + decoded:
+    for rule in [opened.draw(rng) for _ in range(20)] + decoded:
         assert max(map(abs, rule.weights)) <= rules.max_weight
         assert np.count_nonzero(rule.weights) <= (rules.max_features or len(rule.weights))
         assert list(rule.cuts) == sorted(rule.cuts)
@@ -328,16 +335,16 @@ def test_drawn_and_decoded_rules_keep_to_the_box(name):
 def test_a_column_is_scored_by_its_thresholds_unless_all_values_are_integers():
     """Thresholds at or below the value count, the largest value included; integers count for themselves."""
     contexts = np.array([[0.5, 7.0], [1.0, -2.0], [2.5, 0.0]])
-    steps, points = LinearRules(thresholds=((1.0, 2.5, 9.0), (0.0,))).scored(contexts)
-    assert steps == ((1.0, 2.5), None)
-    assert points.tolist() == [[0, 7], [1, -2], [2, 0]]
+    scored = LinearRules(thresholds=((1.0, 2.5, 9.0), (0.0,))).on(contexts).scored
+    assert scored.steps == ((1.0, 2.5), None)
+    assert scored.points.tolist() == [[0, 7], [1, -2], [2, 0]]
 
 
 def test_quantile_thresholds_are_at_or_below_the_value():
     """The quartiles of 0.1, 0.2, ..., 0.5 give one point each, those that divide nothing none."""
     column = np.array([[0.1], [0.2], [0.3], [0.4], [0.5]])
-    assert LinearRules().scored(column)[1].ravel().tolist() == [0, 1, 2, 3, 3]
-    assert LinearRules(thresholds=1).scored(np.array([[0.5], [0.5], [0.7]]))[0] == ((),)
+    assert points_on(LinearRules(), column).ravel().tolist() == [0, 1, 2, 3, 3]
+    assert LinearRules(thresholds=1).on(np.array([[0.5], [0.5], [0.7]])).scored.steps == ((),)
 
 
 def test_predict_scores_new_contexts():
@@ -364,6 +371,51 @@ def test_a_rule_prints_as_a_scoring_rule():
         "score = +1*points(x0)\npoints(x0) = 1 point for x0 >= 0.5\nplay action 0 if score < 2\nplay action 2 if score >= 2"
     )
     assert str(LinearRule((0, 0, 0), (0, 1), (None,) * 3, names)) == "play treat"
+
+
+NAMES = Names(("age_bin", "smoker", "dose"), ("wait", "treat", "refer"))
+THREE = LinearRule((1, 0, 3), (-1, 4), (None, None, (0.2, 0.7)), NAMES)
+
+
+def test_a_rule_is_written_to_json_and_read_back():
+    """What is read compares, prints and is named as what was written."""
+    for rule in (THREE, LinearRule((2, -1), (3,), (None, None)), LinearRule((0, 0), (0,), ((), (1.5,)))):
+        again = from_json(rule.to_json())
+        assert (again, str(again), again.names) == (rule, str(rule), rule.names)
+
+
+def test_leaves_and_drawing_are_one_for_each_range():
+    """The score is one box, the ranges are its edges in the printed order, and a constant is one leaf."""
+    contexts = [[-2, 0, 0.0], [-1, 0, 0.1], [1, 0, 0.2], [1, 0, 0.3]]
+    leaves = THREE.leaves(contexts, np.arange(12.0).reshape(4, 3))
+    assert [(leaf.name, leaf.share, leaf.mean_cost) for leaf in leaves] == [
+        ("wait", 0.25, 0.0),
+        ("treat", 0.25, 4.0),
+        ("refer", 0.5, 9.5),
+    ]
+    graph = THREE.graph(leaves)
+    assert graph.nodes[0]["label"] == "score = +1*age_bin +3*points(dose)\n" + str(THREE).splitlines()[1]
+    assert [label for *_, label in graph.edges(data="label")] == ["score < -1", "-1 <= score < 4", "score >= 4"]
+    assert graph.nodes[3]["label"] == "play refer\n50.0% of contexts\nmean cost 9.5"
+    two = LinearRule((1,), (0,), (None,))
+    assert [(leaf.action, leaf.share) for leaf in two.leaves([[-1], [0], [1]])] == [(1, 2 / 3), (0, 1 / 3)]
+    assert list(two.graph().edges(data="label")) == [(0, 1, "score >= 0"), (0, 2, "score < 0")]
+    assert list(LinearRule((0,), (0, 1), (None,)).graph().nodes(data="action")) == [(0, 1)]
+    assert LinearRule((1,), (2, 2), (None,)).leaf_actions == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"feature_names": ["age"]}, "feature_names has 1 names for 2 features"),
+        ({"action_names": ["wait", "treat", "refer"]}, "action_names has 3 names for 2 actions"),
+    ],
+)
+@pytest.mark.parametrize("max_weight", [5, None])
+def test_too_few_or_too_many_names_are_refused(max_weight, names, message):
+    """One name for each feature and action, with integer and with real weights."""
+    with pytest.raises(InputError, match=message):
+        LinearRules(2, max_weight, **names).on(REALS)
 
 
 def test_the_class_hands_its_names_to_its_rules():
@@ -415,7 +467,7 @@ def test_whole_numbers_beyond_exact_sums_are_refused():
 
 @pytest.mark.parametrize(
     ("contexts", "message"),
-    [([[1.0]], "scores 2 features, but the contexts have 1"), ([[1.0, np.nan]], "nan"), ([1.0, 2.0], "table")],
+    [([[1.0]], "have 1 columns, but the policy reads 2"), ([[1.0, np.nan]], "nan"), ([1.0, 2.0], "table")],
 )
 def test_predict_refuses_wrong_contexts(contexts, message):
     """Contexts with other columns, with NaN or of the wrong shape raise InputError."""
@@ -424,5 +476,11 @@ def test_predict_refuses_wrong_contexts(contexts, message):
 
 
 def test_a_config_can_ask_for_real_weights():
-    """TOML has no None: "real" is the same class."""
+    """TOML has no None: "real" is the same class, and hands over to halfspaces with its names."""
     assert LinearRules(max_weight="real") == LinearRules(max_weight=None)
+    names = {"feature_names": ["age", "dose"], "action_names": ["wait", "treat"]}
+    rules = [LinearRules(max_weight="real", **names), Halfspaces(**names)]
+    costs = np.random.default_rng(0).normal(size=(6, 2))
+    printed = [str(open_oracle(policies, REALS).minimise(costs).policy) for policies in rules]
+    assert printed[0] == printed[1]
+    assert "age" in printed[0]

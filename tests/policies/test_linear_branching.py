@@ -12,21 +12,21 @@ from hypothesis import given, settings
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.types import Floats
-from policies import linear_branching, linear_tables
-from policies.linear import LinearRules, Scored
-from policies.linear_branching import BranchingSearch
-from policies.linear_kernels import _floor
+from policies.linear import LinearRules, program_tables, search_branching
+from policies.linear.kernels import _floor
+from policies.linear.policy_class import OpenedLinear
+from policies.linear.search_branching import BranchingSearch
 
 
-def branching(rules: LinearRules, contexts: Floats) -> BranchingSearch:
+def branching(opened: OpenedLinear) -> BranchingSearch:
     """The search, whatever the sizes."""
-    return BranchingSearch(Scored(rules, contexts), "the test asks for it")
+    return BranchingSearch(opened.scored, "the test asks for it")
 
 
-def noisy(rng: np.random.Generator, search: BranchingSearch, flipped: float) -> Floats:
+def noisy(rng: np.random.Generator, contexts: Floats, flipped: float) -> Floats:
     """Cost 1 for each disagreement with a planted rule, of whose labels some are flipped; contexts count 1 to 3 times."""
-    n = len(search.contexts)
-    scores = search.contexts @ rng.integers(-5, 6, search.contexts.shape[1])
+    n = len(contexts)
+    scores = contexts @ rng.integers(-5, 6, contexts.shape[1])
     labels = (scores >= np.median(scores)) ^ (rng.random(n) < flipped)
     return np.column_stack([labels, ~labels]) * rng.integers(1, 4, (n, 1)).astype(float)
 
@@ -42,18 +42,19 @@ def test_search_equals_enumeration(data, draw_costs) -> None:
     if data.draw(st.booleans()):
         table[:, 0] = 2 - table[:, -1]  # columns alike
     rules = LinearRules(2, data.draw(st.integers(1, 2)), data.draw(st.sampled_from([None, 1, 2])))
-    search, listed = branching(rules, table), open_oracle(rules, table, kind="enumeration")
+    opened = rules.on(table)
+    search, listed = branching(opened), open_oracle(opened, table, kind="enumeration")
     for _ in range(2):  # the second question starts from the first answer
         costs = draw_costs(data, rows, 2)
-        merged = np.zeros((len(search.contexts), 2))
-        np.add.at(merged, search.group, costs)
+        merged = np.zeros((len(opened.contexts), 2))
+        np.add.at(merged, opened.group, costs)
         value, policy = search.minimise(merged)
         assert value == pytest.approx(listed.value(costs), abs=1e-9)
         assert search.value(merged) == pytest.approx(value, abs=1e-9)
-        assert search.profile(merged, search.group[0]) == pytest.approx(listed.profile(costs, 0), abs=1e-9)
+        assert search.profile(merged, opened.group[0]) == pytest.approx(listed.profile(costs, 0), abs=1e-9)
         assert costs[np.arange(rows), policy.predict(table)].sum() == pytest.approx(value, abs=1e-9)
         assert max(map(abs, policy.weights)) <= rules.max_weight
-        assert np.count_nonzero(policy.weights) <= rules.limit(features)
+        assert np.count_nonzero(policy.weights) <= (rules.max_features or features)
 
 
 @pytest.mark.parametrize("contexts_and_columns", [(1_000, 10), (60, 8)])
@@ -63,8 +64,9 @@ def test_with_few_features_it_equals_the_tables(contexts_and_columns: tuple[int,
     rng = np.random.default_rng(5)
     contexts = rng.integers(0, 2, contexts_and_columns).astype(float)
     rules = LinearRules(max_features=2)
-    tables, search = rules.search(contexts), branching(rules, contexts)
-    costs = noisy(rng, search, flipped)
+    opened = rules.on(contexts)
+    tables, search = opened.search(), branching(opened)
+    costs = noisy(rng, opened.contexts, flipped)
     assert search.value(costs) == tables.value(costs)
     assert (search.profile(costs, 3) == tables.profile(costs, 3)).all()
     costs += rng.normal(size=costs.shape)
@@ -75,9 +77,10 @@ def test_all_features_of_five_valued_columns_equal_the_table() -> None:
     """Three columns with values 0 to 4: the table has 19 274 rows, the search finds the best."""
     rng = np.random.default_rng(6)
     contexts = rng.integers(0, 5, (80, 3)).astype(float)
-    tables, search = LinearRules().search(contexts), branching(LinearRules(), contexts)
+    opened = LinearRules().on(contexts)
+    tables, search = opened.search(), branching(opened)
     for flipped in (0.0, 0.2, 0.5):
-        costs = noisy(rng, search, flipped)
+        costs = noisy(rng, opened.contexts, flipped)
         assert search.value(costs) == tables.value(costs)
 
 
@@ -85,27 +88,29 @@ def test_ten_dense_columns_and_a_thousand_contexts() -> None:
     """No noise costs nothing; noise costs no more than the planted rule and no less than the best of three features."""
     rng = np.random.default_rng(7)
     contexts = rng.integers(0, 2, (1_000, 10)).astype(float)
-    search = LinearRules().search(contexts)
+    opened = LinearRules().on(contexts)
+    search = opened.search()
     assert isinstance(search, BranchingSearch)
-    assert search.value(noisy(rng, search, 0.0)) == 0.0
-    costs = noisy(rng, search, 0.1)
+    assert search.value(noisy(rng, opened.contexts, 0.0)) == 0.0
+    costs = noisy(rng, opened.contexts, 0.1)
     value, policy = search.minimise(costs)
-    few = LinearRules(max_features=3).search(contexts).value(costs)
+    few = LinearRules(max_features=3).on(contexts).search().value(costs)
     assert value <= few
-    assert costs[np.arange(len(costs)), policy.predict(search.contexts)].sum() == value
+    assert costs[np.arange(len(costs)), policy.predict(opened.contexts)].sum() == value
 
 
 def test_it_equals_the_program_on_a_sparse_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve contexts in six columns, no limit on features: the big-M program finds the same optimum."""
-    monkeypatch.setattr(linear_tables, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(program_tables, "MOST_COLUMNS", 0)
     rng = np.random.default_rng(8)
     contexts = rng.integers(0, 2, (12, 6)).astype(float)
     rules = LinearRules(max_weight=2)
-    search, program = branching(rules, contexts), open_oracle(rules, contexts)
+    opened = rules.on(contexts)
+    search, program = branching(opened), open_oracle(opened, contexts)
     for _ in range(5):
-        costs = rng.integers(-9, 10, (len(search.contexts), 2)).astype(float)
+        costs = rng.integers(-9, 10, (len(opened.contexts), 2)).astype(float)
         assert search.value(costs) == program.value(
-            costs[search.group] / np.bincount(search.group)[search.group][:, None]
+            costs[opened.group] / np.bincount(opened.group)[opened.group][:, None]
         )
 
 
@@ -113,10 +118,11 @@ def test_values_do_not_depend_on_what_was_asked_before() -> None:
     """A search that has answered other questions gives the values of a new one."""
     rng = np.random.default_rng(9)
     contexts = rng.integers(0, 2, (50, 6)).astype(float)
-    used = branching(LinearRules(max_weight=2), contexts)
+    opened = LinearRules(max_weight=2).on(contexts)
+    used = branching(opened)
     for _ in range(5):
-        costs = noisy(rng, used, 0.3)
-        assert used.value(costs) == branching(LinearRules(max_weight=2), contexts).value(costs)
+        costs = noisy(rng, opened.contexts, 0.3)
+        assert used.value(costs) == branching(opened).value(costs)
 
 
 @given(data=st.data())
@@ -140,7 +146,7 @@ def test_the_bound_is_the_best_shift_of_each_pattern(data) -> None:
 def test_how_far_free_columns_reach() -> None:
     """With so many features left, the scores of a pattern move by the largest sum of that many weighted values."""
     X = np.array([[0, 0, 0], [1, -2, 3], [1, -2, 0]])
-    levels = linear_branching._levels(X, np.array([4, 2, 2]), np.array([2, 1, 1]), 2, 3)
+    levels = search_branching._levels(X, np.array([4, 2, 2]), np.array([2, 1, 1]), 2, 3)
     for level in range(4):
         here = slice(levels.first[level], levels.first[level + 1])
         rows = np.unique(X[:, level:], axis=0)
@@ -168,5 +174,6 @@ def test_scores_that_span_too_much_are_refused() -> None:
     """Incomes in units of 1 make tables and bounds too long: the error names the ways out."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 100_000, (60, 3)).astype(float)
+    assert "search" not in LinearRules().on(contexts).can
     with pytest.raises(InputError, match="larger units or in classes"):
-        LinearRules().search(contexts)
+        LinearRules().on(contexts).search()

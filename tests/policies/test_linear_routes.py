@@ -13,8 +13,7 @@ from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError
 from milpcb.types import Floats
 from policies import LinearRules
-from policies.linear import Scored
-from policies.linear_branching import BranchingSearch
+from policies.linear.search_branching import BranchingSearch
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.integers(0, 2, (9, 3)).astype(float)
@@ -69,16 +68,17 @@ def test_cuts_found_once_serve_later_queries() -> None:
 def test_branch_and_bound_equals_enumeration(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
     """Dense weights by branch and bound: value, policy and profile are those of the list."""
     rules = LinearRules(2, max_weight=2)
-    listed = open_oracle(rules, DENSE, kind="enumeration")
-    branching = BranchingSearch(Scored(rules, DENSE), "the test asks for it")
+    opened = rules.on(DENSE)
+    listed = open_oracle(opened, DENSE, kind="enumeration")
+    branching = BranchingSearch(opened.scored, "the test asks for it")
     costs = draw_costs(data, 9, 2)
-    merged = np.zeros((len(branching.contexts), 2))
-    np.add.at(merged, branching.group, costs)
+    merged = np.zeros((len(opened.contexts), 2))
+    np.add.at(merged, opened.group, costs)
     value, policy = branching.minimise(merged)
     assert value == pytest.approx(listed.value(costs), abs=1e-9)
     assert costs[np.arange(9), policy.predict(DENSE)].sum() == pytest.approx(value, abs=1e-9)
     row = data.draw(st.integers(0, 8))
-    profile = branching.profile(merged, int(branching.group[row]))
+    profile = branching.profile(merged, int(opened.group[row]))
     assert profile == pytest.approx(listed.profile(costs, row), abs=1e-9)
 
 

@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.types import Floats
-from policies import linear_search, linear_tables
-from policies.linear import LinearEncoding, LinearRules, Scored
-from policies.linear_branching import BranchingSearch
-from policies.linear_search import TableSearch
-from policies.linear_tables import Shape, Supports, TableEncoding, support_table
+from policies.linear import LinearRules, program_tables, search_tables, supports
+from policies.linear.program_bigm import LinearEncoding
+from policies.linear.program_tables import TableEncoding
+from policies.linear.search_branching import BranchingSearch
+from policies.linear.search_tables import TableSearch
+from policies.linear.supports import Supports
+from policies.linear.tables import Shape, support_table
 
 BINARY = np.array(
     [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]], float
@@ -104,7 +106,7 @@ def test_a_table_is_the_list_of_labelings_by_definition(shapes: tuple[Shape, ...
 def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
     """The same contexts in another order share the tables."""
     rules = LinearRules(max_features=2)
-    tables = [Supports(Scored(rules, BINARY[rows])).batches[0].table for rows in ([0, 1, 4, 6], [2, 3, 4, 5, 6])]
+    tables = [Supports(rules.on(BINARY[rows]).scored).batches[0].table for rows in ([0, 1, 4, 6], [2, 3, 4, 5, 6])]
     assert tables[0] is tables[1]
 
 
@@ -117,7 +119,7 @@ def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
 def test_search_equals_enumeration(name, data, draw_costs) -> None:
     """Value, policy and profile are those of the list of all rules, for whole and real costs of both signs."""
     rules, contexts = POOLS[name]
-    assert isinstance(rules.search(contexts), TableSearch)
+    assert isinstance(rules.on(contexts).search(), TableSearch)
     search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
     costs, row = draw_costs(data, len(contexts), rules.n_actions), data.draw(st.integers(0, len(contexts) - 1))
     answer = search.minimise(costs)
@@ -127,7 +129,7 @@ def test_search_equals_enumeration(name, data, draw_costs) -> None:
     policy = answer.policy
     assert totals(policy.predict(contexts)[None], costs)[0] == pytest.approx(answer.value, abs=1e-9)
     assert max(map(abs, policy.weights)) <= rules.max_weight
-    assert np.count_nonzero(policy.weights) <= rules.limit(contexts.shape[1])
+    assert np.count_nonzero(policy.weights) <= (rules.max_features or contexts.shape[1])
     assert np.gcd.reduce(policy.weights) <= 1
 
 
@@ -173,22 +175,25 @@ def derivations(rules: LinearRules, contexts: Floats) -> list[np.ndarray]:
 def test_action_weights_sum_over_supports_and_rows(name, data, draw_costs) -> None:
     """log_weights is the log of the sum over derivations, listed independently, to 1e-10; so is their number."""
     rules, contexts = POOLS[name]
-    search = rules.search(contexts)
+    opened = rules.on(contexts)
+    search = opened.search()
     costs, row = (
-        draw_costs(data, len(search.contexts), rules.n_actions),
-        data.draw(st.integers(0, len(search.contexts) - 1)),
+        draw_costs(data, len(opened.contexts), rules.n_actions),
+        data.draw(st.integers(0, len(opened.contexts) - 1)),
     )
-    labelings = np.array(derivations(rules, search.contexts))
+    labelings = np.array(derivations(rules, opened.contexts))
     logs = -0.3 * totals(labelings, costs)
     expected = [np.logaddexp.reduce(logs[labelings[:, row] == a]) for a in range(rules.n_actions)]
     assert search.log_weights(costs, row, 0.3) == pytest.approx(expected, abs=1e-10)
-    assert search.log_count() == pytest.approx(np.log(len(labelings)))
+    count = np.logaddexp.reduce(search.log_weights(costs, row, 0.0))
+    assert count == pytest.approx(np.log(len(labelings)))
 
 
 def test_log_weights_do_not_underflow() -> None:
     """The weight of an action that is worse by thousands is still a finite logarithm."""
-    search = LinearRules(max_features=1).search(BINARY)
-    costs = np.zeros((len(search.contexts), 2))
+    opened = LinearRules(max_features=1).on(BINARY)
+    search = opened.search()
+    costs = np.zeros((len(opened.contexts), 2))
     costs[0, 1] = 5_000.0
     logs = search.log_weights(costs, 0, 1.0)
     assert np.isfinite(logs).all()
@@ -200,23 +205,24 @@ def test_the_first_support_and_the_first_row_win_a_tie() -> None:
     contexts = np.array([[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 0]], float)
     wanted = contexts[:, 0] == 1
     value, policy = (
-        LinearRules(max_features=1).search(contexts).minimise(np.column_stack([wanted, ~wanted]).astype(float))
+        LinearRules(max_features=1).on(contexts).search().minimise(np.column_stack([wanted, ~wanted]).astype(float))
     )
     assert (value, policy.weights, policy.cuts) == (0.0, (1, 0, 0), (1,))
     costs = np.zeros((5, 2))
-    assert LinearRules(max_features=1).search(contexts).minimise(costs)[1].weights == (0, 0, 0)
+    assert LinearRules(max_features=1).on(contexts).search().minimise(costs)[1].weights == (0, 0, 0)
 
 
 @pytest.mark.parametrize("n_actions", [2, 3])
 def test_supports_that_are_passed_over_hold_nothing_better(n_actions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With supports looked at one by one, value and profile are those of all rows of all supports."""
-    monkeypatch.setattr(linear_search, "_FIRST", 1)
+    monkeypatch.setattr(search_tables, "_FIRST", 1)
     rng = np.random.default_rng(3)
     contexts = rng.integers(0, 2, (60, 8)).astype(float)
     rules = LinearRules(n_actions, max_features=2)
-    search, encoding = rules.search(contexts), rules.formulate(contexts)
-    drawn = rules.draw(search.contexts, rng).predict(search.contexts)
-    for costs in (rng.normal(size=(len(search.contexts), n_actions)), 1.0 - np.eye(n_actions)[drawn]):
+    opened = rules.on(contexts)
+    search, encoding = opened.search(), opened.program()
+    drawn = rules.on(opened.contexts).draw(rng).predict(opened.contexts)
+    for costs in (rng.normal(size=(len(opened.contexts), n_actions)), 1.0 - np.eye(n_actions)[drawn]):
         every = encoding.objective(costs)
         assert search.value(costs) == pytest.approx(every.coefficients.min() + every.offset)
         priced = costs.copy()
@@ -233,7 +239,7 @@ def test_search_equals_big_m_rows(n_actions: int, monkeypatch: pytest.MonkeyPatc
     contexts = rng.integers(0, 2, (14, 6)).astype(float)
     rules = LinearRules(n_actions, max_features=2)
     search = open_oracle(rules, contexts, kind="search")
-    monkeypatch.setattr(linear_tables, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(program_tables, "MOST_COLUMNS", 0)
     program = open_oracle(rules, contexts)
     for _ in range(5):
         costs = rng.integers(-9, 10, (14, n_actions)).astype(float)
@@ -255,16 +261,17 @@ def test_the_program_is_integral(name, assert_integral) -> None:
 def test_every_column_costs_what_its_rule_costs(name) -> None:
     """The cost map is exact at every column, linear in the costs, and the same with side constraints."""
     rules, contexts = POOLS[name]
-    encoding = rules.formulate(contexts, constrained=True)
+    opened = rules.on(contexts)
+    encoding = opened.program(constrained=True)
     assert isinstance(encoding, TableEncoding)
     rng = np.random.default_rng(0)
-    first, second = rng.normal(size=(2, len(encoding.contexts), rules.n_actions))
+    first, second = rng.normal(size=(2, len(opened.contexts), rules.n_actions))
     maps = [encoding.objective(costs) for costs in (first, second, first + second)]
     assert np.allclose(maps[0].coefficients + maps[1].coefficients, maps[2].coefficients)
     assert np.isclose(maps[0].offset + maps[1].offset, maps[2].offset)
     for column in rng.permutation(encoding.program.n_columns)[:50]:
         x = np.eye(1, encoding.program.n_columns, column)[0]
-        labels = encoding.decode(x, first).predict(encoding.contexts)
+        labels = encoding.decode(x, first).predict(opened.contexts)
         assert maps[0].coefficients[column] + maps[0].offset == pytest.approx(totals(labels[None], first)[0])
 
 
@@ -277,9 +284,9 @@ def test_budgets_hold_on_a_larger_pool() -> None:
     rules = LinearRules(max_features=2)
     weights, costs = np.tile([0.0, 1.0], (40, 1)), rng.integers(-9, 5, (40, 2)).astype(float)
     program = open_oracle(rules, contexts, constraints=[LabelConstraint(weights, 9.0, "budget")])
-    supports = Supports(Scored(rules, contexts))
-    rows = [(b, s, r) for b in supports.batches for s in range(len(b.supports)) for r in range(len(b.table.labels))]
-    labelings = np.array([supports.rule(*row).predict(contexts) for row in rows])
+    every = Supports(rules.on(contexts).scored)
+    rows = [(b, s, r) for b in every.batches for s in range(len(b.supports)) for r in range(len(b.table.labels))]
+    labelings = np.array([every.rule(*row).predict(contexts) for row in rows])
     allowed = totals(labelings, costs)[labelings.sum(axis=1) <= 9]
     assert program.value(costs) == allowed.min()
 
@@ -290,10 +297,10 @@ def test_budgets_hold_on_a_larger_pool() -> None:
 def test_the_search_says_what_it_is() -> None:
     """Supports and rows are named; where tables are too large, so is the reason."""
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
-    assert LinearRules(max_features=2).search(contexts).describe() == (
+    assert LinearRules(max_features=2).on(contexts).search().describe() == (
         "support tables: 15 supports of 2 features, 14 rows each: few enough to price them all"
     )
-    assert LinearRules().search(contexts).describe() == (
+    assert LinearRules().on(contexts).search().describe() == (
         "branch and bound on the weights of 6 columns: no support tables, as the table of 6 columns with 64 patterns takes "
         "10^9.9 labels, more than 10^8.3: lower max_features, max_weight or the number of values"
     )
@@ -303,9 +310,9 @@ def test_the_program_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The encoding names its rows and the size it was chosen for."""
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
     rules = LinearRules(max_features=2)
-    assert rules.formulate(contexts).why == "support tables, as they have 210 rows, no more than 88000"
-    monkeypatch.setattr(linear_tables, "COLUMNS_PER_CONTEXT", 1)
-    encoding = rules.formulate(contexts)
+    assert rules.on(contexts).program().why == "support tables, as they have 210 rows, no more than 88000"
+    monkeypatch.setattr(program_tables, "COLUMNS_PER_CONTEXT", 1)
+    encoding = rules.on(contexts).program()
     assert isinstance(encoding, LinearEncoding)
     assert encoding.why == "big-M rows, as support tables have 210 rows, more than 22: lower max_features"
 
@@ -324,16 +331,16 @@ def test_what_is_too_large_for_tables_goes_another_way(
 ) -> None:
     """Each limit is named: two actions go on by branch and bound, three are refused with the kind that works."""
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
-    monkeypatch.setattr(linear_tables, limit, 1)
-    search = LinearRules(max_features=2).search(contexts)
+    monkeypatch.setattr(supports, limit, 1)
+    search = LinearRules(max_features=2).on(contexts).search()
     assert isinstance(search, BranchingSearch)
     assert reason in search.describe()
     with pytest.raises(InputError, match="more than two actions there is only oracle kind 'milp'"):
-        LinearRules(3, max_features=2).search(contexts)
+        LinearRules(3, max_features=2).on(contexts).search()
 
 
 def test_many_columns_are_counted_not_listed() -> None:
     """Hundreds of columns overflow no number and take no time."""
     contexts = np.random.default_rng(0).integers(0, 2, (20, 400)).astype(float)
-    assert "supports are more than" in Supports(Scored(LinearRules(max_features=9), contexts)).obstacle()
-    assert "columns with 10^" in Supports(Scored(LinearRules(), contexts)).obstacle()
+    assert "supports are more than" in Supports(LinearRules(max_features=9).on(contexts).scored).obstacle()
+    assert "columns with 10^" in Supports(LinearRules().on(contexts).scored).obstacle()

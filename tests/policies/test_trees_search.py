@@ -18,8 +18,9 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
-from policies import trees_search
+from policies.literals import Literals
 from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
+from policies.trees import search as trees_search
 
 RNG = np.random.default_rng(0)
 CONTEXTS = RNG.permutation(np.array(list(product((0.0, 1.0), repeat=4))))[[0, 1, 2, 3, 4, 5, 2, 6, 0]]  # two repeat
@@ -34,7 +35,7 @@ LARGER = [(200, 12, 3), (700, 13, 2)]
 def trees_on(p: int, n_actions: int, depth: int, kind: str) -> Oracle:
     """Return an oracle that is opened once."""
     trees = DecisionTrees(n_actions, depth=depth, thresholds=THRESHOLDS.get(p, 3))
-    assert len(trees.literals(POOLS[p])) == p
+    assert len(Literals.of(POOLS[p], trees.thresholds)) == p
     return open_oracle(trees, POOLS[p], kind=kind)
 
 
@@ -85,7 +86,8 @@ def test_action_weights_sum_over_derivations(
     """The Exp4 distribution counts every choice of literals and actions once, to 1e-10."""
     contexts, search = POOLS[p], trees_on(p, n_actions, depth, "search")
     costs, row, rate = draw_costs(data, 9, n_actions), data.draw(st.integers(0, 8)), data.draw(st.floats(0.0, 2.0))
-    truth = DecisionTrees(n_actions, thresholds=THRESHOLDS.get(p, 3)).literals(contexts).truth(contexts)
+    literals = Literals.of(contexts, THRESHOLDS.get(p, 3))
+    truth = literals.truth[literals.group]
     labels = derivations(truth, n_actions, depth)
     logs = -rate * costs[np.arange(9), labels].sum(axis=1)
     mass = np.array([np.exp(logs - logs.max())[labels[:, row] == a].sum() for a in range(n_actions)])
@@ -100,8 +102,7 @@ def test_deep_trees_follow_the_recursion(
 ) -> None:
     """With three literals and depths that cannot be listed, every answer is the one of the definition."""
     trees, contexts = DecisionTrees(n_actions, depth=depth, thresholds=THRESHOLDS[3]), POOLS[3]
-    search = trees.search(contexts)
-    truth = trees.literals(search.contexts).truth(search.contexts)
+    search, truth = trees.on(contexts).search(), Literals.of(contexts, trees.thresholds).truth
     costs, row = draw_costs(data, len(truth), n_actions), data.draw(st.integers(0, len(truth) - 1))
     profile = recursion(truth, costs, row, depth, np.minimum)
     assert search.profile(costs, row) == pytest.approx(profile, abs=1e-10)
@@ -116,7 +117,8 @@ def test_deep_trees_follow_the_recursion(
 def test_log_count_is_log_size(p: int, depth: int) -> None:
     """The number of derivations is p^(2^D - 1) K^(2^D)."""
     trees = DecisionTrees(3, depth=depth, thresholds=THRESHOLDS.get(p, 3))
-    assert trees.search(POOLS[p]).log_count() == pytest.approx(trees.log_size(POOLS[p]), abs=1e-10)
+    oracle = open_oracle(trees, POOLS[p], kind="search")
+    assert oracle.log_derivations == pytest.approx(trees.log_size(POOLS[p]), abs=1e-10)
 
 
 @given(data=st.data())
@@ -145,8 +147,9 @@ def test_search_equals_the_program_on_larger_pools(m: int, p: int, n_actions: in
 def test_single_and_double_precision_agree(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole costs get the same answers to the last bit in either."""
     rng = np.random.default_rng(2)
-    search = DecisionTrees(3, depth=depth).search(rng.integers(0, 2, (600, 9)).astype(float))
-    costs = rng.integers(-9, 10, (len(search.contexts), 3)).astype(float)
+    opened = DecisionTrees(3, depth=depth).on(rng.integers(0, 2, (600, 9)).astype(float))
+    search = opened.search()
+    costs = rng.integers(-9, 10, (len(opened.contexts), 3)).astype(float)
     single = search.value(costs), *search.profile(costs, 4)
     monkeypatch.setattr(trees_search, "SINGLE", -1.0)
     assert (search.value(costs), *search.profile(costs, 4)) == single
@@ -169,8 +172,8 @@ def test_whole_costs_beyond_single_precision_stay_exact(data: st.DataObject) -> 
 def test_answers_do_not_depend_on_what_was_asked_before() -> None:
     """The arrays that are used again hold nothing from one question to the next."""
     rng = np.random.default_rng(3)
-    search = DecisionTrees(3, depth=3).search(POOLS[4])
-    whole, real = rng.integers(-9, 10, (len(search.contexts), 3)).astype(float), rng.normal(size=(7, 3))
+    search = DecisionTrees(3, depth=3).on(POOLS[4]).search()
+    whole, real = rng.integers(-9, 10, (7, 3)).astype(float), rng.normal(size=(7, 3))
 
     def ask() -> list[object]:
         return [
@@ -186,7 +189,7 @@ def test_answers_do_not_depend_on_what_was_asked_before() -> None:
 def test_the_lowest_numbered_choice_wins_a_tie() -> None:
     """The first literal at each node and the first action; tests with equal sides are then left out."""
     contexts = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 1, 1]], dtype=float)
-    search = DecisionTrees(3, depth=2).search(contexts)
+    search = DecisionTrees(3, depth=2).on(contexts).search()
     assert search.minimise(np.zeros((5, 3))) == (0.0, DecisionTree(Leaf(0)))
     costs = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1], [0, 1, 1], [0, 1, 1]], dtype=float)
     below = Split(1, 0.5, Leaf(1), Leaf(0), binary=True)
@@ -195,7 +198,7 @@ def test_the_lowest_numbered_choice_wins_a_tie() -> None:
 
 def test_costs_may_come_in_any_layout() -> None:
     """Read-only, integer and transposed tables are read alike."""
-    search = DecisionTrees(3).search(POOLS[4])
+    search = DecisionTrees(3).on(POOLS[4]).search()
     costs = np.random.default_rng(4).integers(-9, 10, (7, 3)).astype(float)
     frozen = costs.copy()
     frozen.setflags(write=False)

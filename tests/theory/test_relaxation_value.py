@@ -1,4 +1,4 @@
-"""Rel(empty) by Monte Carlo against its definition: every future of a tiny game, listed."""
+"""Rel(empty) by Monte Carlo against its definition: every future of a tiny setting, listed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from milpcb.oracles.base import Oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import ContextModel
 from milpcb.relaxations.paper import Paper
-from milpcb.theory.relaxation_value import Game, RelaxationValue, estimate, relaxation_value
+from milpcb.theory.relaxation_value import RelaxationValue, Setting, estimate, relaxation_value
 from milpcb.types import Ints
 from policies import DecisionTrees, FiniteClass
 
@@ -27,16 +27,16 @@ RELAXATIONS = registry.names("relaxation")
 Key = tuple[int, ...]
 
 
-def tiny(noise: str = "paper", pool: ContextModel | None = None, horizon: int = 3) -> Game:
+def tiny(noise: str = "paper", pool: ContextModel | None = None, horizon: int = 3) -> Setting:
     """Return three policies of two actions on two contexts."""
     oracle = open_oracle(FiniteClass(LABELINGS, 2), CONTEXTS, kind="enumeration")
-    return Game(registry.load("relaxation", noise)(), oracle, pool or FinitePool(CONTEXTS, WEIGHTS), horizon)
+    return Setting(registry.load("relaxation", noise)(), oracle, pool or FinitePool(CONTEXTS, WEIGHTS), horizon)
 
 
-def futures(game: Game, scale: float, shown: list[list[float]]) -> dict[Key, float]:
+def futures(setting: Setting, scale: float, shown: list[list[float]]) -> dict[Key, float]:
     """Return the law of the summed noise (2, 2), round by round; ``shown[t][j]`` is P[round t shows context j]."""
-    rate, law = game.relaxation.rate(scale, 2), {(0, 0, 0, 0): 1.0}
-    kept = [(float(share), xi.tolist()) for share, xi in game.relaxation.law(2)]
+    rate, law = setting.relaxation.rate(scale, 2), {(0, 0, 0, 0): 1.0}
+    kept = [(float(share), xi.tolist()) for share, xi in setting.relaxation.law(2)]
     for first, second in shown:
         step: dict[Key, float] = {}
         for total, p in law.items():
@@ -49,23 +49,30 @@ def futures(game: Game, scale: float, shown: list[list[float]]) -> dict[Key, flo
     return {total: p for total, p in law.items() if p > 0}
 
 
-def exact(game: Game, scale: float, shown: list[list[float]]) -> float:
+def exact(setting: Setting, scale: float, shown: list[list[float]]) -> float:
     """Return Rel(empty) by its definition: the expected largest noise of a policy, and what exploring costs."""
     sup = sum(
-        p * max(total[a] + total[2 + b] for a, b in LABELINGS) for total, p in futures(game, scale, shown).items()
+        p * max(total[a] + total[2 + b] for a, b in LABELINGS) for total, p in futures(setting, scale, shown).items()
     )
-    explored = {"paper": 2, "bistro": 2}.get(type(game.relaxation).__name__.lower(), 1)  # K, or K - 1
-    return float(scale / game.relaxation.hit * sup + len(shown) * explored / scale)
+    explored = {"paper": 2, "bistro": 2}.get(type(setting.relaxation).__name__.lower(), 1)  # K, or K - 1
+    return float(scale / setting.relaxation.hit * sup + len(shown) * explored / scale)
 
 
 @pytest.mark.parametrize("noise", RELAXATIONS)
 def test_every_mean_is_rel_empty_of_the_listed_futures(noise: str) -> None:
     """On the whole grid and at its best L, the exact value is where the intervals say."""
-    game = tiny(noise)
+    setting = tiny(noise)
     found = relaxation_value(
-        game.relaxation, game.oracle, game.pool, 3, np.random.default_rng(0), scales=[4, 5, 9], draws=3000, precision=0
+        setting.relaxation,
+        setting.oracle,
+        setting.pool,
+        3,
+        np.random.default_rng(0),
+        scales=[4, 5, 9],
+        draws=3000,
+        precision=0,
     )
-    truth = [exact(game, scale, [WEIGHTS] * 3) for scale in (4.0, 5.0, 9.0)]
+    truth = [exact(setting, scale, [WEIGHTS] * 3) for scale in (4.0, 5.0, 9.0)]
     assert np.abs(found.mean - truth).max() < 2 * found.half_width.max()
     assert (found.half_width < 0.1 * found.mean).all()
     best = truth[[4, 5, 9].index(int(found.best.scale))]
@@ -79,8 +86,8 @@ def test_a_known_order_and_a_sampler_have_their_own_value() -> None:
     assert abs(at.mean - exact(known, 4.0, [[float(j == row) for j in (0, 1)] for row in ORDER])) < 2 * at.half_width
 
     oracle = GrowingOracle(DecisionTrees(2, 1, thresholds=((0.5,),)), [[0.0]])
-    drawn = Game(Paper(), oracle, Sampler(lambda n, rng: rng.random((n, 1)) > WEIGHTS[0]), 3)
-    like = Game(Paper(), open_oracle(DecisionTrees(2, 1), CONTEXTS, kind="search"), FinitePool(CONTEXTS, WEIGHTS), 3)
+    drawn = Setting(Paper(), oracle, Sampler(lambda n, rng: rng.random((n, 1)) > WEIGHTS[0]), 3)
+    like = Setting(Paper(), open_oracle(DecisionTrees(2, 1), CONTEXTS, kind="search"), FinitePool(CONTEXTS, WEIGHTS), 3)
     pair = [estimate(g, 4.0, np.random.default_rng(1), draws=1500) for g in (drawn, like)]
     assert abs(pair[0].mean - pair[1].mean) < 1.5 * (pair[0].half_width + pair[1].half_width)
 
@@ -88,10 +95,10 @@ def test_a_known_order_and_a_sampler_have_their_own_value() -> None:
 @pytest.mark.parametrize("noise", RELAXATIONS)
 def test_the_law_at_each_scale_is_that_of_fresh_noise(noise: str) -> None:
     """Sharing rounds between the scales of a grid changes the law at none of them."""
-    game, scales, rng = tiny(noise, horizon=2), np.array([4.0, 5.0, 12.0]), np.random.default_rng(3)
-    draws = [list(game.noise(scales, rng))[::-1] for _ in range(4000)]
+    setting, scales, rng = tiny(noise, horizon=2), np.array([4.0, 5.0, 12.0]), np.random.default_rng(3)
+    draws = [list(setting.noise(scales, rng))[::-1] for _ in range(4000)]
     for k, scale in enumerate(scales):
-        law = futures(game, float(scale), [WEIGHTS] * 2)
+        law = futures(setting, float(scale), [WEIGHTS] * 2)
         seen = Counter(tuple(draw[k].ravel().tolist()) for draw in draws)
         assert set(seen) <= set(law)
         common = [total for total, p in law.items() if p * len(draws) > 8]
@@ -115,9 +122,9 @@ class Counting(Paper):
 def test_a_larger_scale_keeps_some_of_the_rounds_of_a_smaller_one() -> None:
     """Never a round more, each kept again with the ratio of the rates, and the noise of the dropped ones is gone."""
     plain = tiny(horizon=6)
-    game, scales = Game(Counting(), plain.oracle, plain.pool, 6), np.array([2.5, 4.0, 10.0])
+    setting, scales = Setting(Counting(), plain.oracle, plain.pool, 6), np.array([2.5, 4.0, 10.0])
     rng = np.random.default_rng(1)
-    kept = np.array([list(game.noise(scales, rng))[::-1] for _ in range(4000)])[..., 0]  # (n, G, m)
+    kept = np.array([list(setting.noise(scales, rng))[::-1] for _ in range(4000)])[..., 0]  # (n, G, m)
     assert (np.diff(kept, axis=1) <= 0).all()
     rounds = kept.sum(axis=2)
     for before, after, ratio in ((0, 1, 2.5 / 4), (1, 2, 4 / 10)):
@@ -134,20 +141,22 @@ def test_a_larger_scale_keeps_some_of_the_rounds_of_a_smaller_one() -> None:
 
 def test_bistro_has_the_same_noise_at_every_scale() -> None:
     """At rate 1 the value is a L + T K / L exactly, and one question per draw answers for the whole grid."""
-    game = tiny("bistro", horizon=50)
-    found = relaxation_value(game.relaxation, game.oracle, game.pool, 50, np.random.default_rng(0), draws=20)
+    setting = tiny("bistro", horizon=50)
+    found = relaxation_value(setting.relaxation, setting.oracle, setting.pool, 50, np.random.default_rng(0), draws=20)
     slope = (found.mean - 50 * 2 / found.scales) / found.scales
     assert slope == pytest.approx(np.full(15, slope[0]), rel=1e-12)
-    assert game.oracle.calls == 2 * 20  # type: ignore[attr-defined]
+    assert setting.oracle.calls == 2 * 20  # type: ignore[attr-defined]
 
 
 def test_the_intervals_cover_the_truth_as_often_as_they_say() -> None:
     """Of 300 intervals at the best L of a grid some 95 % hold Rel(empty), although the least mean of the grid is too low."""
-    game, scales = tiny("half", horizon=8), [4.0, 4.5, 5.0, 5.5, 6.0, 7.0]
-    truth = {scale: exact(game, scale, [WEIGHTS] * 8) for scale in scales}
+    setting, scales = tiny("half", horizon=8), [4.0, 4.5, 5.0, 5.5, 6.0, 7.0]
+    truth = {scale: exact(setting, scale, [WEIGHTS] * 8) for scale in scales}
     rng, inside, low, honest = np.random.default_rng(5), 0, [], []
     for _ in range(300):
-        found = relaxation_value(game.relaxation, game.oracle, game.pool, 8, rng, scales=scales, draws=12, precision=0)
+        found = relaxation_value(
+            setting.relaxation, setting.oracle, setting.pool, 8, rng, scales=scales, draws=12, precision=0
+        )
         least = truth[found.best.scale]
         inside += abs(found.best.mean - least) <= found.best.half_width
         low.append(found.mean.min() - min(truth.values()))
@@ -200,8 +209,8 @@ def test_half_noise_is_the_paper_s_over_k_at_the_same_rate() -> None:
     oracle, pool = trees(3)
     parts = []
     for noise, scale, explored in (("paper", 30.0, 3), ("half", 40.0, 2)):
-        game = Game(registry.load("relaxation", noise)(), oracle, pool, 100_000)
-        at = estimate(game, scale, np.random.default_rng(7), draws=400)
+        setting = Setting(registry.load("relaxation", noise)(), oracle, pool, 100_000)
+        at = estimate(setting, scale, np.random.default_rng(7), draws=400)
         parts.append((at.mean - 100_000 * explored / scale, at.half_width))
     assert abs(parts[0][0] - 3 * parts[1][0]) < 1.5 * (parts[0][1] + 3 * parts[1][1])
 
@@ -242,12 +251,12 @@ def test_the_same_generator_gives_the_same_numbers() -> None:
 
 def test_a_scale_that_is_not_valid_or_an_unknown_law_is_one_clear_line() -> None:
     """L below K, one draw, a horizon of 0, and contexts whose law nobody knows are refused."""
-    game, rng = tiny(), np.random.default_rng(0)
+    setting, rng = tiny(), np.random.default_rng(0)
     for scales in ([1.9, 3.0], [np.inf], []):
         with pytest.raises(InputError, match="at least 2"):
-            relaxation_value(game.relaxation, game.oracle, game.pool, 3, rng, scales=scales)
+            relaxation_value(setting.relaxation, setting.oracle, setting.pool, 3, rng, scales=scales)
     with pytest.raises(InputError, match="draws must be"):
-        relaxation_value(game.relaxation, game.oracle, game.pool, 3, rng, draws=1)
+        relaxation_value(setting.relaxation, setting.oracle, setting.pool, 3, rng, draws=1)
     with pytest.raises(InputError, match="horizon must be"):
         tiny(horizon=0)
     with pytest.raises(InputError, match="Empirical does not know"):
@@ -258,17 +267,17 @@ def test_a_scale_that_is_not_valid_or_an_unknown_law_is_one_clear_line() -> None
 
 def test_the_sups_are_the_oracle_s_answers_centred() -> None:
     """Every draw is the largest -noise of any listed policy, less the mean of -noise over the actions."""
-    game, scales = tiny("coordinate", horizon=6), np.array([2.0, 4.0, 8.0])
+    setting, scales = tiny("coordinate", horizon=6), np.array([2.0, 4.0, 8.0])
     for seed in range(200):
-        noise = game.noise(scales, np.random.default_rng(seed))
+        noise = setting.noise(scales, np.random.default_rng(seed))
         sups = [max(-at[0, a] - at[1, b] for a, b in LABELINGS) + at.sum() / 2 for at in noise][::-1]
-        assert game.sups(scales, np.random.default_rng(seed)).tolist() == sups
+        assert setting.sups(scales, np.random.default_rng(seed)).tolist() == sups
 
 
 def test_the_interval_is_student_s() -> None:
     """Half-widths are those of Student's law for the mean, scaled by L / hit."""
-    game, sups = tiny("half"), np.random.default_rng(0).normal(size=(7, 2))
-    mean, half_width = game.interval(sups, np.array([4.0, 10.0]))
+    setting, sups = tiny("half"), np.random.default_rng(0).normal(size=(7, 2))
+    mean, half_width = setting.interval(sups, np.array([4.0, 10.0]))
     for k, scale in enumerate((4.0, 10.0)):
         size = scale / 2
         low, high = t.interval(0.95, 6, sups[:, k].mean(), sem(sups[:, k]))

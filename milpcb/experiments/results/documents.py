@@ -35,20 +35,25 @@ def check_ending(path: Path) -> str:
 
 
 def answer_json(answer: Answer) -> str:
-    """Return bounds, stop reason, seconds and the policy: its class, its rules as text, its fields."""
-    policy = answer.policy
+    """Return bounds, stop reason, seconds and the policy; ``policies.from_json`` reads a policy that can be read back.
+
+    Other policies are written as their class, their rules as text, and their fields.
+    """
     document = {
         "lower": answer.lower,
         "upper": answer.upper,
         "stop": str(answer.stop),
         "seconds": answer.seconds,
-        "policy": None if policy is None else {"class": type(policy).__name__, "rules": str(policy), **_fields(policy)},
+        "policy": None if answer.policy is None else _document(answer.policy),
     }
     return json.dumps(document, indent=2, default=_plain) + "\n"
 
 
-def _fields(policy: Any) -> dict[str, Any]:
-    return asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
+def _document(policy: Any) -> dict[str, Any]:
+    if hasattr(policy, "document"):
+        return dict(policy.document())
+    fields = asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
+    return {"class": type(policy).__name__, "rules": str(policy), **fields}
 
 
 def _plain(value: Any) -> Any:

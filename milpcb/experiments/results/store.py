@@ -18,7 +18,7 @@ import os
 import re
 import socket
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,8 +115,11 @@ class RunDirectory:
         finally:
             lock.release()
 
-    def begin(self, config: Config, study: Study) -> None:
-        """Write down what is going to be computed, and clear away what a killed run left."""
+    def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
+        """Write down what is going to be computed, and clear away what a killed run left.
+
+        That are temporaries, positions, and checkpoints of tasks that are ``finished`` (their keys).
+        """
         earlier = _whole_index(self.path)
         written = earlier["written"] if earlier else []
         self.write(CONFIG, _config_text(config).encode())
@@ -126,6 +129,9 @@ class RunDirectory:
                 remove(file)
         for file in _files_in(self.path / "live"):
             if _LIVE.fullmatch(file.name):
+                remove(file)
+        for file in _files_in(self.path / "cells"):
+            if file.suffix == ".part" and file.stem in finished:
                 remove(file)
 
     def held(self, tasks: Iterable[Task]) -> Held:

@@ -19,7 +19,7 @@ from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
 from milpcb.protocols import Policy
-from milpcb.types import Ints
+from milpcb.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
 def play_cell(cell: Task, files: TaskFiles) -> Outcome:
     """Play one learner to the horizon, from its checkpoint if there is one that serves.
 
-    A checkpoint that cannot be restored, or from which the play ends in an error that nobody raised on purpose, is given up:
-    the cell is played from its first round, so that no checkpoint can make every later attempt fail.
+    A checkpoint that cannot be restored, or from which the play ends in an error, is given up and the cell played from its
+    first round: no checkpoint can make every later attempt fail.
     """
     if not isinstance(cell, Cell):
         raise TypeError(cell)
@@ -82,7 +82,7 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
         return _play_on(CellPlayer(cell, open_world(cell)), files)
     try:
         return _play_on(player, files)
-    except (MilpcbError, MemoryError):
+    except RunError:
         raise
     except Exception as error:  # noqa: BLE001 - a state that does not fit shows itself anywhere
         files.reject(f"led to an error ({type(error).__name__})")
@@ -102,7 +102,7 @@ def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
     if stays_with is None:
         return Outcome(record)
     record |= {"leader": str(stays_with), "actions": actions(stays_with, player.world.stream.contexts)}
-    return Outcome(record, _pictures(cell, stays_with))
+    return Outcome(record, _pictures(cell, stays_with, player.world.stream.contexts))
 
 
 def measure(task: Yardstick, files: TaskFiles) -> Outcome:
@@ -116,7 +116,9 @@ def measure(task: Yardstick, files: TaskFiles) -> Outcome:
         "policy": str(best.policy),
         "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
     }
-    return Outcome(record, _pictures(task, best.policy))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
+    return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
 
 
 def best_policy(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
@@ -187,13 +189,17 @@ class CellPlayer:
         }
 
 
-def _pictures(task: Task, policy: Policy | None) -> dict[str, bytes]:
-    """Return drawings of a policy where the task asks for them."""
+def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
+    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where it can say that.
+
+    ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
+    """
     if not task.draw:
         return {}
     from milpcb.experiments.results.figures.policy import draw_policy  # matplotlib takes its time and memory
 
-    return draw_policy(policy)
+    leaves = getattr(policy, "leaves", None)  # policies of others need not have any
+    return draw_policy(policy, None if leaves is None else leaves(contexts, *known))
 
 
 def _labels(cell: Cell, world: World) -> Ints:

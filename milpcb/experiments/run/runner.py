@@ -37,7 +37,7 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
     by = open_backend(config, backend, len(pending))
     try_out(pending)
     with directory.locked():
-        directory.begin(config, study)
+        directory.begin(config, study, held.finished)
         trust.remember(directory.path)
         with _curves_even_if_interrupted(directory):
             failed = _compute_all(config, directory, pending, progress, by)

@@ -14,7 +14,7 @@ import pytest
 
 from milpcb import registry
 from milpcb.errors import InputError, OracleInexact, RunError
-from milpcb.experiments.results.files import unsealed
+from milpcb.experiments.results.files import sealed, unsealed
 from milpcb.experiments.results.store import file_of
 from milpcb.experiments.run import play as plays
 from milpcb.experiments.run import task_files
@@ -64,7 +64,7 @@ def played(player, cuts):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_restored_game_ends_as_if_it_had_never_stopped(learner, seed, tiny):
+def test_a_restored_play_ends_as_if_it_had_never_stopped(learner, seed, tiny):
     """Saved after any round, as JSON, and restored into a new player: record and oracle calls are the same to the last bit."""
     cell = cell_of(tiny, learner)
     rng = np.random.default_rng(seed)
@@ -103,14 +103,77 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
     assert timeless(again.record) == timeless(whole.record)
 
 
-@pytest.mark.parametrize("content", [b"", b'{"key": "', b"[]", b'{"key": "other", "round": 3}'])
-def test_a_damaged_checkpoint_is_no_checkpoint(content, tiny, tmp_path):
-    """What a power cut left of a checkpoint, or one of another cell, is not gone on from."""
+def without(state, *keys):
+    """Return a state without some of its keys."""
+    return {key: value for key, value in state.items() if key not in keys}
+
+
+DAMAGED = {  # what becomes of its bytes
+    "empty": lambda _: b"",
+    "cut short": lambda content: content[:-20],
+    "no table": lambda _: b"[]",
+    "one digit changed": lambda content: content.replace(b'"round": 23', b'"round": 24'),
+    "without a checksum": lambda content: json.dumps(unsealed(content)).encode(),
+}
+UNFIT = {  # with a checksum that fits: what becomes of its content, and why it does not serve
+    "of another cell": (lambda state: state | {"key": "0" * 16}, "is damaged"),
+    "of another version": (
+        lambda state: state | {"versions": {"milpcb": "0.0.1"}},
+        "was made with other versions, milpcb 0.0.1",
+    ),
+    "without the learner": (lambda state: without(state, "learner"), "cannot be restored (KeyError)"),
+    "without the round": (lambda state: without(state, "round"), "cannot be restored (KeyError)"),
+    "with a learner of another kind": (lambda state: state | {"learner": 3}, "cannot be restored ("),
+    "with points of another kind": (lambda state: state | {"points": [3]}, "led to an error ("),
+}
+
+
+@pytest.mark.parametrize("case", [*DAMAGED, *UNFIT])
+def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
+    """Whatever is wrong with it, the cell is played from its first round, to the same numbers, and one line says why."""
     cell = cell_of(tiny)
+    player = CellPlayer(cell, open_world(cell))
+    while player.tally.round < 23:
+        player.advance(23 - player.tally.round)
+    TaskFiles(tmp_path, cell.key, cell.title, cell.horizon, 1.0).save(player.state())
     part = file_of(tmp_path, "part", cell.key)
-    part.parent.mkdir(parents=True)
-    part.write_bytes(content)
-    assert timeless(compute(cell, tmp_path, 1e9).record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
+    whole = part.read_bytes()
+    if case in DAMAGED:
+        part.write_bytes(DAMAGED[case](whole))
+        reason = "is damaged"
+    else:
+        change, reason = UNFIT[case]
+        part.write_bytes(sealed(change(unsealed(whole))))
+    assert part.read_bytes() != whole
+    outcome = compute(cell, tmp_path, 1e9)
+    assert timeless(outcome.record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
+    (line,) = outcome.remarks
+    assert line.startswith(f"checkpoint {cell.key} of 'bistro_plus, seed 0' {reason}")
+    assert line.endswith("; it is played from its first round")
+
+
+def test_checkpoints_change_no_number(tiny, tmp_path, monkeypatch):
+    """However often the state is saved and the clock is looked at, the record is the same."""
+    cell = cell_of(tiny)
+    whole = timeless(compute(cell, tmp_path / "never", 1e9).record)
+    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
+    for slice_, every in ((1e-9, 0.0), (1e9, 0.0), (1e-9, 1e9)):
+        monkeypatch.setattr(task_files, "SLICE", slice_)
+        assert timeless(compute(cell, tmp_path / f"{slice_} {every}", every).record) == whole
+
+
+def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
+    """A record never says the numbers of other data than those of its key."""
+    for name, text in {"x.csv": "a\n0\n1\n", "c.csv": "p,q\n0,1\n1,0\n"}.items():
+        (tmp_path / name).write_text(text)
+    replay = f'name = "replay"\ncontexts = "{tmp_path}/x.csv"\ncosts = "{tmp_path}/c.csv"'
+    text = tiny.replace('name = "planted"\nn_contexts = 8\nn_features = 3', replay).replace("= 40", "= 2")
+    cell = cell_of(text, "uniform")
+    assert cell.key, "it is computed when the study begins"
+    assert isinstance(compute(sent(cell), tmp_path / "run", 1e9), Outcome)
+    (tmp_path / "c.csv").write_text("p,q\n0,1\n1,0.50\n")
+    failure = compute(sent(cell), tmp_path / "run", 1e9)
+    assert failure.message.startswith("the files or the source code that it reads are not those the run began with")
 
 
 def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, monkeypatch):

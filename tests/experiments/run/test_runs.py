@@ -14,6 +14,7 @@ import milpcb
 from milpcb.errors import InputError
 from milpcb.experiments.run import runner
 from milpcb.experiments.study.config import read_config
+from milpcb.experiments.study.worlds import World
 
 UNIFORM = '[[learners]]\nname = "uniform"\n'
 HEDGE = '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n'
@@ -237,13 +238,37 @@ def test_a_wrong_setting_is_told_before_the_first_round(case, tiny, tmp_path, pl
     assert not (tmp_path / "run").exists()
 
 
+def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tmp_path, play_into, monkeypatch):
+    """Sixty learners in two environments: the last is made too, and each world opens its oracle once for all of them."""
+    text = tiny.replace("horizon = 40", "horizon = [40, 30]\nseeds = [0, 1]").replace(
+        "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
+    )
+    text = text.replace("[environment]", "[[environment]]")
+    text += "".join(f'[[learners]]\nname = "ftpl"\nlabel = "ftpl {i}"\ncap = {9 + i}\n' for i in range(60))
+    opened = []
+
+    def spy(self, options, sections):
+        opened.append((self.environment, self.horizon, options["kind"]))
+        return real(self, options, sections)
+
+    real = World.oracle
+    monkeypatch.setattr(World, "oracle", spy)
+    monkeypatch.setattr(runner, "compute", None)
+    with pytest.raises(InputError, match="'last'"):
+        play_into(f'{text}[[learners]]\nname = "bistro_plus"\nlabel = "last"\nscale = 2\n', tmp_path / "run")
+    assert len(opened) == len(set(map(repr, opened)))
+    assert {horizon for _, horizon, _ in opened} == {30}
+
+
 def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_into):
-    """For every seed: rules as text, and drawings."""
+    """For every seed: rules as text, and drawings with what the leaves hold and what a round there cost."""
     play_into(three, tmp_path / "run")
     for seed in (0, 7):
         assert (tmp_path / f"run/best_policy_seed{seed}.txt").read_text().startswith(("if x", "play action"))
         assert (tmp_path / f"run/best_policy_seed{seed}.png").read_bytes().startswith(b"\x89PNG")
-        assert (tmp_path / f"run/best_policy_seed{seed}.svg").read_text().rstrip().endswith("</svg>")
+        drawing = (tmp_path / f"run/best_policy_seed{seed}.svg").read_text()
+        assert drawing.rstrip().endswith("</svg>")
+        assert drawing.count("% of contexts") == drawing.count("<!-- play action") >= drawing.count("mean cost") > 0
 
 
 def test_the_resolved_config_says_what_it_was_run_with(tiny, tmp_path, play_into):
@@ -268,6 +293,7 @@ def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
         content = (tmp_path / "run" / name).read_bytes()
         start = {"txt": (b"if x", b"play action"), "png": b"\x89PNG", "svg": b"<?xml"}[name.rsplit(".", 1)[1]]
         assert content.startswith(start)
+        assert not name.endswith("svg") or b"% of contexts" in content
     assert play_into(tiny, tmp_path / "run").tasks == []
     assert {file.name for file in tmp_path.glob("run/leader_*")} == {
         f"leader_bistro_plus_seed0.{suffix}" for suffix in ("txt", "png", "svg")

@@ -253,8 +253,14 @@ def test_classes_of_the_configs_folder_are_found_from_anywhere(tmp_path, tiny, m
     assert not list(tmp_path.rglob("__pycache__"))
     assert str(tmp_path / "study") not in sys.path
     config.write_text(tiny.replace('"planted"', '"mine_there:Mine"'))
-    with pytest.raises(InputError, match="No module named 'mine_there'; looked in .*study"):
+    with pytest.raises(InputError, match=r"No module named 'mine_there'; looked in .*study"):
         read_config(config)
+
+
+def first_learner(config):
+    """Make the learner of a config's first cell."""
+    cell = build_study(config).cells[0]
+    return build_learner(cell, open_world(cell), None)
 
 
 def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny):
@@ -265,8 +271,7 @@ def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny)
         for old, new in (('"planted"', '"mine_evil:Mine"'), ("scale = 8", 'noise = "mine_evil:Mine"')):
             config.write_text(tiny.replace(old, new))
             with pytest.raises(InputError, match="'mine_evil:Mine' is not installed"):
-                study = build_study(read_config(config, trusted=False))
-                build_learner(study.cells[0], open_world(study.cells[0]), None)
+                first_learner(read_config(config, trusted=False))
         assert "mine_evil" not in sys.modules
     finally:
         registry.look_in(None)

@@ -25,6 +25,7 @@ from milpcb.experiments.results.figures.finals import by_place
 from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.figures.words import at_their_longest, count, sentences
+from milpcb.experiments.results.slopes import ROUNDING
 
 MOST = 8  # columns beside each other; further panels go into a table below
 FEWEST = 4  # columns that the width is cut into, at least
@@ -75,7 +76,7 @@ def squares(panel: Panel) -> dict[str, Square]:
         learner: Square(
             mean,
             float(np.clip(mean / most, 0, 1)) if most > 0 else 0.0,
-            mean > guarantee(panel.frame, learner) + 1e-6 * abs(mean),
+            mean > guarantee(panel.frame, learner) + ROUNDING,
         )
         for learner, mean in means.items()
     }

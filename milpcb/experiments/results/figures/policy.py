@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -12,8 +13,13 @@ WIDTH, HEIGHT = 7.0, 4.0  # inches, at least
 LETTER, LINE, MARGIN = 0.085, 0.2, 1.2  # inches of rules that are drawn as text
 
 
-def draw_policy(policy: Any) -> dict[str, bytes]:
-    """Return the pictures of a policy by format: its own drawing where it has ``draw(axes)``, else its rules as a card."""
+def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, bytes]:
+    """Return the pictures of a policy: its own figure or drawing where it has one, else its rules as a card.
+
+    ``leaves``, what ``policy.leaves(...)`` returned, adds shares and mean costs to a figure of the policy's own.
+    """
+    if hasattr(policy, "figure"):
+        return render(finish(policy.figure(leaves)))
     if hasattr(policy, "draw"):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         policy.draw(figure.add_subplot())

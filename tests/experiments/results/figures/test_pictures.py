@@ -24,7 +24,7 @@ from milpcb.experiments.results.figures.costs import best_mean_costs, mean_costs
 from milpcb.experiments.results.figures.drawing import apart, render
 from milpcb.experiments.results.figures.overview import brief, squares
 from milpcb.experiments.results.figures.policy import draw_policy
-from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.results import Panel, Results
 from milpcb.experiments.results.figures.words import legible
 
 README = 900  # pixels that a README shows of a picture's width
@@ -154,6 +154,8 @@ def test_the_overview_is_a_table_of_mean_regrets(make_frame):
     assert written == sorted(brief(mean) for mean in means["regret"])
     assert "No mean is above" in drawing.caption
     panel = results.panels(results.finals)[0]
+    rounding = panel.frame.with_columns(regret=pl.lit(1e-12), guarantee=pl.lit(0.0))  # as of the best in hindsight
+    assert not any(square.above for square in squares(Panel("one", rounding)).values())
     assert max(square.share for square in squares(panel).values()) == 1.0
     above = results.frame.with_columns(guarantee=pl.when(pl.col("learner") == "hedge").then(1.0).otherwise("guarantee"))
     (framed,) = draw(Results(above, "t"), ["overview"])

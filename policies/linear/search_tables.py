@@ -1,8 +1,8 @@
-"""Exact searches for linear rules without a solver: which one, and the one by support tables.
+"""The exact search of linear rules by support tables, for any number of actions; supports.py says what these are.
 
-Support tables (policies/linear_tables.py) answer everything, for any number of actions, while supports are few and their
-grids small. Where they are too large, two actions are searched by branch and bound on the weights
-(policies/linear_branching.py), fast where the contexts fill the grid of their columns.
+Supports are visited by sum_p min_a sum_{k <= a} G[k, p], which no row of theirs undercuts, until that passes the best row
+found. A derivation is a support and a row of its table, so a labeling comes once with every support it can be made on: a
+constant with all of them.
 """
 
 from __future__ import annotations
@@ -11,37 +11,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from milpcb.errors import InputError
 from milpcb.protocols import Search
 from milpcb.types import Floats, Ints
-from policies.linear import LinearRule, LinearRules, Scored
-from policies.linear_branching import BranchingSearch
-from policies.linear_tables import Batch, Supports
+from policies.linear.rule import LinearRule
+from policies.linear.supports import Batch, Supports
 
 # Supports priced before the rest is weighed again, at first; and prices held at a time.
 _FIRST = 32
 _BLOCK = 2**21
 
 
-def open_search(rules: LinearRules, contexts: Floats) -> TableSearch | BranchingSearch:
-    """Return the search that fits the sizes; raises InputError when none does."""
-    scored = Scored(rules, contexts)
-    supports = Supports(scored)
-    obstacle = supports.obstacle()
-    if not obstacle:
-        return TableSearch(supports)
-    if rules.n_actions == 2:
-        return BranchingSearch(scored, f"no support tables, as {obstacle}")
-    raise InputError(f"{obstacle}; for more than two actions there is only oracle kind 'milp' then")
-
-
 class TableSearch(Search):
     """The totals of every support, then the prices of the rows of its table, best supports first."""
 
     def __init__(self, supports: Supports) -> None:
-        self._supports = supports
-        self.n_actions = supports.scored.n_cuts + 1
-        self.group, self.contexts = supports.scored.group, supports.scored.contexts
+        self._supports, self._contexts = supports, supports.scored.contexts
+        self._n_actions = supports.scored.n_cuts + 1
 
     def describe(self) -> str:
         """Name the search, and the sizes that it was chosen for."""
@@ -61,11 +46,11 @@ class TableSearch(Search):
         """Return the least total cost and a rule that attains it; the first support, then the first row wins a tie."""
         _, batch, support, row = self._best(costs)
         rule = self._supports.rule(batch, support, row)
-        return float(costs[np.arange(len(costs)), rule.predict(self.contexts)].sum()), rule
+        return float(costs[np.arange(len(costs)), rule.predict(self._contexts)].sum()), rule
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return V[a]: the rows of the tables by their label at the pattern of ``row``."""
-        best = np.full(self.n_actions, np.inf)
+        best = np.full(self._n_actions, np.inf)
         for batch, G in self._totals(costs):
             patterns = self._supports.patterns_at(batch, row)
             for some in _worth_a_look(_bounds_at(G, patterns), best, batch):
@@ -75,7 +60,7 @@ class TableSearch(Search):
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return the log of the summed weights of all derivations, by the action at ``row``."""
-        logs = np.full(self.n_actions, -np.inf)
+        logs = np.full(self._n_actions, -np.inf)
         for batch, G in self._totals(costs):
             patterns = self._supports.patterns_at(batch, row)
             for some in np.array_split(np.arange(len(G)), 1 + len(G) * len(batch.table.labels) // _BLOCK):

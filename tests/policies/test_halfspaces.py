@@ -1,4 +1,4 @@
-"""Linear rules with real weights: the labels of halfspaces, and the rows that others break."""
+"""Halfspaces, linear rules with real weights: their labels, and the rows that others break."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.solvers import describe_all, lazy
 from milpcb.types import Floats
-from policies.linear import LinearRules
-from policies.linear_cuts import Halfspaces, real_rule
+from policies import Halfspaces, LinearRules, from_json
+from policies.halfspaces import HalfspaceRule
+from policies.halfspaces.fitting import rule_of
+from policies.halfspaces.geometry import Points
+from policies.halfspaces.separator import LabelSeparator
 from policies.names import Names
 
-REAL = LinearRules(max_weight=None)
+REAL = Halfspaces()
 CUBE = np.array(list(product((0.0, 1.0), repeat=3)))
 POOLS = {
     "square": CUBE[::2, :2],
@@ -55,9 +58,9 @@ def test_labelings_are_those_that_a_linear_program_separates(name) -> None:
     contexts = POOLS[name]
     distinct, group = np.unique(contexts, axis=0, return_inverse=True)
     wanted = {labels for labels in product((0, 1), repeat=len(distinct)) if separable(distinct, labels)}
-    listed = REAL.labelings(contexts)
+    listed = REAL.on(contexts).labelings()
     assert {tuple(labels) for labels in listed.tolist()} == {tuple(np.array(labels)[group]) for labels in wanted}
-    assert len(list(REAL.policies(contexts))) == len(wanted)
+    assert len(list(REAL.on(contexts).policies())) == len(wanted)
     assert np.log(len(wanted)) <= REAL.log_size(contexts) + 1e-12
 
 
@@ -66,13 +69,13 @@ def test_the_size_in_general_position() -> None:
     contexts = np.random.default_rng(1).normal(size=(9, 2))
     n = 2 * sum(comb(8, k) for k in range(3))
     assert np.exp(REAL.log_size(contexts)) == pytest.approx(n)
-    assert len(REAL.labelings(contexts)) == n
+    assert len(REAL.on(contexts).labelings()) == n
 
 
 def test_a_margin_too_small_for_solvers_does_not_count() -> None:
     """On a line, contexts 1e-4 of the range apart are told apart, contexts 1e-8 apart are not."""
     for distance, n in ((1e-4, 6), (1e-8, 4)):
-        assert len(REAL.labelings(np.array([[0.0], [distance], [1.0]]))) == n
+        assert len(REAL.on(np.array([[0.0], [distance], [1.0]])).labelings()) == n
 
 
 @EVERY_POOL
@@ -145,7 +148,7 @@ def test_every_row_is_a_minimal_inseparable_set() -> None:
     """Of the sets found, none is separable, and each is without any one of its members; all labelings keep its row."""
     rng = np.random.default_rng(4)
     contexts = rng.normal(size=(12, 3))
-    halfspaces, labelings = Halfspaces(contexts), REAL.labelings(contexts)
+    halfspaces, labelings = LabelSeparator(contexts), REAL.on(contexts).labelings()
     for _ in range(10):
         objective = rng.normal(size=12)
         x = (rng.random(12) < 0.5).astype(float)
@@ -165,7 +168,7 @@ def test_every_row_is_a_minimal_inseparable_set() -> None:
 def test_a_labeling_of_the_class_breaks_no_row_and_any_other_does() -> None:
     """Whole points get rows exactly when no halfspace labels so."""
     contexts = POOLS["grid"][:6]
-    halfspaces, labelings = Halfspaces(contexts), set(map(tuple, REAL.labelings(contexts).tolist()))
+    halfspaces, labelings = LabelSeparator(contexts), set(map(tuple, REAL.on(contexts).labelings().tolist()))
     for labels in product((0, 1), repeat=6):
         cuts = halfspaces.cuts(np.array(labels, float), np.ones(6))
         assert bool(len(cuts.lower)) == (labels not in labelings)
@@ -208,11 +211,11 @@ def test_every_labeling_can_be_drawn(name) -> None:
     """Every labeling with two actions comes up, and constants where there is no other."""
     rng = np.random.default_rng(7)
     contexts = POOLS[name]
-    wanted = {tuple(labels) for labels in REAL.labelings(contexts).tolist() if len(set(labels)) > 1}
+    wanted = {tuple(labels) for labels in REAL.on(contexts).labelings().tolist() if len(set(labels)) > 1}
     wanted = wanted or {(0,) * len(contexts), (1,) * len(contexts)}
-    found = set()
+    found, opened = set(), REAL.on(contexts)
     for _ in range(3_000):
-        found.add(tuple(REAL.draw(contexts, rng).predict(contexts).tolist()))
+        found.add(tuple(opened.draw(rng).predict(contexts).tolist()))
         if found == wanted:
             break
     assert found == wanted
@@ -222,29 +225,58 @@ def test_a_rule_has_few_digits_and_half_the_widest_margin() -> None:
     """The rule for age + 2 dose >= 2.5 on a grid is said in one or two digits each; constants have no weights."""
     contexts = np.array(list(product(range(3), repeat=2)), dtype=float)
     names = Names(("age", "dose"), ("wait", "treat"))
-    rule = real_rule(contexts, contexts @ [1.0, 2.0] >= 2.5, names)
+    rule = rule_of(Points.of(contexts, names), contexts @ [1.0, 2.0] >= 2.5)
     assert str(rule) == "score = +0.5*age +1*dose\nplay treat if score >= 1.2, else play wait"
-    assert str(real_rule(contexts, np.ones(9, dtype=bool), names)) == "play treat"
-    assert str(real_rule(contexts, np.zeros(9, dtype=bool), names)) == "play wait"
+    assert str(rule_of(Points.of(contexts, names), np.ones(9, dtype=bool))) == "play treat"
+    assert str(rule_of(Points.of(contexts, names), np.zeros(9, dtype=bool))) == "play wait"
 
 
 def test_a_rule_keeps_its_labels_where_little_tells_them_apart() -> None:
     """Digits are added until the labels are right: contexts 1e-5 of the range apart."""
     contexts = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1e-5], [0.0, 1.00001], [0.5, 0.5]])
     labels = np.array([False, False, True, True, False])
-    assert (real_rule(contexts, labels, Names()).predict(contexts) == labels).all()
+    assert (rule_of(Points.of(contexts, Names()), labels).predict(contexts) == labels).all()
+
+
+def test_a_rule_keeps_clear_of_rounding() -> None:
+    """Where floats are coarse, unix times in an hour, digits are added until no rounding of a score decides."""
+    rng = np.random.default_rng(9)
+    contexts = np.column_stack([1.7e9 + rng.uniform(0, 3_600, 12), rng.normal(size=12)])
+    for _ in range(20):
+        rule = REAL.on(contexts).draw(rng)
+        size = np.abs(contexts) @ np.abs(rule.weights)
+        assert (np.abs(contexts @ rule.weights - rule.cut) > 3 * np.finfo(float).eps * size).all()
+
+
+def test_a_rule_is_written_to_json_and_read_back() -> None:
+    """What is read compares, prints and is named as what was written."""
+    names = Names(("age", "dose"), ("wait", "treat"))
+    for rule in (HalfspaceRule((0.1, -2.5e-9), 1_700_000_000.25, names), HalfspaceRule((0.0, 0.0), 0.0)):
+        again = from_json(rule.to_json())
+        assert (again, str(again), again.names) == (rule, str(rule), rule.names)
 
 
 # ------------------------------------------------------------------- refusals
 
 
 def test_there_is_no_search() -> None:
-    """The error names the kind that works."""
-    with pytest.raises(InputError, match="have no search; use oracle kind 'milp'"):
-        open_oracle(REAL, CUBE, kind="search")
+    """The class declares it, and the error names the kind that works, whichever way halfspaces are asked for."""
+    for policies in (REAL, LinearRules(max_weight=None)):
+        assert "search" not in policies.on(CUBE).can
+        with pytest.raises(InputError, match="have no search; use oracle kind 'milp'"):
+            open_oracle(policies, CUBE, kind="search")
+
+
+def test_more_than_two_actions_are_refused() -> None:
+    """A halfspace has two sides."""
+    with pytest.raises(InputError, match="n_actions must be 2, got 3"):
+        Halfspaces(3)
 
 
 def test_too_many_labelings_are_not_listed() -> None:
     """Forty contexts in five dimensions are refused before the first is listed."""
+    contexts = np.random.default_rng(0).normal(size=(40, 5))
     with pytest.raises(InputError, match="too many to list"):
-        next(iter(REAL.policies(np.random.default_rng(0).normal(size=(40, 5)))))
+        REAL.on(contexts).policies()
+    with pytest.raises(InputError, match="too many to list"):
+        open_oracle(REAL, contexts, kind="enumeration")

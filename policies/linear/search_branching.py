@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.errors import InputError
 from milpcb.protocols import Search
 from milpcb.types import Floats, Ints
-from policies.linear import LinearRule, Scored
+from policies.linear.geometry import Scored
+from policies.linear.rule import LinearRule
 
 # Numbers held by a query: 160 MB.
 MOST_HELD = 2 * 10**7
@@ -31,21 +31,11 @@ _ROUNDING = 1e-13
 class BranchingSearch(Search):
     """The search on fixed contexts; ``why`` is the reason it was chosen."""
 
-    factorises = False
-
     def __init__(self, scored: Scored, why: str) -> None:
-        self.n_actions = 2
-        self.group, self.contexts = scored.group, scored.contexts
         self._scored, self._why = scored, why
         self._X = np.rint(scored.table()).astype(np.int64)
         self._bounds = scored.max_weight * scored.copies
         self._last = np.zeros(len(self._bounds), dtype=np.int64)
-        span = int(self._bounds @ np.ptp(self._X, axis=0))
-        if span * len(self._X) > MOST_HELD:
-            raise InputError(
-                f"scores span {span} points on {len(self._X)} contexts, more than {MOST_HELD:.0e} numbers to hold: "
-                f"give large values in larger units or in classes, or use oracle kind 'milp'"
-            )
 
     def describe(self) -> str:
         """Name the search and the reason it was chosen."""
@@ -71,13 +61,6 @@ class BranchingSearch(Search):
         profile[best], profile[1 - best] = costs[each, labels].sum(), costs[each, others].sum()
         return profile
 
-    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """There are none: rules are not listed here."""
-        del costs, row, rate
-        raise InputError(
-            f"branch and bound has no action weights, and there are {self._why}; or use kind 'enumeration'"
-        )
-
     def _solve(self, gains: Floats) -> tuple[Ints, Ints]:
         """Return the total weights of the columns and the labels (g,) that cost least."""
         matter = np.flatnonzero(gains)
@@ -88,7 +71,7 @@ class BranchingSearch(Search):
 
     def _search(self, X: Ints, gains: Floats) -> Ints:
         """Return total weights that cost least, some cut given; only contexts whose gains are not 0 are handed over."""
-        from policies.linear_kernels import branch, descend
+        from policies.linear.kernels import branch, descend  # with them numba, which takes a second to import
 
         bounds, largest, limit = self._bounds, self._scored.max_weight, self._scored.limit
         pull = gains @ (X - X.mean(axis=0))
@@ -106,8 +89,20 @@ class BranchingSearch(Search):
         return weights
 
 
+def too_wide(scored: Scored) -> str:
+    """Say why scores span too much for the search and what would mend it, or nothing when they do not."""
+    table = np.rint(scored.table()).astype(np.int64)
+    span = int(scored.max_weight * scored.copies @ np.ptp(table, axis=0))
+    if span * len(table) <= MOST_HELD:
+        return ""
+    return (
+        f"scores span {span} points on {len(table)} contexts, more than {MOST_HELD:.0e} numbers to hold: "
+        f"give large values in larger units or in classes, or use oracle kind 'milp'"
+    )
+
+
 class _Levels(NamedTuple):
-    """What the kernel needs of the columns in the order of the search; see policies/linear_kernels.py."""
+    """What the kernel needs of the columns in the order of the search; see kernels.py."""
 
     context: Ints  # of each pattern of level 0
     lowest: Ints

@@ -1,4 +1,4 @@
-"""The exact search of rule lists: the shortest paths of the program, cell by cell (policies/rule_lists.py).
+"""The exact search of rule lists: the shortest paths of the program, cell by cell (policies/rule_lists/program.py).
 
 Best[cell] is over all ways to go on from a cell, with (+) for "or" and (x) for "and":
     Best[cell] = (+)_a C[cell, a]                                                        at level D: the default
@@ -20,15 +20,16 @@ import numpy as np
 
 from milpcb.protocols import Search
 from milpcb.types import Floats
-from policies.rule_lists import Cells, RuleList
+from policies.names import Names
+from policies.rule_lists.geometry import Cells
+from policies.rule_lists.rule import RuleList
 
 
 class RuleListSearch(Search):
     """The recursion above, a level at a time; an operation (+) is a numpy ufunc."""
 
-    def __init__(self, cells: Cells) -> None:
-        self._cells = cells
-        self.n_actions, self.group, self.contexts = cells.n_actions, cells.group, cells.contexts
+    def __init__(self, cells: Cells, n_actions: int, names: Names) -> None:
+        self._cells, self._n_actions, self._names = cells, n_actions, names
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -47,7 +48,7 @@ class RuleListSearch(Search):
             action = totals[level + 1][:, fired[s, cell, i]].argmin()
             steps.append((int(cells.literal[level][cell, i]), int(s), int(action)))
             cell = int(on[s, cell, i])
-        return float(best[0][0]), cells.rule_list(steps, int(totals[-1][:, cell].argmin()))
+        return float(best[0][0]), cells.rule_list(steps, int(totals[-1][:, cell].argmin()), self._names)
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``."""
@@ -77,6 +78,6 @@ class RuleListSearch(Search):
             goes_on = cells.truth[row][cells.literal[level][here]] == np.arange(len(on))[:, None, None]
             ended = totals[level + 1][:, fired] + best[level + 1][on]
             gone_on = ends[level + 1][fired] + at[:, on]
-            at = np.zeros((self.n_actions, cells.sizes[level]))  # only the row's own cells are ever read
+            at = np.zeros((self._n_actions, cells.sizes[level]))  # only the row's own cells are ever read
             at[:, here] = add.reduce(np.where(goes_on, gone_on, ended), axis=(1, 3))
         return np.asarray(at[:, 0])

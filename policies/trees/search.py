@@ -8,7 +8,7 @@ over all p literals f. In (min, +) T_D[all, a] is the least total cost of the tr
 2^D - 1 inner nodes, any action at each of the 2^D leaves; there are exp(log_size) of them. The value is the same
 recursion asked about a context at which every literal holds, whether there is one or not.
 
-Heights 1 to 3 are compiled (policies/trees_kernels.py); above them the recursion is the few lines below. The work is the
+Heights 1 to 3 are compiled (policies/trees/kernels.py); above them the recursion is the few lines below. The work is the
 pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper than the matrix
 product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0, and in single
 precision while whole numbers are exact in it. So there is one kernel, whatever the size.
@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.errors import InputError
 from milpcb.protocols import Search
 from milpcb.types import Bools, Floats
-from policies.cuts import Distinct
-from policies.trees import DecisionTree, DecisionTrees, Leaf, cheapest_leaf, grow
-from policies.trees_kernels import Array, Soft, search
+from policies.literals import Literals
+from policies.names import Names
+from policies.trees.geometry import cheapest_leaf, grow
+from policies.trees.kernels import Array, Soft, search
+from policies.trees.rule import DecisionTree, Leaf
 
 COMPILED_DEPTH = 3
 # Whole numbers up to here are exact in single precision, and so is every partial sum bounded by it.
@@ -42,22 +43,12 @@ _LANES = 32
 class TreeSearch(Search):
     """The recursion above on fixed contexts; what the kernels need is allocated once."""
 
-    def __init__(self, trees: DecisionTrees, contexts: Floats) -> None:
-        if trees.limited:
-            raise InputError(
-                "the search over trees knows no max_leaves, max_features or min_leaf_size; use oracle kind 'milp'"
-            )
-        truth = trees.literals(contexts).truth(contexts)
-        distinct = Distinct.rows(truth if truth.size else np.zeros((len(contexts), 1)))
-        self.n_actions = trees.n_actions
-        self.group = distinct.group
-        self.contexts = contexts[distinct.first]
-        self._names, self._tests = trees.names, trees.tests(contexts)
-        self._truth = truth[distinct.first]
-        self._depth = trees.depth if truth.size else 0
+    def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
+        self._n_actions, self._depth, self._names = n_actions, depth, names
+        self._contexts, self._tests, self._truth = literals.contexts, literals.tests, literals.truth
         self._patterns = np.pad(self._truth, ((0, 0), (1, 0)), constant_values=True)
         self._anywhere = np.ones(self._patterns.shape[1], bool)
-        self._table = np.empty((len(self.contexts), self.n_actions))
+        self._table = np.empty((len(self._truth), n_actions))
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -73,10 +64,10 @@ class TreeSearch(Search):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
-        everyone = np.ones(len(self.contexts), bool)
+        everyone = np.ones(len(self._truth), bool)
         root = grow(lambda path, here: self._chosen(costs, path, here), self._truth, self._tests, everyone)
         tree = DecisionTree(root, self._names)
-        return float(costs[np.arange(len(costs)), tree.predict(self.contexts)].sum()), tree
+        return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
 
     def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
         height = self._depth - len(path) // 2
@@ -99,7 +90,7 @@ class TreeSearch(Search):
         if height <= COMPILED_DEPTH:
             everywhere, filled = self._run(soft, costs, pattern, height)
             return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))
-        alternatives = np.empty((len(pattern) - 1, self.n_actions))
+        alternatives = np.empty((len(pattern) - 1, self._n_actions))
         for f, near_side in enumerate(pattern[1:]):
             on = self._truth[:, f, None] == near_side
             near = self._answers(soft, np.where(on, costs, 0.0), pattern, height - 1)
@@ -119,11 +110,11 @@ class TreeSearch(Search):
 
     @cached_property
     def _single(self) -> _Arrays:
-        return _arrays(self._patterns, self.n_actions, np.float32)
+        return _arrays(self._patterns, self._n_actions, np.float32)
 
     @cached_property
     def _double(self) -> _Arrays:
-        return _arrays(self._patterns, self.n_actions, np.float64)
+        return _arrays(self._patterns, self._n_actions, np.float64)
 
 
 def _sum(soft: Soft, alternatives: Floats) -> Any:
@@ -132,7 +123,7 @@ def _sum(soft: Soft, alternatives: Floats) -> Any:
 
 
 class _Arrays(NamedTuple):
-    """What the kernels work on, in their order; policies/trees_kernels.py gives the shapes."""
+    """What the kernels work on, in their order; policies/trees/kernels.py gives the shapes."""
 
     literals: Array
     costs: Array

@@ -1,4 +1,4 @@
-"""Compiled kernels of the exact search over decision trees; policies/trees_search.py states the recursion.
+"""Compiled kernels of the exact search over decision trees; policies/trees/search.py states the recursion.
 
 Literal 0 is a constant that always holds, the p literals of the class are 1..p. The A = K - 1 *differences*
 costs[., a] - costs[., 0] stand for the costs: what action 0 costs on all contexts is added at the end.
@@ -157,16 +157,20 @@ def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near:
                 other_f = _add(soft, other_f, marginals[g, a] - same[a])
                 other_g = _add(soft, other_g, marginals[f, a] - same[a])
                 other_both = _add(soft, other_both, pairs[a, 0, 0] - marginals[f, a] - marginals[g, a] + same[a])
-            _take(soft, near[f], same, other_g)
+            _add_test(soft, near[f], same, other_g)
             far[f] = _add(soft, far[f], other_f + other_both)
             if f < g:
-                _take(soft, near[g], same, other_f)
+                _add_test(soft, near[g], same, other_f)
                 far[g] = _add(soft, far[g], other_g + other_both)
 
 
 @compiled(_NO_NAN)
-def _take(soft: Soft, near: Array, same: Array, sibling: float) -> None:
-    """Add to near (K,) the alternative of the leaf ``same``, whose action is left open, beside its sibling."""
+def _add_test(soft: Soft, near: Array, same: Array, sibling: float) -> None:
+    """Replace near[a] by near[a] (+) (leaf[a] (x) sibling), a = 0..K-1: one more way to test, two leaves below.
+
+    In: ``same`` (K - 1,), what the leaf at ``pattern`` costs with each action, less what it costs with action 0, so that
+    leaf[0] = 0; ``sibling``, the answer of the other leaf. Out: ``near`` (K,).
+    """
     near[0] = _add(soft, near[0], sibling)
     for a in range(len(same)):
         near[a + 1] = _add(soft, near[a + 1], same[a] + sibling)
@@ -194,7 +198,7 @@ def _three_tests(
         _add_up(literals, costs[1], weighted, pairs[1], len(pattern))
         for holds in (True, False):
             if not holds:
-                _leave(pairs[0].ravel(), pairs[1].ravel())
+                _complement(pairs[0].ravel(), pairs[1].ravel())
             _two_tests(soft, pattern, pairs[1], marginals, near[1], far[1])
             _choose(soft, near[1], far[1], best[1])
             if holds == pattern[f]:
@@ -216,7 +220,7 @@ def _choose(soft: Soft, near: Array, far: Array, best: Array) -> None:
 
 
 @compiled(_NO_NAN)
-def _leave(whole: Array, part: Array) -> None:
-    """Put the rest of ``whole`` in place of ``part``."""
+def _complement(whole: Array, part: Array) -> None:
+    """Replace ``part`` (n,) by ``whole - part``: from totals where a test holds to totals where it fails."""
     for i in range(len(whole)):
         part[i] = whole[i] - part[i]

@@ -1,0 +1,6 @@
+"""Halfspaces: scores with real weights. Read rule, geometry, fitting, agreement, separator, program, policy_class."""
+
+from policies.halfspaces.policy_class import Halfspaces
+from policies.halfspaces.rule import HalfspaceRule
+
+__all__ = ["HalfspaceRule", "Halfspaces"]

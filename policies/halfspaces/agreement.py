@@ -1,0 +1,63 @@
+"""Which contexts a halfspace can label as an objective wants them: sets of them, and steps from one to a heavier one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from milpcb.types import Bools, Floats, Ints
+
+# Sets met before one labeling is good enough.
+_MOST_MET = 150
+
+
+class Agreement:
+    """Sets of contexts (g,) that some halfspace labels as the objective wants them, and steps to heavier ones.
+
+    ``conflict(labels, kept)`` returns a set of members, of those kept, that no halfspace labels so, or None; ``met`` are all
+    that it returned.
+    """
+
+    def __init__(self, conflict: Callable[[Bools, Bools], Ints | None], objective: Floats) -> None:
+        self.wanted, self.weight = objective < 0, np.abs(objective)
+        self.met: list[Ints] = []
+        self._find = conflict
+
+    def grow(self, kept: Bools) -> Bools:
+        """Add what can be added."""
+        for j in self._left_out(kept):
+            if self._conflict(more := _with(kept, j, True)) is None:
+                kept = more
+        return kept
+
+    def swap(self, kept: Bools) -> Bools | None:
+        """Add one context for another and then what can be added; return None when nothing heavier is found."""
+        for j in self._left_out(kept):
+            more = _with(kept, j, True)
+            for i in self._in_the_way(more, j):
+                other = _with(more, i, False)
+                if len(self.met) < _MOST_MET and self._conflict(other) is None:
+                    grown = self.grow(other)
+                    if self.weight[grown].sum() > self.weight[kept].sum():
+                        return grown
+        return None
+
+    def _left_out(self, kept: Bools) -> Ints:
+        return np.flatnonzero(~kept & (self.weight > 0))
+
+    def _in_the_way(self, more: Bools, j: int) -> list[int]:
+        members = self._conflict(more)
+        return [] if members is None else [i for i in members % len(more) if i != j]
+
+    def _conflict(self, kept: Bools) -> Ints | None:
+        members = self._find(self.wanted, kept)
+        if members is not None:
+            self.met.append(members)
+        return members
+
+
+def _with(kept: Bools, j: int, value: bool) -> Bools:
+    changed = kept.copy()
+    changed[j] = value
+    return changed

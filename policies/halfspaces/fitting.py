@@ -1,0 +1,75 @@
+"""The rule of given labels: of about the widest margin, in as few digits as keep the labels whatever the rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.program import ProgramBuilder
+from milpcb.types import Bools, Floats
+from policies.decimals import MOST_DIGITS
+from policies.halfspaces.geometry import Points, highs, scaled, vertex
+from policies.halfspaces.rule import HalfspaceRule
+
+# The cut is at most this share of the gap away from its middle; the rest of each half is kept clear of scores.
+_OFF = 0.4
+
+
+def rule_of(points: Points, labels: Bools) -> HalfspaceRule:
+    """Return a rule that gives these labels (g,) to the contexts, by real numbers and by float64 alike.
+
+    It has the fewest digits with at least half the widest margin, and a distance of every score from the cut that is beyond
+    all rounding: of scores, and of numbers that are printed as decimals and read back.
+    """
+    contexts, d = points.contexts, points.contexts.shape[1]
+    if labels.all() or not labels.any():
+        return HalfspaceRule((0.0,) * d, 0.0 if labels.all() else 1.0, points.names)
+    exact = _widest(contexts, labels)
+    *_, widest = _gap(contexts, labels, exact)
+    for digits in range(1, MOST_DIGITS + 1):
+        weights = np.array([_rounded(weight, digits) for weight in exact])
+        low, high, margin = _gap(contexts, labels, weights)
+        if margin >= widest / 2 and (0.5 - _OFF) * (high - low) > _rounding(contexts, weights):
+            break
+    return HalfspaceRule(tuple(weights.tolist()), _between(low, high), points.names)
+
+
+def _rounding(contexts: Floats, weights: Floats) -> float:
+    """Return a bound on the error of any score, relative to a sum of d terms in float64 (Higham 2002, section 3.1).
+
+    Terms, sums, the decimals that weights and contexts are read from, and the cut each add half a unit in the last place.
+    """
+    largest = float((np.abs(contexts) @ np.abs(weights)).max())
+    return (len(weights) + 4) * float(np.finfo(float).eps) * largest
+
+
+def _widest(contexts: Floats, labels: Bools) -> Floats:
+    """Return weights (d,), the largest 1, that hold the labels furthest apart on columns scaled alike."""
+    points, half = scaled(contexts)
+    d = len(half)
+    b = ProgramBuilder()
+    w, t, margin = b.columns("w", (d,), -1.0, 1.0), b.columns("t", (1,), -d, d), b.columns("margin", (1,), 0.0, 2.0 * d)
+    sign = np.where(labels, 1.0, -1.0)[:, None]
+    b.rows((np.tile(w, (len(points), 1)), sign * points), (t[None], -sign), (margin[None], -1.0), lower=0.0)
+    program = b.build()
+    session = highs().open(program, relax=True)
+    weights = vertex(session, -np.eye(program.n_columns)[margin[0]])[w] / half
+    session.close()
+    return np.asarray(weights / np.abs(weights).max())
+
+
+def _gap(contexts: Floats, labels: Bools, weights: Floats) -> tuple[float, float, float]:
+    """Return the highest score of label 0, the lowest of label 1, and their distance as a share of the range."""
+    scores = contexts @ weights
+    low, high, span = float(scores[~labels].max()), float(scores[labels].min()), float(np.ptp(scores))
+    return low, high, (high - low) / span if span else -np.inf
+
+
+def _between(low: float, high: float) -> float:
+    """Return the shortest number that is well between two numbers."""
+    middle, room = (low + high) / 2, _OFF * (high - low)
+    shorter = (_rounded(middle, digits) for digits in range(1, MOST_DIGITS + 1))
+    return next((number for number in shorter if abs(number - middle) <= room), middle)
+
+
+def _rounded(number: float, digits: int) -> float:
+    return float(f"{number:.{digits - 1}e}") + 0.0  # no -0

@@ -1,0 +1,98 @@
+"""The class of halfspaces: its settings, and what it is on given contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb, log
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.errors import InputError
+from milpcb.protocols import Opened
+from milpcb.types import Floats
+from policies.halfspaces.fitting import rule_of
+from policies.halfspaces.geometry import Points, scaled
+from policies.halfspaces.program import HalfspaceEncoding
+from policies.halfspaces.rule import HalfspaceRule
+from policies.halfspaces.separator import LabelSeparator
+from policies.named import NamedClass
+from policies.names import Names
+
+# Labelings that are listed, at one or two linear programs each.
+MOST_LISTED = 10_000
+
+
+@dataclass(frozen=True)
+class Halfspaces(NamedClass):
+    """Linear rules with real weights: action 1 where the weighted sum of the features reaches a cut, else action 0.
+
+    Parameters
+    ----------
+    n_actions : 2
+    feature_names, action_names : used in printed rules
+
+    """
+
+    n_actions: int = 2
+    feature_names: Sequence[str] | None = None
+    action_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if whole("n_actions", self.n_actions, 2) != 2:
+            raise InputError(
+                f"halfspaces have two sides: n_actions must be 2, got {self.n_actions}; "
+                "linear_rules with integer weights take more"
+            )
+
+    def _on(self, contexts: Floats, names: Names) -> OpenedHalfspaces:
+        return OpenedHalfspaces(Points.of(contexts, names))
+
+
+class OpenedHalfspaces(Opened):
+    """Halfspaces on fixed contexts.
+
+    ``log_size`` is the log of 2 sum_{k <= d} C(g-1, k), d the number of columns that are not constant, or of 2^g where that
+    is less: at least the number of labelings, which points in general position attain (Cover, IEEE Trans. Electron. Comput.
+    1965).
+    """
+
+    n_actions = 2
+
+    def __init__(self, points: Points) -> None:
+        self.group, self.contexts = points.group, points.contexts
+        self._points = points
+        g, d = len(self.contexts), int(np.ptp(self.contexts, axis=0).astype(bool).sum())
+        self.log_size = log(min(2**g, 2 * sum(comb(g - 1, k) for k in range(d + 1))))
+        self.cannot = {
+            "search": "halfspaces (linear rules with real weights) have no search; use oracle kind 'milp', or "
+            "linear_rules with integer weights"
+        }
+        if self.log_size > log(MOST_LISTED):
+            self.cannot["policies"] = (
+                f"{g} contexts may have more than {MOST_LISTED} labelings by halfspaces, too many to list: "
+                "use oracle kind 'milp'"
+            )
+        self.can = frozenset({"program", "policies"} - self.cannot.keys())
+
+    def program(self, *, constrained: bool = False) -> HalfspaceEncoding:
+        """Return the polytope of labels; its cost map serves with and without side constraints."""
+        del constrained
+        return HalfspaceEncoding(self._points)
+
+    def policies(self) -> Iterator[HalfspaceRule]:
+        """List a rule for each labeling that halfspaces make of the contexts; raises InputError when there may be too many."""
+        self.require("policies")
+        return (rule_of(self._points, labels) for labels in LabelSeparator(self.contexts).labelings())
+
+    def draw(self, rng: np.random.Generator) -> HalfspaceRule:
+        """Return a rule for the labels of normal weights on columns scaled alike, cut between two of the contexts."""
+        if len(self.contexts) == 1:
+            return rule_of(self._points, rng.random(1) < 0.5)
+        separator, points = LabelSeparator(self.contexts), scaled(self.contexts)[0]
+        while True:
+            scores = points @ rng.normal(size=points.shape[1])
+            labels = scores > rng.choice(np.delete(scores, scores.argmax()))
+            if separator.conflict(labels) is None:
+                return rule_of(self._points, labels)

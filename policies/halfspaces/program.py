@@ -1,0 +1,52 @@
+"""Halfspaces: the polytope of their labels, by rows found as they are broken.
+
+Policy class
+    w in R^d and a cut t; action 1 where w.x >= t. A labeling counts when some rule makes it with every score, w.x - t, at
+    least 1e-6 of the largest away from 0: of what is closer, solvers cannot tell the side.
+Variables
+    y[j] in {0, 1}      the label of distinct context j
+Constraints
+    (1)  sum_{j in P} (1 - y_j) + sum_{j in N} y_j >= 1     for every minimal inseparable (P, N): no rule gives 1 to all of
+                                                            P and 0 to all of N, but without any one of them some rule does
+    A labeling is that of a rule exactly when it keeps (1). There are too many (P, N) to list: ``program`` has none, and
+    ``separator`` finds some that a point breaks. (P, N) is inseparable when the convex hulls of P and N meet: when with
+    s_j = 1 on P and -1 on N
+        lambda >= 0,  sum_j lambda_j = 1,  sum_j s_j lambda_j (x_j, 1) = 0
+    has a solution; its basic solutions have the minimal (P, N) as supports (Gleeson and Ryan, ORSA J. Comput. 2, 1990).
+    With lambda for both labels of every context one linear program serves all points y: it is asked for little lambda
+    where 1 - y_j or y_j is large. Such rows as cuts: Codato and Fischetti, Oper. Res. 54, 2006.
+Cost map
+    y_j costs costs[j, 1] - costs[j, 0], action 0 everywhere is the offset; linear and exact, with side constraints too.
+Size
+    One column per distinct context; a row has at most d + 2 entries. The rows found serve all later objectives.
+"""
+
+from __future__ import annotations
+
+from milpcb.program import ProgramBuilder
+from milpcb.protocols import Encoding, Objective
+from milpcb.types import Floats
+from policies.halfspaces.fitting import rule_of
+from policies.halfspaces.geometry import Points
+from policies.halfspaces.rule import HalfspaceRule
+from policies.halfspaces.separator import LabelSeparator
+
+
+class HalfspaceEncoding(Encoding):
+    """The cube of the labels and its cost map; the separator cuts it down to the labelings of halfspaces."""
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+        self.separator = LabelSeparator(points.contexts)
+        self.why = "labels and inseparable sets, as weights are real numbers"
+        b = ProgramBuilder()
+        b.columns("y", (len(points.contexts),), upper=1.0, integer=True)
+        self.program = b.build()
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return what label 1 costs more than label 0, which is the offset."""
+        return Objective(costs[:, 1] - costs[:, 0], float(costs[:, 0].sum()))
+
+    def decode(self, x: Floats, costs: Floats) -> HalfspaceRule:  # noqa: ARG002 - the labels say it all
+        """Return the rule of the widest margin that labels so."""
+        return rule_of(self._points, x > 0.5)

@@ -1,0 +1,148 @@
+"""Rows that cut off what is no labeling of a halfspace, and good labelings near a point; program.py says which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from milpcb.protocols import Cuts, Separator
+from milpcb.types import Bools, Floats, Ints
+from policies.halfspaces.agreement import Agreement
+from policies.halfspaces.geometry import MARGIN, highs, hulls, losses, scaled, vertex
+
+# Basic solutions are exact to rounding: what is larger is no zero.
+_ZERO = 1e-12
+# A row is worth adding when a point breaks it by this much.
+_BROKEN = 1e-3
+# Sets looked for at one point, and how much dearer the members of one are for the next.
+_SETS = 10
+_DEARER = 0.3
+# Where a program has ended: sets looked for at random prices up to 1, and the price of members that may not come.
+_VARIED = 10
+_FORBIDDEN = 1e6
+
+
+class LabelSeparator(Separator):
+    """Which labels halfspaces give to contexts (g, d): sets that none labels so, and good labelings near a point.
+
+    In a *set*, j stands for context j with label 1 and g + j for context j with label 0.
+    """
+
+    def __init__(self, contexts: Floats) -> None:
+        self._n = len(contexts)
+        self._affine = np.column_stack([scaled(contexts)[0], np.ones(self._n)])
+        solver = highs()
+        self._hulls = solver.open(hulls(self._affine), relax=True)
+        self._losses = solver.open(losses(self._affine), relax=True)
+        self._rng = np.random.default_rng(0)
+        self._objective = np.zeros(self._n)
+        self._best = np.zeros(self._n, dtype=bool)
+
+    def cuts(self, x: Floats, objective: Floats) -> Cuts:
+        """Return rows that ``x`` breaks, none when it is a labeling of the class, and the best labeling found so far."""
+        if not np.array_equal(objective, self._objective):
+            self._objective = objective.copy()  # the best labeling for the last objective is the first for this one
+            self._try(self._fitted(objective))
+        prices = np.concatenate([1.0 - x, x]).clip(0.0, 1.0)
+        whole, labels = bool(np.minimum(x, 1.0 - x).max() < _BROKEN), x > 0.5
+        sets = [*self._cheap(prices), *self._disjoint(labels)]
+        if whole and not sets:
+            self._try(labels)
+            return self._rows([])
+        # What x disagrees with counts less: it may well be wrong there.
+        missed = np.where(objective < 0, prices[: self._n], prices[self._n :])
+        self._try(self._fitted(objective * (1.0 - missed) ** 2))
+        if whole or not sets:
+            sets += self._better()
+        if whole:
+            sets += self._varied(labels)
+        return self._rows([members for members in sets if prices[members].sum() < 1.0 - _BROKEN])
+
+    def conflict(self, labels: Bools, fixed: Bools | None = None) -> Ints | None:
+        """Return a minimal set of contexts, of those ``fixed`` (g,), that no halfspace labels so, or None."""
+        kept = np.ones(self._n, dtype=bool) if fixed is None else fixed
+        allowed = np.concatenate([kept & labels, kept & ~labels])
+        return self._within(allowed, np.where(allowed, 0.0, 1.0))
+
+    def labelings(self) -> Iterator[Bools]:
+        """List the labelings (g,) of halfspaces, each once: context by context, what no halfspace begins is dropped."""
+        labels, order = np.zeros(self._n, dtype=bool), np.arange(self._n)
+
+        def extend(n: int) -> Iterator[Bools]:
+            if n == self._n:
+                yield labels.copy()
+                return
+            for label in (False, True):
+                labels[n] = label
+                if self.conflict(labels, order <= n) is None:
+                    yield from extend(n + 1)
+
+        yield from extend(0)
+
+    # ----------------------------------------------------------------- sets and their rows
+
+    def _lightest(self, prices: Floats) -> Floats:
+        """Return the basic solution lambda (2g,) that costs least at these prices (2g,)."""
+        return vertex(self._hulls, prices)
+
+    def _within(self, allowed: Bools, prices: Floats) -> Ints | None:
+        """Return a minimal set of members that are ``allowed`` (2g,), or None where the lightest is none."""
+        weights = self._lightest(prices)
+        return None if weights[~allowed].sum() > MARGIN else np.flatnonzero((weights > _ZERO) & allowed)
+
+    def _cheap(self, prices: Floats) -> Iterator[Ints]:
+        """Yield sets that cost less than 1; the members of each are dearer for the next."""
+        now = prices.copy()
+        for _ in range(_SETS):
+            members = np.flatnonzero(self._lightest(now) > _ZERO)
+            if prices[members].sum() >= 1.0 - _BROKEN:
+                return
+            yield members
+            now[members] += _DEARER
+
+    def _disjoint(self, labels: Bools) -> Iterator[Ints]:
+        """Yield sets without common contexts, until halfspaces label the rest so."""
+        fixed = np.ones(self._n, dtype=bool)
+        while (members := self.conflict(labels, fixed)) is not None:
+            yield members
+            fixed[members % self._n] = False
+
+    def _varied(self, labels: Bools) -> Iterator[Ints]:
+        """Yield sets that are lightest at random prices."""
+        allowed = np.concatenate([labels, ~labels])
+        for _ in range(_VARIED):
+            members = self._within(allowed, np.where(allowed, self._rng.random(2 * self._n), _FORBIDDEN))
+            if members is not None:
+                yield members
+
+    def _rows(self, sets: Sequence[Ints]) -> Cuts:
+        """Return the rows (1) of these sets."""
+        matrix, lower = np.zeros((len(sets), self._n)), np.ones(len(sets))
+        for r, members in enumerate(sets):
+            ones, zeros = members[members < self._n], members[members >= self._n] - self._n
+            matrix[r, ones], matrix[r, zeros] = -1.0, 1.0
+            lower[r] -= len(ones)
+        return Cuts(matrix, lower, np.full(len(sets), np.inf), self._best.astype(float))
+
+    # ----------------------------------------------------------------- good labelings
+
+    def _try(self, labels: Bools) -> None:
+        """Keep these labels if they cost less than the best so far and are those of a halfspace."""
+        if self._objective @ labels < self._objective @ self._best and self.conflict(labels) is None:
+            self._best = labels
+
+    def _fitted(self, objective: Floats) -> Bools:
+        """Return the labels of the halfspace of least hinge loss, for label 1 where the objective is below 0."""
+        n_weights = self._affine.shape[1]
+        prices = np.concatenate([np.zeros(n_weights), np.maximum(-objective, 0.0), np.maximum(objective, 0.0)])
+        return np.asarray(self._affine @ vertex(self._losses, prices)[:n_weights] >= 0.0)
+
+    def _better(self) -> list[Ints]:
+        """Look for a labeling that agrees with more of the objective than the best; return the sets met on the way."""
+        agreement = Agreement(self.conflict, self._objective)
+        kept: Bools | None = agreement.grow((self._best == agreement.wanted) & (agreement.weight > 0))
+        while kept is not None:
+            self._try(self._fitted(np.where(kept, self._objective, 0.0)))
+            kept = agreement.swap(kept)
+        return agreement.met

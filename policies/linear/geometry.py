@@ -1,0 +1,119 @@
+"""Contexts as columns of whole numbers: all that a class of scoring rules needs to know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.types import Floats, Ints
+from policies.cuts import Distinct, Thresholds, cut_points
+from policies.linear.rule import LinearRule, Steps, points_of
+from policies.names import Names
+
+# Sums of this many such whole numbers times small weights are exact in float64.
+LARGEST_WHOLE = 2.0**40
+
+
+class Size(NamedTuple):
+    """How large the rules of a class may be; ``max_features`` None is no limit."""
+
+    n_actions: int
+    max_weight: int
+    max_features: int | None
+
+    def limit(self, features: int) -> int:
+        """Return how many of so many features may have a weight."""
+        return features if self.max_features is None else min(self.max_features, features)
+
+
+class Scored:
+    """The distinct contexts as columns of whole numbers, and the rules that weights on those columns make.
+
+    ``group`` (m,) and ``contexts`` (g, d) are those of Opened, ``points`` (g, d) the whole numbers, ``steps`` how they come
+    from contexts. ``columns`` are the columns that tell contexts apart, those equal up to sign and shift merged, and
+    ``copies`` the number of features of each; at most ``limit`` features have a weight, in [-max_weight, max_weight].
+    """
+
+    def __init__(self, contexts: Floats, size: Size, thresholds: Thresholds, names: Names) -> None:
+        self.steps = steps_of(contexts, thresholds)
+        points = points_of(contexts, self.steps)
+        distinct = Distinct.rows(points)
+        self.group = distinct.group
+        self.contexts = contexts[distinct.first]
+        self.points = points[distinct.first]
+        self.names, self.n_cuts, self.max_weight = names, size.n_actions - 1, size.max_weight
+        self.columns = _columns(self.points)
+        self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
+        self.limit = size.limit(int(self.copies.sum()))
+
+    def table(self) -> Floats:
+        """Return the columns side by side (g, columns), see ``_table``."""
+        return _table(self.columns, len(self.points))
+
+    def rule(self, totals: Floats | Ints, labels: Ints) -> LinearRule:
+        """Return the rule with these total weights of the columns that labels the contexts so: ``labels`` (g,).
+
+        Its weights are primitive, and each cut is at a score that some context has.
+        """
+        weights = self._split(totals) if np.ptp(labels) else np.zeros(len(self.steps), dtype=np.int64)
+        weights //= max(1, int(np.gcd.reduce(weights)))
+        scores = self.points @ weights
+        cuts = [int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_cuts)]
+        return self.rule_of(weights, tuple(cuts))
+
+    def rule_of(self, weights: Ints, cuts: tuple[int, ...]) -> LinearRule:
+        """Return the rule with these weights (d,) of the features."""
+        return LinearRule(tuple(weights.tolist()), cuts, self.steps, self.names)
+
+    def _split(self, totals: Floats | Ints) -> Ints:
+        """Return the weight (d,) of each feature; those of one column are filled one after the other."""
+        weights = np.zeros(len(self.steps), dtype=np.int64)
+        for total, column in zip(totals, self.columns, strict=True):
+            filled = np.arange(len(column.members)) * self.max_weight
+            parts = np.sign(total) * np.clip(abs(total) - filled, 0, self.max_weight)
+            for (feature, sign), part in zip(column.members, parts, strict=True):
+                weights[feature] = sign * part
+        return weights
+
+
+@dataclass(frozen=True)
+class Column:
+    """Whole numbers (g,) that are 0 at the first context, and the (feature, sign) pairs that carry them."""
+
+    values: Ints
+    members: list[tuple[int, int]]
+
+
+def _columns(points: Floats) -> list[Column]:
+    """Return the columns that are not constant, those equal up to sign and shift merged.
+
+    No rule is lost: a shift of a column moves every score, and so the cuts, by the same amount.
+    """
+    found: dict[bytes, Column] = {}
+    for i, column in enumerate((points - points[0]).astype(np.int64).T):
+        if column.any():
+            sign = int(np.sign(column[column != 0][0]))
+            values = sign * column
+            found.setdefault(values.tobytes(), Column(values, [])).members.append((i, sign))
+    return list(found.values())
+
+
+def _table(columns: list[Column], n_rows: int) -> Floats:
+    """Return X (g, columns) without the common factor of all its entries, which scales scores and cuts alike."""
+    table = np.array([column.values for column in columns], dtype=np.int64).reshape(len(columns), n_rows).T
+    return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)
+
+
+def steps_of(contexts: Floats, thresholds: Thresholds) -> Steps:
+    """Return the cut points, increasing, of each column that is not all integers."""
+    integers = (contexts == np.rint(contexts)).all(axis=0)
+    large = np.flatnonzero(integers & (np.abs(contexts).max(axis=0) > LARGEST_WHOLE))
+    if len(large):
+        raise InputError(f"feature {large[0]} has whole numbers beyond {LARGEST_WHOLE:.0f}; give it in larger units")
+    # x >= t is -x <= -t: the cut points of -x are those of x, less those that leave all contexts on one side of x >= t.
+    mirrored = thresholds if isinstance(thresholds, int) else tuple(tuple(-t for t in cuts) for cuts in thresholds)
+    cuts = cut_points(-contexts, mirrored)
+    return tuple(None if integers[i] else tuple(np.sort(0.0 - cuts[i]).tolist()) for i in range(contexts.shape[1]))

@@ -1,0 +1,169 @@
+"""Linear rules (scoring systems) by big-M rows, in dominant form.
+
+The program where support tables (program_tables.py) are too large.
+
+Policy class
+    Integer weights w in {-B..B}^d with at most s non-zeros and cuts t_1 <= ... <= t_{K-1}; the action at x is the number
+    of cuts at or below the score w.x. A column that is not all integers is first turned into the number of its cut
+    points at or below the value, so scores are integers and "below the cut" means "at least 1 below". Columns that are
+    equal up to sign and shift are one column of weight -rB..rB, r the number of them: any total splits among them.
+Variables
+    w[i]        integer weight of column i, measured from the first context (a shift of a column moves the cuts only)
+    t[k]        cut, real: with integer scores t and ceil(t - 1/2) label alike
+    u[j, k]     >= 1 if score_j >= t_k
+    v[j, k]     >= 1 if score_j < t_k; constrained encodings have 1 - u in its place
+    n[i]        how many of the r features of column i have a weight; only when s limits
+Constraints
+    (1)  score_j - t_k + 1 <= M_j u[j, k]
+    (2)  t_k - score_j <= M_j v[j, k]
+    (3)  |w[i]| <= B n[i], 0 <= n[i] <= r_i, sum_i n[i] <= s     only when s limits
+    (4)  t_k <= t_{k+1}, u[j, k] >= u[j, k+1], v[j, k] <= v[j, k+1]     K > 2
+    (5)  v[a] + v[b] + u[c] + u[d] >= 1 for contexts with x_a + x_b = x_c + x_d (a = b allowed)     K = 2
+    M_j is the exact maximum over the box of w, t and (3): R_j + max_i R_i + 1 with R_j = B * (the s largest |x_j|).
+    (4) and (5) cut off no rule; they make the solver faster, (5) four times on 32 binary contexts with d = 5.
+    The program is not integral.
+Cost map
+    With d_jk = costs[j, k] - costs[j, k-1] a context costs costs[j, 0] + sum_k [score_j >= t_k] d_jk. Dominant form:
+    u[j, k] costs max(d_jk, 0), v[j, k] costs max(-d_jk, 0), the rest is an offset. All coefficients are >= 0, so u and v
+    fall to the indicators that (1) and (2) bound from below, and a row whose side is free drops out. Constrained
+    encodings charge u with d_jk, exact at every feasible point.
+Size
+    d + (K-1)(2g + 1) columns and 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milpcb.program import Program, ProgramBuilder
+from milpcb.protocols import Encoding, Objective
+from milpcb.types import Floats, Ints
+from policies.linear.geometry import Scored
+from policies.linear.parallelograms import parallelograms
+from policies.linear.rule import LinearRule
+
+# Solvers take 1e-6 for 0: a big M beyond this would let a label be wrong by more than a tenth of the margin.
+LARGEST_BIG_M = 1e5
+
+
+def beyond_tolerance(scored: Scored) -> str:
+    """Say why scores span too much for a solver's tolerances and what would mend it, or nothing when they do not."""
+    big = 2.0 * float(_reach(scored).max()) + 1.0
+    if big <= LARGEST_BIG_M:
+        return ""
+    feature, _ = scored.columns[int(np.abs(scored.table()).max(axis=0).argmax())].members[0]
+    return (
+        f"scores may differ by {big:.0f}, where a solver tells 1 apart only up to {LARGEST_BIG_M:.0f}: "
+        f"give feature {scored.names.feature(feature)} in larger units or in classes, or lower max_weight"
+    )
+
+
+def _reach(scored: Scored) -> Floats:
+    """Return R (g,): the most that the scores of each context can be."""
+    sizes = np.repeat(np.abs(scored.table()), scored.copies, axis=1)
+    return np.asarray(scored.max_weight * np.sort(sizes, axis=1)[:, sizes.shape[1] - scored.limit :].sum(axis=1))
+
+
+class LinearEncoding(Encoding):
+    """The polytope of (1)-(5) and its cost map."""
+
+    def __init__(self, scored: Scored, *, constrained: bool, why: str) -> None:
+        self.why = why
+        self._scored = scored
+        self._X = scored.table()
+        self._constrained = constrained
+        self.program = self._polytope()
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return the coefficients of u and v; the offset is action 0 everywhere, less the charges on v when dominant."""
+        rises = np.diff(costs, axis=1)
+        coefficients = np.zeros(self.program.n_columns)
+        if self._constrained:
+            coefficients[self._u] = rises
+            return Objective(coefficients, float(costs[:, 0].sum()))
+        falls = np.maximum(-rises, 0.0)
+        coefficients[self._u] = np.maximum(rises, 0.0)
+        coefficients[self._below.columns] = falls
+        return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
+
+    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t say it all
+        """Round w and label by t."""
+        totals = np.rint(x[self._w])
+        # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.
+        labels = ((self._X @ totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
+        return self._scored.rule(totals, labels)
+
+    def _polytope(self) -> Program:
+        """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1) and what stands for v."""
+        X, copies, limit = self._X, self._scored.copies, self._scored.limit
+        cuts, max_weight = self._scored.n_cuts, self._scored.max_weight
+        reach = _reach(self._scored)  # R_j
+        highest = float(reach.max())
+
+        b = ProgramBuilder()
+        widest = (max_weight * copies).astype(float)
+        self._w = b.columns("w", (X.shape[1],), -widest, widest, integer=True)
+        self._t = b.columns("t", (cuts,), -highest, highest + 1.0)
+        self._u = b.columns("u", (len(X), cuts), upper=1.0, integer=True)
+        if self._constrained:
+            self._below = _Below(self._u, sign=-1.0, constant=1.0)
+        else:
+            self._below = _Below(b.columns("v", (len(X), cuts), upper=1.0, integer=True), sign=1.0, constant=0.0)
+        self._add_scores(b, reach + highest + 1.0)
+        if limit < copies.sum():
+            _add_support(b, self._w, copies, max_weight, limit)
+        if cuts > 1:
+            self._add_order(b)
+        else:
+            self._add_parallelograms(b)
+        return b.build()
+
+    def _add_scores(self, b: ProgramBuilder, big: Floats) -> None:
+        """Add (1) and (2), ``big`` being M."""
+        w, M = self._w[None], big[:, None]
+        for k in range(len(self._t)):
+            t, u, v = self._t[None, [k]], self._u[:, [k]], self._below.columns[:, [k]]
+            b.rows((w, self._X), (t, -1.0), (u, -M), upper=-1.0)
+            b.rows((w, -self._X), (t, 1.0), (v, -self._below.sign * M), upper=self._below.constant * big)
+
+    def _add_order(self, b: ProgramBuilder) -> None:
+        """Add (4). No rule is lost: the cuts are ordered by definition, and with them the indicators are nested."""
+        b.rows((self._t[:-1, None], 1.0), (self._t[1:, None], -1.0), upper=0.0)
+        b.rows((self._u[:, :-1].reshape(-1, 1), 1.0), (self._u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
+        if not self._constrained:
+            v = self._below.columns
+            b.rows((v[:, :-1].reshape(-1, 1), 1.0), (v[:, 1:].reshape(-1, 1), -1.0), upper=0.0)
+
+    def _add_parallelograms(self, b: ProgramBuilder) -> None:
+        """Add (5). No rule is lost: of two pairs with equal sums of scores not one is above the cut, the other below."""
+        pairs, others = parallelograms(self._X)
+        if not len(pairs):
+            return
+        u, v, sign, constant = self._u[:, 0], self._below.columns[:, 0], self._below.sign, self._below.constant
+        for one, other in ((pairs, others), (others, pairs)):
+            p, q = _halves(one), _halves(other)
+            b.rows((v[one], sign * p), (u[other], q), lower=1.0 - constant * p.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class _Below:
+    """The indicator of score_j < t_k as ``sign * x[columns] + constant``."""
+
+    columns: Ints
+    sign: float
+    constant: float
+
+
+def _halves(pairs: Ints) -> Floats:
+    """Return coefficients (n, 2) that add up to 1 for each different context of a pair."""
+    return np.where(pairs[:, :1] == pairs[:, 1:], 0.5, 1.0) * np.ones(2)
+
+
+def _add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> None:
+    """Add (3)."""
+    n = b.columns("n", w.shape, upper=copies.astype(float), integer=True)
+    b.rows((w[:, None], 1.0), (n[:, None], -max_weight), upper=0.0)
+    b.rows((w[:, None], -1.0), (n[:, None], -max_weight), upper=0.0)
+    b.rows((n[None], 1.0), upper=limit)

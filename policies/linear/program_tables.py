@@ -1,0 +1,71 @@
+"""Linear rules as a choice of a support and a row of its table; supports.py says what these are.
+
+Policy class
+    That of program_bigm.py, where the rows of all tables are few.
+Variables
+    pick[c] in {0, 1}: the rule is number c of all (support, row)
+Constraints
+    (1)  sum_c pick[c] = 1
+    The polytope is a simplex: integral.
+Cost map
+    pick[c] costs what its row costs more than action 0 everywhere, which is the offset; linear in the costs, with side
+    constraints too.
+Size
+    One column for each (support, row), one row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.program import ProgramBuilder
+from milpcb.protocols import Encoding, Objective
+from milpcb.types import Floats
+from policies.linear.rule import LinearRule
+from policies.linear.supports import Supports
+
+# HiGHS takes 0.1 s a query at the most, where big-M rows take seconds or more; for so few contexts that big-M rows are
+# quick, the break-even is at about so many columns for each of them.
+MOST_COLUMNS = 200_000
+COLUMNS_PER_CONTEXT = 4_000
+
+
+def too_many_rows(supports: Supports) -> str:
+    """Say what makes the supports too large for a program and what would mend it, or nothing when they are not."""
+    most = most_columns(supports)
+    if supports.n_rows > most:
+        return f"support tables have {supports.n_rows} rows, more than {most}: lower max_features"
+    return ""
+
+
+def most_columns(supports: Supports) -> int:
+    """Return how many columns the program may have."""
+    return min(MOST_COLUMNS, COLUMNS_PER_CONTEXT * len(supports.scored.contexts))
+
+
+class TableEncoding(Encoding):
+    """The simplex over (support, row) and its cost map."""
+
+    def __init__(self, supports: Supports) -> None:
+        self._supports = supports
+        self.why = f"support tables, as they have {supports.n_rows} rows, no more than {most_columns(supports)}"
+        b = ProgramBuilder()
+        columns = b.columns("pick", (supports.n_rows,), upper=1.0, integer=True)
+        b.rows((columns[None], 1.0), lower=1.0, upper=1.0)
+        self.program = b.build(integral=True)
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return what each row costs more than action 0 everywhere, which is the offset."""
+        totals = zip(self._supports.batches, self._supports.totals(costs), strict=True)
+        prices = [(G.reshape(len(G), -1) @ batch.table.above).ravel() for batch, G in totals]
+        return Objective(np.concatenate(prices), float(costs[:, 0].sum()))
+
+    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column says it all
+        """Return the rule of the column at 1."""
+        column = int(x.argmax())
+        for batch in self._supports.batches:
+            support, row = divmod(column, len(batch.table.labels))
+            if support < len(batch.supports):
+                break
+            column -= len(batch.supports) * len(batch.table.labels)
+        return self._supports.rule(batch, support, row)

@@ -1,0 +1,62 @@
+"""One scoring rule with integer weights: it prints as the score and the range of each action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milpcb.types import Floats
+from policies.decimals import written
+from policies.names import Names
+from policies.scores import ScoreRule, weighted_sum
+
+# The cut points that turn a column into points, or None for a column of integers, which is taken as it is.
+Steps = tuple[tuple[float, ...] | None, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class LinearRule(ScoreRule):
+    """Play the number of integer ``cuts`` at or below the score, the sum of ``weights`` times points.
+
+    The points of a feature are the number of its ``steps`` at or below the value, or the value itself where they are None.
+    Scores of whole numbers are exact; where such a feature is given others, a score within rounding of a cut may fall
+    on the other side of it.
+    """
+
+    weights: tuple[int, ...]
+    cuts: tuple[int, ...]
+    steps: Steps
+    names: Names = field(default=Names(), compare=False)
+
+    @property
+    def _bounds(self) -> tuple[int, ...]:
+        return self.cuts
+
+    def _points(self, contexts: Floats) -> Floats:
+        return points_of(super()._points(contexts), self.steps)
+
+    @property
+    def _formula(self) -> list[str]:
+        used = [i for i, weight in enumerate(self.weights) if weight and self.steps[i] != ()]
+        score = weighted_sum((self.weights[i], self._term(i)) for i in used)
+        points = [f"{self._term(i)} = {self._points_of(i)}" for i in used if self.steps[i] is not None]
+        return [score, *points] if used else []
+
+    def _term(self, i: int) -> str:
+        name = self.names.feature(i)
+        return name if self.steps[i] is None else f"points({name})"
+
+    def _points_of(self, i: int) -> str:
+        steps = self.steps[i] or ()
+        each = "each of " if len(steps) > 1 else ""
+        return f"1 point for {each}{self.names.feature(i)} >= {', '.join(map(written, steps))}"
+
+
+def points_of(contexts: Floats, steps: Steps) -> Floats:
+    """Return (m, d): integer columns as they are, for others the number of cut points at or below the value."""
+    points = contexts.copy()
+    for i, cuts in enumerate(steps):
+        if cuts is not None:
+            points[:, i] = np.searchsorted(cuts, contexts[:, i], side="right")
+    return points

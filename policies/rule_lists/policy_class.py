@@ -1,0 +1,125 @@
+"""The class of rule lists: its settings, and what it is on given contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations, product
+from math import comb, log, perm
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.protocols import Opened
+from milpcb.types import Floats
+from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.literals import LARGEST, Literals, Test
+from policies.names import Names
+from policies.rule_lists.geometry import Cells
+from policies.rule_lists.program import RuleListEncoding
+from policies.rule_lists.rule import Clause, RuleList
+from policies.rule_lists.search import RuleListSearch
+
+
+@dataclass(frozen=True)
+class RuleLists(CuttingClass):
+    """If-then-else lists of conditions on one feature each.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+    max_rules : R >= 1, the most conditions of a list; beyond 3 the program and the search become large
+    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
+        0 and 1 gives one literal
+    feature_names, action_names : used in printed rules
+
+    """
+
+    n_actions: int
+    max_rules: int = 3
+    thresholds: Thresholds = 3
+    feature_names: Sequence[str] | None = None
+    action_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        whole("n_actions", self.n_actions, 2)
+        whole("max_rules", self.max_rules, 1)
+        object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
+
+    def _on(self, contexts: Floats, names: Names) -> OpenedRuleLists:
+        fixed = self.with_cuts_of(contexts)
+        return OpenedRuleLists(fixed, Literals.of(contexts, fixed.thresholds), names)
+
+
+class OpenedRuleLists(Opened):
+    """Rule lists on fixed contexts. ``log_size`` is exact for lists as written, an upper bound for labelings."""
+
+    can = Opened.can | {"search", "action_weights", "fixed"}
+
+    def __init__(self, lists: RuleLists, literals: Literals, names: Names) -> None:
+        """Take rule lists with explicit cut points."""
+        self._lists, self._literals, self._names = lists, literals, names
+        self.n_actions = k = lists.n_actions
+        self.group, self.contexts = literals.group, literals.contexts
+        p = len(literals)
+        self._most = most = min(lists.max_rules, p)
+        self.log_size = log(k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1)))
+        if most and comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) > LARGEST:
+            reason = (
+                f"lists of {most} rules over {p} literals need more than {LARGEST:,} columns; "
+                "use fewer rules or fewer thresholds"
+            )
+            self.can = Opened.can - {"program"} | {"fixed"}
+            self.cannot = dict.fromkeys(("program", "search", "action_weights"), reason)
+
+    def program(self, *, constrained: bool = False) -> RuleListEncoding:
+        """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
+        return RuleListEncoding(self._cells, self.n_actions, self._names, constrained=constrained)
+
+    def search(self) -> RuleListSearch:
+        """Return the exact search: the same shortest paths, cell by cell."""
+        return RuleListSearch(self._cells, self.n_actions, self._names)
+
+    def policies(self) -> Iterator[RuleList]:
+        """List all rule lists once, short ones first.
+
+        A list tests no literal twice and does not end in a rule that plays the default; its last condition is not
+        negated, as "if l play a else b" is "if not l play b else a".
+        """
+        yield from (RuleList((), a, self._names) for a in range(self.n_actions))
+        for r in range(1, self._most + 1):
+            sides = [(*first, True) for first in product((True, False), repeat=r - 1)]
+            for chosen, below in product(permutations(self._literals.tests, r), sides):
+                for *actions, default in product(range(self.n_actions), repeat=r + 1):
+                    if actions[-1] != default:
+                        yield RuleList(_clauses(chosen, below, actions), default, self._names)
+
+    def draw(self, rng: np.random.Generator) -> RuleList:
+        """Return a random listed rule list: its length, then its tests, sides and actions, all uniform."""
+        tests = self._literals.tests
+        r = int(rng.integers(self._most + 1))
+        default = int(rng.integers(self.n_actions))
+        if r == 0:
+            return RuleList((), default, self._names)
+        chosen = [tests[f] for f in rng.permutation(len(tests))[:r]]
+        below = [*rng.integers(2, size=r - 1).astype(bool).tolist(), True]
+        last = (default + int(rng.integers(1, self.n_actions))) % self.n_actions
+        actions = [*rng.integers(self.n_actions, size=r - 1).tolist(), last]
+        return RuleList(_clauses(chosen, below, actions), default, self._names)
+
+    def fixed(self) -> RuleLists:
+        """Return the class with these cut points, explicit from now on."""
+        return self._lists
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """The cells that program and search share; lists and draws need none."""
+        return Cells(self._literals, self._lists.max_rules)
+
+
+def _clauses(tests: Sequence[Test], below: Sequence[bool], actions: Sequence[int]) -> tuple[Clause, ...]:
+    return tuple(
+        Clause(feature, threshold, side, action, binary)
+        for (feature, threshold, binary), side, action in zip(tests, below, actions, strict=True)
+    )

@@ -1,0 +1,94 @@
+"""One rule list: the first clause whose condition holds says what is played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from milpcb.types import Bools, Floats, Ints
+from policies.cuts import describe_test
+from policies.drawing import chain
+from policies.leaves import LeafSummary
+from policies.names import Names
+from policies.rule import Rule
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Clause:
+    """Play ``action`` if ``x[feature] <= threshold``, or if > when not ``below``; ``binary``: the feature is 0 or 1."""
+
+    feature: int
+    threshold: float
+    below: bool
+    action: int
+    binary: bool = False
+
+    def holds(self, contexts: Floats) -> Bools:
+        """Return (n,): where the condition holds."""
+        return np.asarray((contexts[:, self.feature] <= self.threshold) == self.below)
+
+    def condition(self, names: Names) -> str:
+        """Return the condition in words."""
+        return describe_test(names, self.feature, self.threshold, binary=self.binary, below=self.below)
+
+
+@dataclass(frozen=True, repr=False)
+class RuleList(Rule):
+    """The first of the ``rules`` whose condition holds plays its action, else ``default`` is played.
+
+    Last rules that play the default are dropped, and "if not l play a, else b" becomes "if l play b, else a", so that
+    lists that only differ so are equal.
+    """
+
+    rules: tuple[Clause, ...]
+    default: int
+    names: Names = field(default=Names(), compare=False)
+
+    def __post_init__(self) -> None:
+        kept = len(self.rules)
+        while kept and self.rules[kept - 1].action == self.default:
+            kept -= 1
+        object.__setattr__(self, "rules", self.rules[:kept])
+        if kept and not self.rules[-1].below:
+            last, action = self.rules[-1], self.rules[-1].action
+            turned = replace(last, below=True, action=self.default)
+            object.__setattr__(self, "rules", (*self.rules[:-1], turned))
+            object.__setattr__(self, "default", action)
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The action of each rule, then the default."""
+        return (*(rule.action for rule in self.rules), self.default)
+
+    @property
+    def n_features(self) -> int:
+        """The largest number of a tested feature, plus one."""
+        return 1 + max((rule.feature for rule in self.rules), default=0)
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        first = np.full(len(contexts), len(self.rules), dtype=np.int64)
+        for i, rule in reversed(list(enumerate(self.rules))):
+            first[rule.holds(contexts)] = i
+        return first
+
+    @property
+    def _tests(self) -> list[str]:
+        return [rule.condition(self.names) for rule in self.rules]
+
+    def __str__(self) -> str:
+        plays = [f"play {self.names.action(action)}" for action in self.leaf_actions]
+        if not self.rules:
+            return plays[0]
+        first, *others = self._tests
+        heads = [f"if {first}:", *(f"elif {condition}:" for condition in others), "else:"]
+        return "\n".join(f"{head}\n    {play}" for head, play in zip(heads, plays, strict=True))
+
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
+        """Return the chain of conditions; see Rule.graph."""
+        return chain(self._tests, self.leaf_actions, self.names, leaves)

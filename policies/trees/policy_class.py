@@ -1,0 +1,153 @@
+"""The class of decision trees: its settings, and what it is on given contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.errors import InputError
+from milpcb.protocols import Opened, Search
+from milpcb.types import Floats
+from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.literals import LARGEST, Literals, Test
+from policies.names import Names
+from policies.trees.limits import Limits
+from policies.trees.program import TreeEncoding
+from policies.trees.rule import DecisionTree, Leaf, Node, Split
+
+
+@dataclass(frozen=True)
+class DecisionTrees(CuttingClass):
+    """Decision trees of a given depth.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+    depth : number of tests on the longest path, >= 1
+    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
+        0 and 1 gives one literal
+    max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
+    min_leaf_size : every leaf holds at least this many rows of the contexts
+    feature_names, action_names : used in printed rules
+
+    """
+
+    n_actions: int
+    depth: int = 2
+    thresholds: Thresholds = 3
+    max_leaves: int | None = None
+    max_features: int | None = None
+    min_leaf_size: int | None = None
+    feature_names: Sequence[str] | None = None
+    action_names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        whole("n_actions", self.n_actions, 2)
+        whole("depth", self.depth, 1)
+        for limit in ("max_leaves", "max_features", "min_leaf_size"):
+            if getattr(self, limit) is not None:
+                whole(limit, getattr(self, limit), 1)
+        object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
+
+    def _on(self, contexts: Floats, names: Names) -> OpenedTrees:
+        if self.min_leaf_size is not None and self.min_leaf_size > len(contexts):
+            raise InputError(
+                f"min_leaf_size = {self.min_leaf_size}, but there are only {len(contexts)} rows of contexts: "
+                "no tree keeps it, not even one leaf; make it smaller"
+            )
+        fixed = self.with_cuts_of(contexts)
+        return OpenedTrees(fixed, Literals.of(contexts, fixed.thresholds), names)
+
+
+class OpenedTrees(Opened):
+    """Decision trees on fixed contexts.
+
+    ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings.
+    """
+
+    def __init__(self, trees: DecisionTrees, literals: Literals, names: Names) -> None:
+        """Take trees with explicit cut points."""
+        self._trees, self._literals, self._names = trees, literals, names
+        self._limits = Limits(trees.max_leaves, trees.max_features, trees.min_leaf_size)
+        self._depth = depth = trees.depth if len(literals) else 0
+        self.n_actions = trees.n_actions
+        self.group, self.contexts = literals.group, literals.contexts
+        p = len(literals)
+        self.log_size = float((2**depth - 1) * np.log(max(1, p)) + 2**depth * np.log(self.n_actions))
+        self.cannot = {}
+        if p * (2 * p) ** max(0, depth - 1) > LARGEST:
+            self.cannot["program"] = (
+                f"trees of depth {depth} over {p} literals need more than {LARGEST:,} columns; "
+                "use less depth or fewer thresholds"
+            )
+        if self._limits:
+            reason = "the search over trees knows no max_leaves, max_features or min_leaf_size; use oracle kind 'milp'"
+            self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
+        self.can = (Opened.can | {"search", "action_weights", "fixed"}) - set(self.cannot)
+
+    def program(self, *, constrained: bool = False) -> TreeEncoding:
+        """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
+        return TreeEncoding(
+            self._literals, self.n_actions, self._depth, self._limits, self._names, constrained=constrained
+        )
+
+    def search(self) -> Search:
+        """Return the exact search."""
+        from policies.trees.search import TreeSearch  # the compiler takes its time: only for those who search
+
+        return TreeSearch(self._literals, self.n_actions, self._depth, self._names)
+
+    def policies(self) -> Iterator[DecisionTree]:
+        """List all trees within the limits, small depths first; a split has two different sides."""
+        for root in _all_nodes(self._literals.tests, self.n_actions, self._depth):
+            if self._allowed(root):
+                yield DecisionTree(root, self._names)
+
+    def draw(self, rng: np.random.Generator) -> DecisionTree:
+        """Return a random full tree: a path does not repeat a literal while others are left, siblings differ.
+
+        Under structure limits the depth is random too, and the first allowed tree of many is taken (or one leaf).
+        """
+        tests = self._literals.tests
+        if not self._limits:
+            return DecisionTree(_random_node(tests, self.n_actions, self._depth, rng), self._names)
+        for _ in range(1000):
+            root = _random_node(tests, self.n_actions, int(rng.integers(self._trees.depth + 1)), rng)
+            if self._allowed(root):
+                return DecisionTree(root, self._names)
+        return DecisionTree(Leaf(int(rng.integers(self.n_actions))), self._names)
+
+    def fixed(self) -> DecisionTrees:
+        """Return the class with these cut points, explicit from now on."""
+        return self._trees
+
+    def _allowed(self, root: Node) -> bool:
+        return not self._limits or self._limits.allow(root, self.contexts[self.group])
+
+
+def _all_nodes(tests: list[Test], n_actions: int, depth: int) -> Iterator[Node]:
+    yield from (Leaf(a) for a in range(n_actions))
+    if depth == 0:
+        return
+    below = list(_all_nodes(tests, n_actions, depth - 1))
+    for feature, threshold, binary in tests:
+        for yes, no in product(below, below):
+            if yes != no:
+                yield Split(feature, threshold, yes, no, binary)
+
+
+def _random_node(tests: list[Test], n_actions: int, depth: int, rng: np.random.Generator) -> Node:
+    if depth == 0 or not tests:
+        return Leaf(int(rng.integers(n_actions)))
+    f = int(rng.integers(len(tests)))
+    feature, threshold, binary = tests[f]
+    rest = tests[:f] + tests[f + 1 :]
+    yes = _random_node(rest, n_actions, depth - 1, rng)
+    no = _random_node(rest, n_actions, depth - 1, rng)
+    while no == yes:
+        no = _random_node(rest, n_actions, depth - 1, rng)
+    return Split(feature, threshold, yes, no, binary)

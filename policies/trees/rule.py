@@ -1,0 +1,130 @@
+"""One decision tree: nested tests, an action at each leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from milpcb.types import Floats, Ints
+from policies.cuts import describe_test
+from policies.decimals import written
+from policies.drawing import leaf_label
+from policies.leaves import LeafSummary
+from policies.names import Names
+from policies.rule import Rule
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf that plays ``action``."""
+
+    action: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """A test ``x[feature] <= threshold``; ``binary`` says that the feature only takes 0 and 1."""
+
+    feature: int
+    threshold: float
+    yes: Node
+    no: Node
+    binary: bool = False
+
+    def test(self, names: Names) -> str:
+        """Return the test in words."""
+        return describe_test(names, self.feature, self.threshold, binary=self.binary)
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True, repr=False)
+class DecisionTree(Rule):
+    """One decision tree; prints as nested rules. Its parts are its leaves, "yes" before "no"."""
+
+    root: Node
+    names: Names = field(default=Names(), compare=False)
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The action of each leaf, in the order in which they are printed."""
+        return tuple(node.action for node in _nodes(self.root) if isinstance(node, Leaf))
+
+    @property
+    def n_features(self) -> int:
+        """The largest number of a tested feature, plus one."""
+        return 1 + max((node.feature for node in _nodes(self.root) if isinstance(node, Split)), default=0)
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        leaf = np.empty(len(contexts), dtype=np.int64)
+        numbers = count()
+
+        def fill(node: Node, rows: Ints) -> None:
+            if isinstance(node, Leaf):
+                leaf[rows] = next(numbers)
+                return
+            holds = contexts[rows, node.feature] <= node.threshold
+            fill(node.yes, rows[holds])
+            fill(node.no, rows[~holds])
+
+        fill(self.root, np.arange(len(contexts)))
+        return leaf
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.root, self.names, ""))
+
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
+        """Return the tree as a networkx graph; nodes carry ``label``, edges ``label`` "yes" or "no"; see Rule.graph."""
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        numbers, parts = count(), count()
+
+        def add(node: Node) -> int:
+            number = next(numbers)
+            if isinstance(node, Leaf):
+                label = leaf_label(next(parts), node.action, self.names, leaves)
+                graph.add_node(number, label=label, action=node.action)
+                return number
+            graph.add_node(number, label=node.test(self.names), feature=node.feature, threshold=node.threshold)
+            for answer, child in (("yes", node.yes), ("no", node.no)):
+                graph.add_edge(number, add(child), label=answer)
+            return number
+
+        add(self.root)
+        return graph
+
+    def export_text(self) -> str:
+        """Return the tree in the style of scikit-learn's ``export_text``, its numbers in full."""
+        return "\n".join(_export(self.root, self.names, "")) + "\n"
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all below it, "yes" before "no"."""
+    yield node
+    if isinstance(node, Split):
+        yield from _nodes(node.yes)
+        yield from _nodes(node.no)
+
+
+def _lines(node: Node, names: Names, indent: str) -> list[str]:
+    if isinstance(node, Leaf):
+        return [f"{indent}play {names.action(node.action)}"]
+    yes, no = _lines(node.yes, names, indent + "    "), _lines(node.no, names, indent + "    ")
+    return [f"{indent}if {node.test(names)}:", *yes, f"{indent}else:", *no]
+
+
+def _export(node: Node, names: Names, bars: str) -> list[str]:
+    if isinstance(node, Leaf):
+        return [f"{bars}|--- class: {names.action(node.action)}"]
+    name, cut = names.feature(node.feature), written(node.threshold)
+    yes, no = (_export(child, names, bars + "|   ") for child in (node.yes, node.no))
+    return [f"{bars}|--- {name} <= {cut}", *yes, f"{bars}|--- {name} >  {cut}", *no]

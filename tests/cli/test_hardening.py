@@ -1,0 +1,139 @@
+"""Strange files, folders, pipes and limits: a line that says why, or the command goes on; nothing hangs, nothing is run."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
+COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
+
+
+def test_a_foreign_function_named_by_a_config_is_not_called(tmp_path, milpcb_, write, assert_one_line, config):
+    """click.edit would start any editor that the environment names."""
+    write(tmp_path, {"a.toml": config.replace('name = "planted"', 'name = "click:edit"\neditor = "touch hit"')})
+    done = milpcb_(tmp_path, "run", "a.toml")
+    assert_one_line(done, "a.toml, line 5", "environment 'click:edit' is a function, and must be a class")
+    assert not (tmp_path / "hit").exists()
+
+
+def test_files_of_the_current_folder_are_not_imported(tmp_path, milpcb_, write, config):
+    """A cplex.py, a numba.py and a policies.py there are none of milpcb's business."""
+    names = ("cplex.py", "numba.py", "policies.py", "scipy.py", "docplex.py")
+    write(tmp_path, {"tiny.toml": config, **dict.fromkeys(names, "raise SystemExit('was imported')\n")})
+    for arguments in (("solvers",), ("list", "learner"), ("run", "tiny.toml", "--progress", "quiet")):
+        done = milpcb_(tmp_path, *arguments)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+
+
+def test_a_file_that_hides_our_package_is_named(tmp_path, milpcb_, write, assert_one_line, config, monkeypatch):
+    """Where the path of imports leads to it first, one line names it."""
+    write(tmp_path, {"tiny.toml": config, "mine/policies.py": "x = 1\n"})
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "mine"), prepend=os.pathsep)
+    assert_one_line(milpcb_(tmp_path, "run", "tiny.toml"), f"{tmp_path}/mine/policies.py hides the package 'policies'")
+
+
+@pytest.mark.parametrize(
+    "command", [("run", "fifo"), ("solve", "fifo", "c.csv"), ("bound", "fifo"), ("run", "/dev/zero")]
+)
+def test_pipes_and_devices_are_not_read(command, tmp_path, milpcb_, write, assert_one_line):
+    """Nobody may ever write into a pipe, and a device may have no end."""
+    write(tmp_path, {"c.csv": COSTS})
+    os.mkfifo(tmp_path / "fifo")
+    assert_one_line(milpcb_(tmp_path, *command), "it is a device or a pipe, not a file")
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path, milpcb_, write, config):
+    """Some editors write one."""
+    write(tmp_path, {"tiny.toml": b"\xef\xbb\xbf" + config.encode()})
+    assert milpcb_(tmp_path, "run", "tiny.toml", "--dry-run").returncode == 0
+
+
+def test_a_path_that_is_no_text_is_one_line(tmp_path, milpcb_, assert_one_line):
+    """Bytes that are no UTF-8 are shown, not raised."""
+    assert_one_line(milpcb_(tmp_path, "run", os.fsdecode(b"\xff.toml")), r"cannot read config \udcff.toml")
+
+
+def test_terminals_are_not_steered(tmp_path, milpcb_, write, config):
+    """Escapes in headers, labels, paths and messages are printed as text, on standard output and in errors."""
+    write(
+        tmp_path, {"x.csv": CONTEXTS.replace("age", "a\x1b[2Jge"), "c.csv": COSTS.replace("treat", "tr\x1b]0;x\x07eat")}
+    )
+    solved = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--depth", "1")
+    assert solved.returncode == 0
+    assert "if a\\x1b[2Jge <= " in solved.stdout
+    assert "play tr\\x1b]0;x\\x07eat" in solved.stdout
+    write(tmp_path, {"a.toml": config.replace('"uniform"', '"uni\\u001b[31mform\\u202e"')})
+    refused = milpcb_(tmp_path, "run", "a.toml")
+    assert refused.returncode == 2
+    for output in (solved.stdout, refused.stderr, milpcb_(tmp_path, "run", "\x1b[2J").stderr):
+        assert "\x1b" not in output
+        assert "\u202e" not in output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes of a shell")
+def test_a_run_goes_on_when_nobody_reads_on(tmp_path, write, start, config, untimed):
+    """As in ``milpcb run ... | head -1``: the study is finished, the exit code is 0 and nothing is complained of."""
+    write(tmp_path, {"tiny.toml": config})
+    with start(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "plain", "--backend", "serial") as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait(timeout=120)) == ("", 0)
+    assert len(untimed(tmp_path / "out")) > 2
+    assert (tmp_path / "out/regret.png").is_file()
+
+
+def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line, config):
+    """As under ``ulimit -v``: what is asked for does not fit, and the line says so."""
+    write(tmp_path, {"big.toml": config.replace("n_contexts = 6", "n_contexts = 3_000_000_000")})
+    limit = 6 * 2**30
+    done = milpcb_(
+        tmp_path, "run", "big.toml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    )
+    assert_one_line(done, "out of memory")
+
+
+PLUGINS = {
+    "syntax error": ("class Mine(:\n", "mine.py, line 1: SyntaxError"),
+    "function": ("def Mine(): pass\n", "is a function, and must be a class"),
+    "constructor without types": (
+        "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    def __init__(self, size): pass\n",
+        "Mine does not say the type of its argument 'size'",
+    ),
+    "constructor that fails": (
+        "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    def __init__(self, n_actions: int):\n        {}['x']\n",
+        "mine.py, line 4: KeyError: 'x'",
+    ),
+    "no such class": ("x = 1\n", "mine.py has no 'Mine'"),
+}
+
+
+@pytest.mark.parametrize("case", PLUGINS)
+def test_a_mistake_in_a_class_of_ones_own_is_one_line(case, tmp_path, milpcb_, write, assert_one_line, config):
+    """The line names the file and the place in it."""
+    source, message = PLUGINS[case]
+    write(tmp_path, {"a.toml": config.replace('"uniform"', '"mine:Mine"'), "mine.py": source})
+    done = milpcb_(tmp_path, "run", "a.toml", "--out", "out", "--backend", "serial")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert message in done.stderr.splitlines()[0]
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def test_the_fuzz_finds_nothing():
+    """A small share of scripts/checks/fuzz.py: no traceback, no hang, no other exit code, no foreign file touched."""
+    script = Path(__file__).parents[2] / "scripts/checks/fuzz.py"
+    done = subprocess.run(
+        [sys.executable, script, "--cases", "30", "--seed", "3"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "30 cases in " in done.stdout

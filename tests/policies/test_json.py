@@ -1,0 +1,73 @@
+"""Policies as JSON: what is damaged, foreign or of another format is one line, whatever it is."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milpcb.errors import MilpcbError, UnknownNameError
+from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
+
+CONTEXTS = np.random.default_rng(0).normal(size=(20, 2))
+RULES = [
+    cls(3, feature_names=["a", "b"], **options).on(CONTEXTS).draw(np.random.default_rng(1))
+    for cls, options in ((DecisionTrees, {}), (RuleLists, {}), (BoxRules, {"max_features": 2}), (ThresholdRules, {}))
+]
+WRONG = [None, [], {}, "x", -1.5, 10**400, True, [[None]], {"action": []}, {"feature": "a", "threshold": "b"}]
+
+
+def places(document, path=()):
+    """Yield the way to every entry of a document."""
+    inner = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
+    for key, value in inner:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_document_with_a_wrong_entry_is_refused_in_one_line(rule, data):
+    """An entry that is gone or something else is found: an error of ours, or an equal rule where it did not count."""
+    document = json.loads(rule.to_json())
+    *path, last = data.draw(st.sampled_from(list(places(document))))
+    at = document
+    for key in path:
+        at = at[key]
+    if data.draw(st.booleans()):
+        del at[last]
+    else:
+        at[last] = data.draw(st.sampled_from(WRONG))
+    try:
+        again = from_json(json.dumps(document))
+        labels = again.predict(CONTEXTS)
+    except MilpcbError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - either outcome is allowed
+    else:
+        assert str(again) == str(rule)
+        assert (labels == rule.predict(CONTEXTS)).all()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 2}', "\ud800", None, 7]
+)
+def test_what_is_no_policy_is_refused(text):
+    """No JSON, other JSON, another format."""
+    with pytest.raises(MilpcbError, match="this is no JSON of a policy"):
+        from_json(text)
+
+
+def test_a_class_that_is_none_is_refused():
+    """Only registered names of policies are looked up: a document cannot name code to run."""
+    for name in ("antigravity:geohash", "os:system", "DecisionTrees", "decisiontree", None, []):
+        document = json.loads(RULES[0].to_json()) | {"class": name}
+        with pytest.raises(UnknownNameError):
+            from_json(json.dumps(document))
+    assert "antigravity" not in sys.modules

@@ -1,0 +1,146 @@
+"""Names of features and actions: those of data frames are kept in printed rules, and columns are found by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
+
+CLASSES = {
+    "threshold_rules": ThresholdRules,
+    "decision_trees": DecisionTrees,
+    "rule_lists": RuleLists,
+    "box_rules": BoxRules,
+}
+EVERY_CLASS = pytest.mark.parametrize("name", CLASSES)
+TABLE = {"age": [20.0, 70.0, 30.0, 64.0], "insured": [1.0, 0.0, 0.0, 1.0]}
+CONTEXTS = np.column_stack(list(TABLE.values()))
+OLD = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])  # action 1 is right from 64 on
+
+
+class PandasLike:
+    """As much of a pandas frame as is used: columns, which may be numbers or twice the same, choice, and an array."""
+
+    def __init__(self, table, columns):
+        self._table, self.columns = np.asarray(table, dtype=float), columns
+
+    def __getitem__(self, chosen):
+        columns = list(self.columns)
+        return PandasLike(self._table[:, [columns.index(name) for name in chosen]], chosen)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._table, dtype=dtype, copy=copy)
+
+    def __len__(self):
+        return len(self._table)
+
+
+def pandas_frame(table):
+    """A frame of pandas, or where that is not installed, of what is used of it."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return PandasLike(np.column_stack(list(table.values())), list(table))
+    return pd.DataFrame(table)
+
+
+FRAMES = pytest.mark.parametrize("frame", [pl.DataFrame, pandas_frame], ids=["polars", "pandas"])
+
+
+def best(policies, contexts):
+    """The best policy for the costs above."""
+    return open_oracle(policies, contexts).minimise(OLD).policy
+
+
+@FRAMES
+@EVERY_CLASS
+def test_rules_print_the_names_of_the_columns(name, frame):
+    """Opened on a data frame, a class prints what its columns are called; on an array x0, x1, ..."""
+    assert str(best(CLASSES[name](2), frame(TABLE))).startswith("if age <= ")
+    assert str(best(CLASSES[name](2), CONTEXTS)).startswith("if x0 <= ")
+
+
+@FRAMES
+@EVERY_CLASS
+def test_predict_finds_columns_by_name(name, frame):
+    """Order and further columns of the frame do not matter; an array is read by position."""
+    policy = best(CLASSES[name](2), frame(TABLE))
+    mixed = frame({"insured": TABLE["insured"], "height": [0.0] * 4, "age": TABLE["age"]})
+    assert policy.predict(mixed).tolist() == policy.predict(CONTEXTS).tolist() == [0, 1, 0, 1]
+    assert [leaf.share for leaf in policy.leaves(mixed)] == [0.5, 0.5]
+    assert from_json(policy.to_json()).predict(mixed).tolist() == [0, 1, 0, 1]
+
+
+@FRAMES
+def test_a_missing_column_is_named(frame):
+    """One line says which column is not there, and which comes near."""
+    policy = best(DecisionTrees(2), frame(TABLE))
+    with pytest.raises(
+        InputError, match="the data frame of contexts has no column named 'insured'; did you mean 'insurer'"
+    ):
+        policy.predict(frame({"age": [1.0], "insurer": [0.0]}))
+
+
+def test_a_column_that_is_there_twice_is_refused():
+    """A name that two columns carry says nothing, when a class is opened and when a policy predicts."""
+    twice = PandasLike(np.ones((4, 3)), ["age", "insured", "age"])
+    with pytest.raises(InputError, match="2 columns named 'age'"):
+        best(DecisionTrees(2), pandas_frame(TABLE)).predict(twice)
+    with pytest.raises(InputError, match="2 columns named 'age'"):
+        DecisionTrees(2).on(twice)
+
+
+def test_frames_without_names_are_tables():
+    """Columns that are only numbered, as pandas does it by itself, are no names."""
+    policy = best(DecisionTrees(2), PandasLike(CONTEXTS, range(2)))
+    assert str(policy).startswith("if x0 <= ")
+    assert policy.predict(PandasLike(CONTEXTS, range(2))).tolist() == [0, 1, 0, 1]
+
+
+@EVERY_CLASS
+def test_given_names_choose_the_columns(name):
+    """Names given to the class choose the columns of a frame, whatever else there is in it."""
+    policies = CLASSES[name](2, feature_names=["age"], action_names=["wait", "treat"])
+    opened = policies.on(pl.DataFrame(TABLE | {"name": ["a", "b", "c", "d"]}))
+    assert opened.contexts.shape[1] == 1
+    assert "insured" not in str(next(iter(opened.policies())))
+
+
+@EVERY_CLASS
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"feature_names": ["age"]}, "feature_names has 1 names for 2 features"),
+        ({"feature_names": ["age", "insured", "height"]}, "feature_names has 3 names for 2 features"),
+        ({"action_names": ["wait"]}, "action_names has 1 names for 2 actions"),
+        ({"action_names": ["wait", "treat", "refer"]}, "action_names has 3 names for 2 actions"),
+        ({"feature_names": ["age", "age"]}, "feature_names has 'age' twice"),
+        ({"action_names": "ab"}, "action_names must be a list of names"),
+        ({"feature_names": [1.5, None]}, "feature_names must be a list of names"),
+    ],
+)
+def test_wrong_names_are_refused(name, options, message):
+    """Too few, too many, equal and impossible names are one line when the class is opened."""
+    with pytest.raises(InputError, match=message):
+        CLASSES[name](2, **options).on(CONTEXTS)
+
+
+@EVERY_CLASS
+def test_predict_refuses_other_numbers_of_columns(name):
+    """An array is read by position, so it must have the columns that the rule has names for."""
+    policy = best(CLASSES[name](2), pl.DataFrame(TABLE))
+    with pytest.raises(InputError, match="3 columns, but the policy has names for 2: age, insured"):
+        policy.predict(np.ones((1, 3)))
+
+
+@EVERY_CLASS
+def test_predict_names_gives_the_names_of_actions(name):
+    """``predict`` gives numbers, ``predict_names`` what the actions are called."""
+    policy = best(CLASSES[name](2, action_names=["wait", "treat"]), CONTEXTS)
+    assert policy.predict(CONTEXTS).tolist() == [0, 1, 0, 1]
+    assert policy.predict_names(CONTEXTS) == ["wait", "treat", "wait", "treat"]
+    assert best(CLASSES[name](2), CONTEXTS).predict_names(CONTEXTS[:2]) == ["action 0", "action 1"]
