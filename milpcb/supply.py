@@ -28,14 +28,14 @@ def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[st
     return {name: parameter for name, parameter in arguments(make).items() if name not in supplied}
 
 
-def types(make: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of the arguments by name, evaluated; raises InputError where one is missing or cannot be read."""
+def types(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Any]:
+    """Return the types of the arguments by name, evaluated; raises InputError where one cannot be read or an option has none."""
     written = make if isfunction(make) else make.__init__
     try:
         hints = get_type_hints(written)
     except Exception as error:  # annotations are expressions, and may raise anything
         raise InputError(f"the annotations of {_name(make)} cannot be read: {cause(error)}") from error
-    for name in arguments(make):
+    for name in options(make, supplied):
         if name not in hints:
             raise InputError(
                 f"{_name(make)} does not say the type of its argument '{name}'; annotate it, as in {name}: int"

@@ -18,6 +18,7 @@ from milpcb.errors import UnknownNameError
 # Where a config names what; kinds that a config does not name are used on the command line or by testing.battery.
 WRITTEN = {
     "policies": "[policies] name",
+    "policy": "in JSON, class",
     "solver": "[oracle] solver",
     "oracle": "[oracle] kind",
     "relaxation": "[[learners]] noise",
@@ -29,7 +30,7 @@ WRITTEN = {
     "command": "milpcb",
     "battery": "testing.battery in Python",
 }
-PLURALS = {"policies": "policies", "battery": "batteries"}
+PLURALS = {"policies": "policies", "policy": "rules", "battery": "batteries"}
 HAVE_OPTIONS = ("policies", "oracle", "learner", "environment", "constraint")
 
 

@@ -53,6 +53,8 @@ class Task:
 
     def is_current(self) -> bool:
         """Tell whether the files and the source code that the task reads are still those of its key."""
+        if self.folder is not None:  # a worker process has not read the config
+            registry.look_in(self.folder)
         return replace(self).key == self.key
 
     @cached_property

@@ -35,7 +35,7 @@ def check_options(
     component: Callable[..., Any], table: Mapping[str, Any], where: str, supplied: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return all options with defaults filled in; raises KeyProblemError that names the key and the nearest one."""
-    own, hints = supply.options(component, supplied), supply.types(component)
+    own, hints = supply.options(component, supplied), supply.types(component, supplied)
     for key in table:
         if key not in own:
             raise KeyProblemError(key, _unknown(key, list(own), where))
