@@ -67,6 +67,7 @@ class Split:
     binary: bool = False
 
 
+MOST_DEPTH = 12
 LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before the solver begins
 
 Node = Leaf | Split
@@ -136,7 +137,10 @@ class DecisionTrees(CuttingClass):
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        whole("depth", self.depth, 1)
+        if whole("depth", self.depth, 1) > MOST_DEPTH:
+            raise InputError(
+                f"depth must be at most {MOST_DEPTH}, 4096 leaves, got {self.depth}; no oracle can go deeper"
+            )
         for limit in ("max_leaves", "max_features", "min_leaf_size"):
             if getattr(self, limit) is not None:
                 whole(limit, getattr(self, limit), 1)

@@ -39,6 +39,9 @@ BLOCK = 512
 _LANES = 32
 
 
+MOST_SUBTREES = 10**8  # of depth 2, each looked at by one pass of a kernel: hours
+
+
 class TreeSearch(Search):
     """The recursion above on fixed contexts; what the kernels need is allocated once."""
 
@@ -55,6 +58,11 @@ class TreeSearch(Search):
         self._names, self._tests = trees.names, trees.tests(contexts)
         self._truth = truth[distinct.first]
         self._depth = trees.depth if truth.size else 0
+        if (2 * truth.shape[1]) ** max(0, self._depth - 2) > MOST_SUBTREES:
+            raise InputError(
+                f"a search of trees of depth {self._depth} over {truth.shape[1]} literals looks at more than "
+                f"{MOST_SUBTREES:,} subtrees a question; use less depth or fewer thresholds"
+            )
         self._patterns = np.pad(self._truth, ((0, 0), (1, 0)), constant_values=True)
         self._anywhere = np.ones(self._patterns.shape[1], bool)
         self._table = np.empty((len(self.contexts), self.n_actions))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-from milpcb import registry, rng
+from milpcb import registry, rng, supply
 from milpcb.checks import whole
 from milpcb.contexts import Transductive
 from milpcb.errors import InputError, UnknownNameError
@@ -52,7 +51,7 @@ class Doubling(Learner):
         self._horizon = 0 if horizon is None else whole("horizon", horizon, 1)
         self._first = whole("first", first, 1)
         self._name, self._class = learner, registry.load("learner", learner)
-        self._asked = inspect.signature(self._class).parameters
+        self._asked = supply.arguments(self._class)
         self._options = dict(options or {})
         self._supplied = {"oracle": oracle, "pool": pool, "n_actions": n_actions}
         self._seed = rng.check_seed(seed)
@@ -105,10 +104,9 @@ class Doubling(Learner):
     def _make(self, phase: int) -> Learner:
         """Return a fresh learner for the ``first * 2^phase`` rounds of a phase."""
         supplied = {**self._supplied, "horizon": self._first * 2**phase, "seed": phase_seed(self._seed, phase)}
-        given = {name: value for name, value in supplied.items() if name in self._asked}
         try:
-            made: Learner = self._class(**given, **self._options)
-        except TypeError as error:
+            made: Learner = supply.make(self._class, supplied, self._options)
+        except InputError as error:
             raise InputError(f"doubling cannot make '{self._name}' with options {self._options}: {error}") from error
         return made
 

@@ -103,6 +103,21 @@ def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line
     assert_one_line(done, "out of memory")
 
 
+@pytest.mark.parametrize(
+    ("depth", "kind", "message"),
+    [
+        (100, "milp", "depth must be at most 12"),
+        (12, "search", "looks at more than"),
+        (12, "milp", "need more than 5,000,000"),
+    ],
+)
+def test_trees_that_nobody_can_find_are_refused(depth, kind, message, tmp_path, milpcb_, write, assert_one_line):
+    """Depth is bounded before anything is counted, listed or allocated."""
+    write(tmp_path, {"x.csv": "".join(f"{i},{i * i % 7}\n" for i in range(20)), "c.csv": "0,1\n1,0\n" * 10})
+    done = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--depth", str(depth), "--thresholds", "5", "--kind", kind)
+    assert_one_line(done, message)
+
+
 PLUGINS = {
     "syntax error": ("class Mine(:\n", "mine.py, line 1: SyntaxError"),
     "function": ("def Mine(): pass\n", "is a function, and must be a class"),
@@ -119,7 +134,7 @@ PLUGINS = {
 
 
 @pytest.mark.parametrize("case", PLUGINS)
-def test_a_mistake_in_a_class_of_ones_own_is_one_line(case, tmp_path, milpcb_, write, assert_one_line, config):
+def test_a_mistake_in_a_class_of_ones_own_is_one_line(case, tmp_path, milpcb_, write, config):
     """The line names the file and the place in it."""
     source, message = PLUGINS[case]
     write(tmp_path, {"a.toml": config.replace('"uniform"', '"mine:Mine"'), "mine.py": source})
