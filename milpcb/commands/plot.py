@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None) -> None:
     """Draw one or more run DIRECTORIES on the same axes: regret curves, or other figures by name.
 
-    Figures: regret, regret_loglog, finals (regret at T), times (per round), horizons (regret against T, with slopes), against
-    (regret against the numbers that the config varies).
+    milpcb list figures says which there are: regret, finals (regret at T), times, horizons (regret against T) and others.
     """
     names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
     for directory in directories:

@@ -14,7 +14,7 @@ from milpcb.errors import RunError
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--backend", help="serial, processes or dask [default: as the run's config says].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
-@click.option("--progress", type=click.Choice(MODES), default="live", help="How to tell how far the run is.")
+@click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
 @click.option(
     "--trust", is_flag=True, help="Run classes of DIRECTORY's config that are not installed, wherever it is from."
 )

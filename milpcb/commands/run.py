@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from milpcb.experiments.study.sections import Config
 
 MODES = ("live", "plain", "quiet", "json")
-MOST_TOLD = 10  # failed cells
+MOST_SHOWN = 10  # failed cells
 
 
 @click.command()
@@ -28,7 +28,7 @@ MOST_TOLD = 10  # failed cells
     "--backend", help="serial, processes or dask [default: processes where there are several cells and cores]."
 )
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
-@click.option("--progress", type=click.Choice(MODES), default="live", help="How to tell how far the run is.")
+@click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
 def run(
     config: Path, directory: Path | None, dry_run: bool, backend: str | None, workers: int | None, progress: str
 ) -> None:
@@ -69,7 +69,7 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
     except KeyboardInterrupt as error:
         raise MilpcbError(_interrupted(config, directory.path)) from error
     _report(config, path, failed, quiet=mode in {"quiet", "json"})
-    _tell_failures(failed, path)
+    _report_failures(failed, path)
 
 
 def _interrupted(config: Config, path: Path) -> str:
@@ -121,13 +121,13 @@ def _print_policy(path: Path) -> None:
         out.print(policy.read_text(encoding="utf-8"))
 
 
-def _tell_failures(failed: Failed, path: Path) -> None:
+def _report_failures(failed: Failed, path: Path) -> None:
     """Print one line for each failed cell, and raise the error that ends the command."""
     if not failed:
         return
-    for task, message in failed[:MOST_TOLD]:
+    for task, message in failed[:MOST_SHOWN]:
         err.print(f"failed: {task.title}: {message}")
-    more = f", of which {MOST_TOLD} are shown" if len(failed) > MOST_TOLD else ""
+    more = f", of which {MOST_SHOWN} are shown" if len(failed) > MOST_SHOWN else ""
     raise MilpcbError(
         f"{len(failed)} of the cells failed{more}; the others are kept in {path}, the reasons in {path / 'logs'}: "
         "mend them and run again"

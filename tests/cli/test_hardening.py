@@ -145,6 +145,24 @@ def test_a_mistake_in_a_class_of_ones_own_is_one_line(case, tmp_path, milpcb_, w
     assert not (tmp_path / "__pycache__").exists()
 
 
+@pytest.mark.parametrize("backend", ["serial", "processes"])
+def test_classes_beside_the_config_are_played_and_resumed_from_anywhere(backend, tmp_path, milpcb_, write, config):
+    """Workers find them, and so does resume, which knows the folder from the resolved config."""
+    own = "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    pass\n"
+    noise = "from milpcb.relaxations.half import Half\nclass Noise(Half):\n    pass\n"
+    text = config.replace('"uniform"', '"own_learner:Mine"').replace("queries", 'noise = "own_noise:Noise"\nqueries')
+    write(tmp_path, {"study/a.toml": text, "study/own_learner.py": own, "study/own_noise.py": noise})
+    (tmp_path / "elsewhere").mkdir()
+    quiet = ("--progress", "quiet", "--backend", backend, "--workers", "2")
+    first = milpcb_(tmp_path, "run", "study/a.toml", "--out", "out", *quiet)
+    assert (first.returncode, first.stderr) == (0, "")
+    for record in (tmp_path / "out/cells").glob("*.json"):
+        record.unlink()
+    again = milpcb_(tmp_path / "elsewhere", "resume", "../out", *quiet)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
 def test_the_fuzz_finds_nothing():
     """A small share of scripts/checks/fuzz.py: no traceback, no hang, no other exit code, no foreign file touched."""
     script = Path(__file__).parents[2] / "scripts/checks/fuzz.py"
