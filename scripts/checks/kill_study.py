@@ -343,8 +343,8 @@ def damage_and_refuse(
     original = place.file.read_bytes()
     damage(place, dice)
     done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
-    told = [line for line in lines(done.stderr) if line.startswith("milpcb: ")]
-    refused = done.returncode == 2 and len(told) == 1 and "Traceback" not in done.stderr
+    messages = [line for line in lines(done.stderr) if line.startswith("milpcb: ")]
+    refused = done.returncode == 2 and len(messages) == 1 and "Traceback" not in done.stderr
     mended = done.returncode == 0 and not differing(contents(out), wanted)
     wrong = "" if refused or mended else f"exit {done.returncode}: {done.stderr.strip()}"
     if refused:

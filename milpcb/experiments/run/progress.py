@@ -214,7 +214,7 @@ MODES: dict[str, type[Quiet]] = {"live": Live, "plain": Plain, "quiet": Quiet, "
 
 
 def open_progress(mode: str, console: Console, live: Path) -> Progress:
-    """Return the progress of a mode; ``live`` is the directory of heartbeats. Off a terminal "live" means "plain"."""
+    """Return the progress of a mode; ``live`` is the folder of positions. Off a terminal "live" means "plain"."""
     if mode not in MODES:
         raise InputError(f"unknown progress '{mode}': give one of {', '.join(MODES)}")
     return MODES["plain" if mode == "live" and not console.is_terminal else mode](console, live)

@@ -45,7 +45,9 @@ def remember(directory: Path) -> None:
 def foreign_code(directory: Path) -> dict[str, Path]:
     """Return the classes that are not installed, as config.toml names them, with their files; nothing is imported."""
     tables = tomllib.loads((directory / CONFIG).read_text(encoding="utf-8"))
-    found = {name: file for name in class_names(tables) if (file := source_file(name))}
+    run = tables.get("run", {})
+    folders = [directory, *([Path(str(run["folder"]))] if "folder" in run else [])]
+    found = {name: file for name in class_names(tables) if (file := source_file(name, *folders))}
     return {name: file for name, file in found.items() if not is_installed(file)}
 
 

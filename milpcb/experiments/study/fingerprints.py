@@ -50,19 +50,19 @@ def class_names(value: Any) -> Iterator[str]:
             yield from class_names(item)
 
 
-def source_file(name: str) -> Path | None:
+def source_file(name: str, *folders: Path) -> Path | None:
     """Return the file of the module in ``module:Class``, found without importing it; None where there is no such module.
 
-    Modules are looked for where Python does, and last in the folder of the config (registry.look_in).
+    Modules are looked for where Python does, then in the folder of the config (registry.look_in), then in ``folders``.
     """
     parts = name.partition(":")[0].split(".")
-    spec = PathFinder.find_spec(parts[0], [*sys.path, *registry.own_folders()])
+    spec = PathFinder.find_spec(parts[0], [*sys.path, *registry.own_folders(), *map(str, folders)])
     if spec is None:
         return None
-    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    within = [Path(folder) for folder in spec.submodule_search_locations or ()]
     if len(parts) == 1:
         return Path(spec.origin) if spec.origin else None
-    return next((file for folder in folders if (file := _file_of(folder, parts[1:]))), None)
+    return next((file for folder in within if (file := _file_of(folder, parts[1:]))), None)
 
 
 def is_installed(file: Path) -> bool:

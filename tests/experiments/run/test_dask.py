@@ -350,7 +350,7 @@ def test_without_cryptography_a_line_says_who_can_connect(
 def test_an_open_scheduler_is_named(
     scheduler: str, work: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who connects to a scheduler without TLS is told who else can, in one line."""
+    """Who connects to a scheduler without TLS reads who else can, in one line."""
     assert results(Dask(scheduler=scheduler), partial(work.square, str(tmp_path)), [2]) == {2: 4}
     assert caplog.messages == [dask.OPEN_SCHEDULER % scheduler]
 
@@ -380,8 +380,8 @@ def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> N
     ) as process:
         until(lambda: len(pids(tmp_path, "6?.0")) == 2)
         os.killpg(process.pid, signal.SIGINT)
-        said, _ = process.communicate(timeout=600)
-    assert said.removeprefix("0.01\n") == "interrupted\n"
+        written, _ = process.communicate(timeout=600)
+    assert written.removeprefix("0.01\n") == "interrupted\n"
     until(lambda: not any(map(alive, pids(tmp_path))))
 
 

@@ -52,10 +52,10 @@ def test_best_costs_are_those_of_the_best_labeling(kind, seed):
 
 
 def test_every_round_is_heard():
-    """The tick hears 1..T."""
-    heard = []
-    hindsight(FakeStream(0), open_oracle(TREES, CONTEXTS, kind="enumeration"), T, AT, heard.append)
-    assert heard == list(range(1, T + 1))
+    """The tick is called with 1..T."""
+    seen = []
+    hindsight(FakeStream(0), open_oracle(TREES, CONTEXTS, kind="enumeration"), T, AT, seen.append)
+    assert seen == list(range(1, T + 1))
 
 
 def test_a_bound_is_no_best_cost():

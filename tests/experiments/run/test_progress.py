@@ -123,7 +123,7 @@ def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, positio
 
 
 def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, clock: Clock, position) -> None:
-    """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is told."""
+    """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is shown."""
     quiet = Quiet(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(10, horizon=1000))
     for task in tasks[1:]:
@@ -229,7 +229,7 @@ def test_plain_writes_at_most_one_line_a_second(tmp_path: Path, clock: Clock) ->
 
 
 def test_plain_tells_the_first_failures_at_once(tmp_path: Path, clock: Clock) -> None:
-    """Ten failures are told within the second they happen in, whole and uncut; the others are not."""
+    """Ten failures are written within the second they happen in, whole and uncut; the others are not."""
     reason = "the solver 'scip' is missing: " + "x" * 200
     progress, file = make("plain", tmp_path)
     with progress:
@@ -242,7 +242,7 @@ def test_plain_tells_the_first_failures_at_once(tmp_path: Path, clock: Clock) ->
 
 
 def test_json_is_one_object_a_line(tmp_path: Path) -> None:
-    """Every cell is told, with its reason when it failed, between ``started`` and ``done``."""
+    """Every cell is written, with its reason when it failed, between ``started`` and ``done``."""
     progress, file = make("json", tmp_path, width=20)
     with progress:
         progress.start(tasks := cells(3))

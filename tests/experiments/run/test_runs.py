@@ -243,7 +243,7 @@ def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tm
     text = tiny.replace("horizon = 40", "horizon = [40, 30]\nseeds = [0, 1]").replace(
         "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
     )
-    text = text.replace("[environment]", "[[environment]]")
+    text = text.replace("\n[environment]", "\n[[environment]]")
     text += "".join(f'[[learners]]\nname = "ftpl"\nlabel = "ftpl {i}"\ncap = {9 + i}\n' for i in range(60))
     opened = []
 

@@ -259,7 +259,7 @@ async def _kill(nannies: Iterable[Any]) -> None:
 
 
 def _check_versions(client: Any, address: Any, wanted: str) -> None:
-    """Refuse a scheduler or a worker with another milpcb; tell when no worker is there yet, as it may be queueing."""
+    """Refuse a scheduler or a worker with another milpcb; warn when no worker is there yet, as it may be queueing."""
     found = {f"worker {worker}": there for worker, there in client.run(version, "milpcb", on_error="return").items()}
     if not found:
         logger.warning("the Dask scheduler at %s has no workers yet: waiting for 'dask worker %s'", address, address)

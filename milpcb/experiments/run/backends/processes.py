@@ -24,7 +24,7 @@ METHOD = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
 
 
 class Processes:
-    """As many worker processes as there are cores, unless told otherwise."""
+    """As many worker processes as there are cores, unless ``workers`` says how many."""
 
     def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None:
         del scheduler
@@ -33,18 +33,18 @@ class Processes:
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """See Backend.map."""
         waiting = deque(map(_Job, tasks))
-        crew = [_Worker(work) for _ in range(min(self._workers, len(tasks)))]
+        team = [_Worker(work) for _ in range(min(self._workers, len(tasks)))]
         try:
-            busy = {worker.give(waiting.popleft()): worker for worker in crew}
+            busy = {worker.give(waiting.popleft()): worker for worker in team}
             while busy:
                 for ready in cast("list[Connection]", wait(list(busy))):
                     worker = busy.pop(ready)
                     job, result = worker.take()
                     if isinstance(result, _Died):
-                        crew.remove(worker)
+                        team.remove(worker)
                         worker.stop()
                         worker = _Worker(work)
-                        crew.append(worker)
+                        team.append(worker)
                         if job.tries < TRIES:
                             waiting.appendleft(job)
                             result = None
@@ -55,7 +55,7 @@ class Processes:
                     if result is not None:
                         yield job.task, result.value
         finally:
-            for worker in crew:
+            for worker in team:
                 worker.stop()
 
 
