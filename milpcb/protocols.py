@@ -174,6 +174,10 @@ class PolicyClass(ABC):
         """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError on a table it cannot read."""
         return _Wrapped(self, context_array(contexts))
 
+    def read(self, contexts: Any) -> Floats:
+        """Return the columns of ``contexts`` that ``on`` reads, as a read-only array (m, d); raises InputError."""
+        return context_array(contexts)
+
     def log_size(self, contexts: Any) -> float:
         """Return the natural log of the number of policies on ``contexts``; see Opened.log_size."""
         return float(self.on(contexts).log_size)

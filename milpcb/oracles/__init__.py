@@ -50,7 +50,7 @@ def open_oracle(
     questions also OracleDisagreement
 
     """
-    array = context_array(contexts)
+    array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
     opened = policies if isinstance(policies, Opened) else policies.on(contexts)
     oracle = registry.load("oracle", kind)(
         opened,
