@@ -176,6 +176,10 @@ class PolicyClass(ABC):
     def on(self, contexts: Any) -> Opened:
         """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError on a table it cannot read."""
 
+    def read(self, contexts: Any) -> Floats:
+        """Return the columns of ``contexts`` that ``on`` reads, as a read-only array (m, d); raises InputError."""
+        return context_array(contexts)
+
     def log_size(self, contexts: Any) -> float:
         """Return the natural log of the number of policies on ``contexts``; see Opened.log_size."""
         return float(self.on(contexts).log_size)

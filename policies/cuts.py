@@ -53,12 +53,12 @@ class CuttingClass(NamedClass):
 
     thresholds: Thresholds
 
-    def with_cuts_of(self, contexts: Floats) -> Self:
-        """Return the class with the cut points that ``contexts`` give it, explicit from now on."""
+    def with_cuts_of(self, contexts: Floats, names: Names) -> Self:
+        """Return the class with the cut points and names that ``contexts`` give it, explicit from now on."""
         cuts = self.thresholds
         if isinstance(cuts, int):
             cuts = tuple(tuple(points.tolist()) for points in _quantiles(contexts, cuts))
-        return replace(self, thresholds=cuts)  # type: ignore[type-var]  # every subclass is a dataclass
+        return replace(self, thresholds=cuts, feature_names=names.features or None)  # type: ignore[type-var]  # every subclass is a dataclass
 
     def patterns(self, contexts: Floats) -> Ints:
         """Return (n, d): the number of each feature's cuts below the value."""

@@ -27,6 +27,10 @@ class NamedClass(PolicyClass):
         names, array = self.names.on(contexts, self.n_actions)
         return self._on(array, names)
 
+    def read(self, contexts: Any) -> Floats:
+        """Return the columns of the named features of a data frame, all columns of an array; raises InputError."""
+        return self.names.on(contexts, self.n_actions)[1]
+
     @abstractmethod
     def _on(self, contexts: Floats, names: Names) -> Opened:
         """Return the class on contexts that are checked, with the names that go with them."""

@@ -66,7 +66,8 @@ class Rule(ABC):
 
     def predict_names(self, contexts: Any) -> list[str]:
         """Return the name of the action of each context; "action 0" and so on where actions were given no names."""
-        return [self.names.action(action) for action in self.predict(contexts).tolist()]
+        given = self.names.actions
+        return [given[a] if given else self.names.action(a) for a in self.predict(contexts).tolist()]
 
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.

@@ -49,7 +49,7 @@ def open_oracle(
     for key in given:
         if key not in own:
             raise InputError(unknown_option(kind, key))
-    array = context_array(contexts)
+    array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
     opened = policies if isinstance(policies, Opened) else policies.on(contexts)
     fixed = {"opened": opened, "contexts": array, "constraints": tuple(constraints)}
     return cast("Oracle", supply.make(cls, fixed, given))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -26,8 +25,7 @@ class GrowingOracle:
     def __init__(
         self, policies: PolicyClass, contexts: Any, kind: str = "search", solver: str | None = None, **options: Any
     ) -> None:
-        first = context_array(contexts)
-        opened = policies.on(first)
+        opened = policies.on(contexts)
         opened.require("fixed")
         self._policies = opened.fixed()
         self._options = {"kind": kind, "solver": solver, **options}
@@ -35,7 +33,7 @@ class GrowingOracle:
         self._contexts: list[Floats] = []
         self._calls, self._seconds = 0, 0.0
         self._opened: Oracle | None = None
-        self.rows = self.extend(first)
+        self.rows = self.extend(contexts)
         self.n_actions = policies.n_actions
 
     def __repr__(self) -> str:
@@ -79,7 +77,7 @@ class GrowingOracle:
 
     def extend(self, contexts: Any) -> Ints:
         """Add contexts (n, d); return the row (n,) of each, an old one where no policy tells it from an old context."""
-        array = context_array(contexts)
+        array = self._policies.read(contexts)
         if self._contexts and array.shape[1] != len(self._contexts[0]):
             raise InputError(f"contexts have {array.shape[1]} columns, those before had {len(self._contexts[0])}")
         rows = np.empty(len(array), dtype=np.int64)

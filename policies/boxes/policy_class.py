@@ -48,7 +48,7 @@ class BoxRules(CuttingClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> OpenedBoxes:
-        return OpenedBoxes(self.with_cuts_of(contexts), contexts, names)
+        return OpenedBoxes(self.with_cuts_of(contexts, names), contexts, names)
 
 
 class OpenedBoxes(Opened):

@@ -48,7 +48,7 @@ class RuleLists(CuttingClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> OpenedRuleLists:
-        fixed = self.with_cuts_of(contexts)
+        fixed = self.with_cuts_of(contexts, names)
         return OpenedRuleLists(fixed, Literals.of(contexts, fixed.thresholds), names)
 
 

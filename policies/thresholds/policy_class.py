@@ -46,7 +46,7 @@ class ThresholdRules(CuttingClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> OpenedThresholds:
-        return OpenedThresholds(self, Bins.of(contexts, self.thresholds), names, self.with_cuts_of(contexts))
+        return OpenedThresholds(self, Bins.of(contexts, self.thresholds), names, self.with_cuts_of(contexts, names))
 
 
 class OpenedThresholds(Opened):

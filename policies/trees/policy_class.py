@@ -65,7 +65,7 @@ class DecisionTrees(CuttingClass):
                 f"min_leaf_size = {self.min_leaf_size}, but there are only {len(contexts)} rows of contexts: "
                 "no tree keeps it, not even one leaf; make it smaller"
             )
-        fixed = self.with_cuts_of(contexts)
+        fixed = self.with_cuts_of(contexts, names)
         return OpenedTrees(fixed, Literals.of(contexts, fixed.thresholds), names)
 
 

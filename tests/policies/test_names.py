@@ -8,6 +8,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
+from milpcb.oracles.growing import GrowingOracle
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
 
 CLASSES = {
@@ -102,12 +103,31 @@ def test_frames_without_names_are_tables():
 
 
 @EVERY_CLASS
-def test_given_names_choose_the_columns(name):
-    """Names given to the class choose the columns of a frame, whatever else there is in it."""
+@pytest.mark.parametrize("kind", ["milp", "search", "audited", "enumeration"])
+def test_given_names_choose_the_columns(name, kind):
+    """Names given to the class choose the columns of a frame, whatever else there is in it, in every oracle."""
     policies = CLASSES[name](2, feature_names=["age"], action_names=["wait", "treat"])
-    opened = policies.on(pl.DataFrame(TABLE | {"name": ["a", "b", "c", "d"]}))
-    assert opened.contexts.shape[1] == 1
-    assert "insured" not in str(next(iter(opened.policies())))
+    frame = pl.DataFrame({"name": ["a", "b", "c", "d"]} | TABLE)
+    oracle = open_oracle(policies, frame, kind=kind)
+    assert oracle.contexts.tolist() == CONTEXTS[:, :1].tolist()
+    policy = oracle.minimise(OLD).policy
+    assert str(policy).startswith("if age <= ")
+    assert policy.predict(frame).tolist() == policy.predict(oracle.contexts).tolist() == [0, 1, 0, 1]
+
+
+@EVERY_CLASS
+def test_a_growing_oracle_keeps_names(name):
+    """Contexts that arrive later as frames are found by the names of the first, in whatever order."""
+    frame = pl.DataFrame(TABLE)
+    oracle = GrowingOracle(CLASSES[name](2), frame)
+    assert oracle.extend(frame.select("insured", "age")).tolist() == oracle.rows.tolist()
+    costs = np.zeros((oracle.n_contexts, 2))
+    np.add.at(costs, oracle.rows, OLD)
+    policy = oracle.minimise(costs).policy
+    assert str(policy).startswith("if age <= ")
+    assert policy.predict(frame).tolist() == [0, 1, 0, 1]
+    with pytest.raises(InputError, match="no column named 'insured'"):
+        oracle.extend(frame.select("age"))
 
 
 @EVERY_CLASS
@@ -144,3 +164,14 @@ def test_predict_names_gives_the_names_of_actions(name):
     assert policy.predict(CONTEXTS).tolist() == [0, 1, 0, 1]
     assert policy.predict_names(CONTEXTS) == ["wait", "treat", "wait", "treat"]
     assert best(CLASSES[name](2), CONTEXTS).predict_names(CONTEXTS[:2]) == ["action 0", "action 1"]
+
+
+@EVERY_CLASS
+def test_control_characters_of_names_are_written_out(name):
+    """Escapes of the terminal, line breaks and lone surrogates of a table's header do nothing when a rule is printed."""
+    features, actions = ["age\x1b[2J\n", "insured"], ["wait\r", "treat\ud800"]
+    policy = best(CLASSES[name](2, feature_names=features, action_names=actions), CONTEXTS)
+    assert str(policy).startswith("if age\\x1b[2J\\n <= ")
+    assert all(line.isprintable() for line in str(policy).split("\n"))
+    assert policy.predict_names(CONTEXTS[:2]) == actions
+    assert from_json(policy.to_json()).names.features == tuple(features)

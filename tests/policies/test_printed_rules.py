@@ -50,7 +50,7 @@ def neighbours(rng):
 CONTEXTS = [normal, millions, unix_times, neighbours]
 ODD_NAMES = [
     ["age", "age <= 3", "if x and y", "else:"],
-    ["a > 1 and a", "a", "b\tc", "1.5"],
+    ["a > 1 and a", "a", "b c ", "1.5"],
     ["día de nacimiento", "年", "=", "play"],
     ["x0 < x1", "x1 <= 2", "%(s)s {}", "\\n$x$"],
 ]

@@ -198,8 +198,8 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
         return {}
     from milpcb.experiments.results.figures.policy import draw_policy  # matplotlib takes its time and memory
 
-    leaves = getattr(policy, "leaves", None)  # policies of others need not have any
-    return draw_policy(policy, None if leaves is None else leaves(contexts, *known))
+    ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
+    return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))
 
 
 def _labels(cell: Cell, world: World) -> Ints:
