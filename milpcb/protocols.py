@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from milpcb.arguments import checked_constructor
-from milpcb.checks import check_returned, index, number_array, probabilities, unit_cost, whole
+from milpcb.checks import check_returned, context_array, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.program import Program
 from milpcb.types import Answer, Floats, Ints, Solution
