@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.checks import context_array, whole
+from milpcb.checks import context_array, number_array, real, whole
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
 
@@ -36,13 +36,14 @@ class LabelConstraint:
 
     def matrix(self, n_contexts: int, n_actions: int) -> Floats:
         """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
-        weights = _floats(self.weights, f"constraint {self.label}")
+        real("the upper of a constraint", self.upper, "a finite number", lambda _upper: True)
+        weights = number_array(f"the weights of constraint {self.label}", self.weights)
         if weights.shape != (n_contexts, n_actions):
             raise InputError(
                 f"constraint {self.label} has weights of shape {weights.shape}; give one row per context and one "
                 f"column per action: ({n_contexts}, {n_actions})"
             )
-        if not (np.isfinite(weights).all() and np.isfinite(self.upper)):
+        if not np.isfinite(weights).all():
             raise InputError(f"constraint {self.label} has NaN or infinite numbers; give finite weights and bound")
         return weights
 
@@ -117,8 +118,7 @@ def mean_at_most(
     stands for all of them. ``weights`` (m,), not negative, makes the average a weighted one.
     """
     outcome = _outcome(costs, n_contexts, n_actions)
-    if not np.isfinite(bound):
-        raise InputError(f"the bound on the mean must be finite, got {bound}")
+    bound = real("the bound on the mean", bound, "finite", lambda _bound: True)
     counted = _context_weights(weights, len(outcome))
     return LabelConstraint(outcome * (counted / counted.sum())[:, None], float(bound), f"mean at most {bound:g}")
 
@@ -166,8 +166,7 @@ def _check_action(action: int, n_actions: int) -> None:
 
 
 def _check_between(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise InputError(f"{name} must be between {least:g} and {most:g}, got {value!r}")
+    real(name, value, f"between {least:g} and {most:g}", lambda number: least <= number <= most)
 
 
 def _groups(
@@ -202,14 +201,20 @@ def _column(feature: int | str, names: Sequence[str], n_columns: int) -> int:
 
 def _outcome(costs: npt.ArrayLike, n_contexts: int | None, n_actions: int | None) -> Floats:
     """Return the second outcome (m, K); one row stands for all contexts where their number is known."""
+    if n_contexts is not None:
+        whole("n_contexts", n_contexts, 1)
+    if n_actions is not None:
+        whole("n_actions", n_actions, 2)
     wanted = "any number of" if n_contexts is None else f"1 or {n_contexts}"
     rows = f"{'equally many' if n_actions is None else n_actions} numbers a row, and {wanted} rows of equal length"
     try:
-        outcome = np.array(costs, dtype=float)
-    except (TypeError, ValueError) as error:
+        outcome = number_array("costs", costs)
+    except InputError as error:
         raise InputError(f"costs of mean_at_most need {rows}") from error
     if outcome.ndim != 2 or 0 in outcome.shape or (n_actions is not None and outcome.shape[1] != n_actions):
         raise InputError(f"costs of mean_at_most need {rows}, got shape {outcome.shape}")
+    if not np.isfinite(outcome).all():
+        raise InputError("costs of mean_at_most hold NaN or infinite numbers; give finite ones")
     if n_contexts is None or len(outcome) == n_contexts:
         return outcome
     if len(outcome) != 1:
@@ -251,7 +256,4 @@ def _count(rows: npt.NDArray[np.int64]) -> str:
 
 
 def _floats(data: npt.ArrayLike, what: str) -> Floats:
-    try:
-        return np.array(data, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{what} must be numbers in a rectangular table: {' '.join(str(error).split())}") from error
+    return number_array(what, data)

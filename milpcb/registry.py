@@ -66,7 +66,6 @@ BUILTIN: dict[str, dict[str, str]] = {
     "policies": {
         "decision_trees": "policies.trees:DecisionTrees",
         "threshold_rules": "policies.thresholds:ThresholdRules",
-        "halfspaces": "policies.halfspaces:Halfspaces",
         "linear_rules": "policies.linear:LinearRules",
         "finite_class": "policies.listed:FiniteClass",
         "rule_lists": "policies.rule_lists:RuleLists",
@@ -79,8 +78,6 @@ BUILTIN: dict[str, dict[str, str]] = {
         "DecisionTree": "policies.trees:DecisionTree",
         "RuleList": "policies.rule_lists:RuleList",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
-        "HalfspaceRule": "policies.halfspaces:HalfspaceRule",
-        "LinearRule": "policies.linear:LinearRule",
         "MonotoneRule": "policies.monotone:MonotoneRule",
     },
     "solver": {
@@ -174,25 +171,27 @@ BUILTIN: dict[str, dict[str, str]] = {
 
 def entries(kind: str) -> dict[str, str]:
     """Return ``module:Class`` by name for all registered names of a kind: the built-in ones in their order, then others."""
-    return dict(_table(kind))
+    return dict(_known(kind))
 
 
 def names(kind: str) -> list[str]:
     """Return the registered names of a kind, sorted."""
-    return sorted(_table(kind))
+    return sorted(_known(kind))
 
 
 def is_installed(kind: str, name: str) -> bool:
     """Tell whether a name is registered, by milpcb or an installed package; nothing is imported."""
-    return name in _table(kind)
+    return name in _known(kind)
 
 
 def target(kind: str, name: str) -> str:
     """Return ``module:Class`` behind a name, which may be that itself; raises UnknownNameError with the nearest name."""
+    table = _known(kind)
+    if not isinstance(name, str):
+        raise UnknownNameError(KINDS[kind].called, name, table)
     if ":" in name:
         _check_own(kind, name)
         return name
-    table = _table(kind)
     if name not in table:
         raise UnknownNameError(KINDS[kind].called, name, table)
     return table[name]
@@ -399,6 +398,13 @@ def _not_returning(entry: Any, promise: Any, wanted: Kind) -> str:
     if returned is promise or promise in getattr(returned, "__args__", ()):
         return ""
     return f"is a function that is not annotated to return {wanted.promise}, or a list of them"
+
+
+def _known(kind: str) -> dict[str, str]:
+    """Return ``module:Class`` by name; raises UnknownNameError on a kind that is not there."""
+    if not isinstance(kind, str) or kind not in BUILTIN:
+        raise UnknownNameError("kind", kind, BUILTIN)
+    return _table(kind)
 
 
 @cache

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from milpcb.checks import context_array
-from milpcb.errors import InputError, did_you_mean
+from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.types import Floats
 
 
@@ -81,8 +81,9 @@ def column_names(table: Any) -> tuple[str, ...]:
 def _distinct(option: str, names: Sequence[str] | None) -> tuple[str, ...]:
     if names is None:
         return ()
-    if isinstance(names, str) or not all(isinstance(name, (str, int, np.integer)) for name in names):
-        raise InputError(f"{option} must be a list of names, got {names!r}")
+    listed = isinstance(names, Iterable) and not isinstance(names, str)
+    if not listed or not all(isinstance(name, (str, int, np.integer)) for name in names):
+        raise InputError(f"{option} must be a list of names, got {shown(names)}")
     found = tuple(str(name) for name in names)
     for i, name in enumerate(found):
         if name in found[:i]:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.checks import real, whole
 from milpcb.environments.chances import Chances, Steps
 from milpcb.environments.planted import Planted
-from milpcb.errors import InputError
 from milpcb.rng import child
 from milpcb.types import Ints
 
@@ -43,8 +42,7 @@ class Drifting(Planted):
         super().__post_init__()
         whole("n_policies", self.n_policies, 2)
         whole("n_steps", self.n_steps, 1)
-        if isinstance(self.speed, bool) or not 0 < self.speed < np.inf:
-            raise InputError(f"speed must be a positive number, got {self.speed!r}")
+        real("speed", self.speed, "a positive number", lambda number: number > 0)
 
     def n_planted(self, horizon: int) -> int:
         """Return the number of policies, whatever the horizon."""

@@ -7,14 +7,13 @@ one block is kept, so memory does not grow with the horizon.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.checks import real, whole
 from milpcb.environments.chances import Chances
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.protocols import Policy, PolicyClass
 from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
@@ -98,6 +97,8 @@ class BernoulliStream:
 def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:
     """Raise InputError unless the class plays the environment's ``n_actions`` and the horizon has a round."""
     whole("horizon", horizon, 1)
+    if not isinstance(policies, PolicyClass):
+        raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}")
     if policies.n_actions != n_actions:
         raise InputError(
             f"the policy class has {policies.n_actions} actions, the environment {n_actions}; give both the same"
@@ -106,5 +107,4 @@ def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:
 
 def check_probability(name: str, value: Any) -> None:
     """Raise InputError unless ``value`` is a number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise InputError(f"{name} must be a probability from 0 to 1, got {value!r}")
+    real(name, value, "a probability from 0 to 1", lambda number: 0 <= number <= 1)

@@ -8,10 +8,9 @@ from math import factorial
 
 import numpy as np
 
-from milpcb.checks import context_array, whole
+from milpcb.checks import choice, context_array, whole
 from milpcb.environments.chances import Labelled
 from milpcb.environments.stream import BernoulliStream, check_opening
-from milpcb.errors import UnknownNameError
 from milpcb.extras import needs
 from milpcb.protocols import PolicyClass
 from milpcb.rng import child
@@ -44,8 +43,7 @@ class Supervised:
     permute_every: int | None = None
 
     def __post_init__(self) -> None:
-        if self.data not in DATA_SETS:
-            raise UnknownNameError("data set", str(self.data), DATA_SETS)
+        choice("data set", self.data, DATA_SETS)
         if self.permute_every is not None:
             whole("permute_every", self.permute_every, 1)
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from milpcb import registry, supply
 from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError, clipped, did_you_mean
+from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, PolicyClass
 
@@ -49,10 +49,20 @@ def open_oracle(
     for key in given:
         if key not in own:
             raise InputError(unknown_option(kind, key))
+    if not isinstance(policies, (PolicyClass, Opened)):
+        raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=2), got {shown(policies)}")
     array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
     opened = policies if isinstance(policies, Opened) else policies.on(contexts)
-    fixed = {"opened": opened, "contexts": array, "constraints": tuple(constraints)}
+    fixed = {"opened": opened, "contexts": array, "constraints": _rules(constraints)}
     return cast("Oracle", supply.make(cls, fixed, given))
+
+
+def _rules(constraints: Sequence[LabelConstraint]) -> tuple[LabelConstraint, ...]:
+    """Return the side constraints; raises InputError unless it is a list of them."""
+    listed = constraints if isinstance(constraints, (list, tuple)) else [None]
+    if not all(isinstance(rule, LabelConstraint) for rule in listed):
+        raise InputError(f"constraints must be a list of LabelConstraint, got {shown(constraints)}")
+    return tuple(listed)
 
 
 def unknown_option(kind: str, key: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import cost_array
+from milpcb.checks import cost_array, index, real
 from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Answer, Floats, Ints
@@ -68,8 +68,8 @@ class Oracle(ABC):
         """
         start = perf_counter()
         grouped = self._checked(costs)
-        if not (np.isfinite(rate) and rate >= 0):
-            raise InputError(f"rate must be finite and not negative, got {rate!r}")
+        if type(rate) is not float or not 0.0 <= rate < np.inf:
+            rate = real("rate", rate, "finite and not negative", lambda number: number >= 0)
         logs = self._log_weights(grouped, self._group_of(row), rate)
         weights = np.exp(logs - logs.max())
         self._count(start)
@@ -92,8 +92,8 @@ class Oracle(ABC):
         )
 
     def _group_of(self, row: int) -> int:
-        if not 0 <= row < self.n_contexts:
-            raise InputError(f"row {row} is outside the {self.n_contexts} contexts of this oracle")
+        if type(row) is not int or not 0 <= row < self.n_contexts:
+            row = index("row", row, self.n_contexts)
         return row if self._grouping is None else int(self._grouping.group[row])
 
     @abstractmethod

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 from milpcb import registry
+from milpcb.errors import UnknownNameError
 from milpcb.protocols import Solver, SolverInfo
 
 
 def load_solver(spec: str) -> Solver:
     """Return the solver that a config names: ``"highs"`` or ``"pulp:PULP_CBC_CMD"`` (family, then its argument)."""
+    if not isinstance(spec, str):
+        raise UnknownNameError("solver", spec, registry.names("solver"))
     family, _, argument = spec.partition(":")
     return cast("Solver", registry.load("solver", family)(argument))
 

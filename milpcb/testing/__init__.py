@@ -22,6 +22,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from milpcb import registry
+from milpcb.errors import InputError, shown
+
+# What a made object has that a battery is run on, by kind.
+NEEDS = {"policies": ("policies", "contexts"), "solver": ("open",), "learner": ("__call__",), "environment": ("open",)}
 
 
 class Unmet(unittest.SkipTest):
@@ -41,7 +45,14 @@ class Check:
 
 def battery(kind: str, entry: Any) -> list[Check]:
     """Return the checks of an entry; raises UnknownNameError on a kind or name that is not there."""
-    return cast("list[Check]", registry.load("battery", kind)(entry))
+    make = registry.load("battery", kind)
+    if isinstance(entry, str):
+        registry.target(kind, entry.partition(":")[0] if kind == "solver" else entry)
+    elif kind in NEEDS and not all(hasattr(entry, name) for name in NEEDS[kind]):
+        raise InputError(
+            f"testing.battery('{kind}', ...) needs a registered name or what it stands for, got {shown(entry)}"
+        )
+    return cast("list[Check]", make(entry))
 
 
 def run_all(kind: str, entry: Any) -> list[str]:

@@ -54,7 +54,7 @@ class LinearRules(NamedClass):
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        if self.max_weight == "real":
+        if isinstance(self.max_weight, str) and self.max_weight == "real":
             object.__setattr__(self, "max_weight", None)
         if self.max_weight is not None:
             object.__setattr__(self, "max_weight", whole("max_weight", self.max_weight, 1))

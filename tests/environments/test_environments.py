@@ -351,7 +351,7 @@ def test_long_horizons_stay_small():
     (lambda: Supervised(permute_every=1.5), "permute_every must be a whole number"),
     (lambda: Supervised(permute_every=False), "permute_every must be a whole number"),
     (lambda: Supervised("wines"), "unknown data set 'wines'; did you mean 'wine'"),
-    (lambda: Supervised(3), "unknown data set '3'"),
+    (lambda: Supervised(3), "unknown data set 3"),
     (lambda: opened(Planted(), 0), "horizon must be a whole number of at least 1"),
     (lambda: opened(Switching(), 10.5), "horizon must be a whole number"),
     (lambda: opened(Supervised(), 10, -1), "seed must be a non-negative integer"),

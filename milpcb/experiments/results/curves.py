@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from milpcb.errors import RunError
+from milpcb.errors import InputError, RunError, shown
 from milpcb.experiments.results.store import RunDirectory, read_index, read_record
 from milpcb.experiments.study.cells import NO_ORACLE
 
@@ -45,6 +45,8 @@ def load(directory: str | Path) -> pl.DataFrame:
     guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what inexact oracle answers
     may have added so far), oracle_calls, seconds (of the learner, its oracle included), oracle_seconds, key.
     """
+    if not isinstance(directory, (str, Path)):
+        raise InputError(f"load needs the path of a run directory, got {shown(directory)}")
     path = Path(directory)
     frame = assemble(path)
     if frame.is_empty():
