@@ -69,7 +69,7 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
     except KeyboardInterrupt as error:
         raise MilpcbError(_interrupted(config, directory.path)) from error
     _report(config, path, failed, quiet=mode in {"quiet", "json"})
-    _tell_failures(failed, path)
+    _print_failures(failed, path)
 
 
 def _interrupted(config: Config, path: Path) -> str:
@@ -121,7 +121,7 @@ def _print_policy(path: Path) -> None:
         out.print(policy.read_text(encoding="utf-8"))
 
 
-def _tell_failures(failed: Failed, path: Path) -> None:
+def _print_failures(failed: Failed, path: Path) -> None:
     """Print one line for each failed cell, and raise the error that ends the command."""
     if not failed:
         return
