@@ -332,6 +332,7 @@ def _hidden(module: str) -> str:
     return f"{spec.origin} hides the package '{top}' of milpcb; give that file another name"
 
 
+@cache
 def _broken_promise(kind: str, entry: Any) -> str:
     """Say in which way an entry does not keep the promise of its kind, or nothing."""
     wanted = KINDS[kind]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from inspect import Parameter, cleandoc, isfunction, signature
 from typing import Any, get_type_hints
 
 from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
 
 
+@lru_cache(maxsize=256)
 def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
     """Return the arguments of a class or function by name; raises InputError where it takes any (``*args``) or shows none."""
     try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.decimals import written
-from policies.drawing import leaf_label
+from policies.drawing import chain, fan
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.rule import Rule
@@ -37,8 +37,13 @@ class ScoreRule(Rule):
 
     @property
     @abstractmethod
+    def _used(self) -> list[int]:
+        """The features that the score depends on."""
+
+    @property
+    @abstractmethod
     def _formula(self) -> list[str]:
-        """What the score is, in lines; [] where it is 0 whatever the context."""
+        """What the score is, in lines."""
 
     def _points(self, contexts: Floats) -> Floats:
         """Return what the weights multiply, (n, d)."""
@@ -51,49 +56,43 @@ class ScoreRule(Rule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """The action of each range."""
-        return tuple(action for action, _ in self._ranges)
+        """The action of each range: of two the upper one first, of more from low to high."""
+        cuts = self._bounds
+        if not self._used:
+            return (sum(cut <= 0 for cut in cuts),)
+        if len(cuts) == 1:
+            return (1, 0)
+        return (0, *(a for a, (low, high) in enumerate(pairwise(cuts), 1) if low != high), len(cuts))
 
     def _leaf(self, contexts: Floats) -> Ints:
         scores = self._points(contexts) @ np.array(self.weights, dtype=float)
+        actions = self.leaf_actions
         part = np.zeros(len(self._bounds) + 1, dtype=np.int64)
-        part[list(self.leaf_actions)] = np.arange(len(self.leaf_actions))
+        part[list(actions)] = np.arange(len(actions))
         return np.asarray(part[np.searchsorted(self._bounds, scores, side="right")])
 
-    @property
-    def _ranges(self) -> list[tuple[int, str]]:
-        """The actions that are played, and at which scores."""
-        if not self._formula:
-            return [(sum(cut <= 0 for cut in self._bounds), "")]
+    def _range(self, action: int) -> str:
+        """Return at which scores an action is played."""
         cuts = [written(cut) for cut in self._bounds]
-        lowest, highest = (0, f"score < {cuts[0]}"), (len(cuts), f"score >= {cuts[-1]}")
-        if len(cuts) == 1:
-            return [highest, lowest]
-        between = [(a, f"{low} <= score < {high}") for a, (low, high) in enumerate(pairwise(cuts), 1) if low != high]
-        return [lowest, *between, highest]
+        if action == 0:
+            return f"score < {cuts[0]}"
+        return f"score >= {cuts[-1]}" if action == len(cuts) else f"{cuts[action - 1]} <= score < {cuts[action]}"
 
     def __str__(self) -> str:
-        plays = [(f"play {self.names.action(action)}", where) for action, where in self._ranges]
-        if not self._formula:
-            return plays[0][0]
+        plays = [f"play {self.names.action(action)}" for action in self.leaf_actions]
+        if not self._used:
+            return plays[0]
         if len(self._bounds) == 1:
-            (high, where), (low, _) = plays
-            return "\n".join([*self._formula, f"{high} if {where}, else {low}"])
-        return "\n".join([*self._formula, *(f"{play} if {where}" for play, where in plays)])
+            return "\n".join([*self._formula, f"{plays[0]} if {self._range(1)}, else {plays[1]}"])
+        ranges = map(self._range, self.leaf_actions)
+        return "\n".join([*self._formula, *(f"{play} if {where}" for play, where in zip(plays, ranges, strict=True))])
 
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the score with an edge for each range, to the leaf that is played there; see Rule.graph."""
-        import networkx as nx
-
-        graph = nx.DiGraph()
-        if self._formula:
-            graph.add_node(0, label="\n".join(self._formula))
-        for part, (action, where) in enumerate(self._ranges):
-            leaf = part + 1 if self._formula else 0
-            graph.add_node(leaf, label=leaf_label(part, action, self.names, leaves), action=action)
-            if where:
-                graph.add_edge(0, leaf, label=where)
-        return graph
+        if not self._used:
+            return chain((), self.leaf_actions, self.names, leaves)
+        ranges = [self._range(action) for action in self.leaf_actions]
+        return fan("\n".join(self._formula), ranges, self.leaf_actions, self.names, leaves)
 
 
 def weighted_sum(terms: Iterable[tuple[float, str]]) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from milpcb import registry, rng
+from milpcb import registry, rng, supply
 from milpcb.checks import whole
 from milpcb.contexts import Transductive
 from milpcb.errors import InputError, UnknownNameError, shown
@@ -54,7 +53,7 @@ class Doubling(Learner):
         self.horizon = horizon
         self._first = whole("first", first, 1)
         self._name, self._class = learner, registry.load("learner", learner)
-        self._asked = inspect.signature(self._class).parameters
+        self._asked = supply.arguments(self._class)
         if options is not None and not isinstance(options, Mapping):
             raise InputError(f"options must be a table of {learner}'s own options by name, got {shown(options)}")
         self._options = dict(options or {})
@@ -107,8 +106,10 @@ class Doubling(Learner):
     def _make(self, phase: int) -> Learner:
         """Return a fresh learner for the ``first * 2^phase`` rounds of a phase."""
         supplied = {**self._supplied, "horizon": self._first * 2**phase, "seed": phase_seed(self._seed, phase)}
-        given = {name: value for name, value in supplied.items() if name in self._asked}
-        made: Learner = self._class(**given, **self._options)
+        try:
+            made: Learner = supply.make(self._class, supplied, self._options)
+        except InputError as error:
+            raise InputError(f"doubling cannot make '{self._name}' with options {self._options}: {error}") from error
         return made
 
     def _check(self, pool: ContextModel) -> None:

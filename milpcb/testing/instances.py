@@ -28,6 +28,8 @@ INTEGERS = np.array([[3.0, 0.0], [-1.0, 2.0], [0.0, 2.0], [3.0, 1.0]])
 MORE_BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 0]], dtype=float)
 MORE_REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5], [0.9, 3.0]])
 MIXED = np.column_stack([MORE_BINARY[:, 0], np.full(6, 4.0), MORE_REALS[:6, 0]])  # the middle column divides nothing
+MORE_INTEGERS = np.array([[-3.0, 10.0], [4.0, 30.0], [0.0, 20.0], [4.0, 30.0], [-1.0, 40.0], [2.0, 10.0]])
+COMPLEMENT = np.column_stack([MORE_BINARY[:, 0], 1 - MORE_BINARY[:, 0], MORE_BINARY[:, 1]])  # two columns say the same
 ALIKE = np.full((3, 2), 7.0)
 ONE = REALS[:1]
 
@@ -78,19 +80,47 @@ BUILTIN: dict[str, dict[str, tuple[dict[str, Any], Floats]]] = {
         "one context": ({"n_actions": 2}, ONE),
     },
     "linear_rules": {
-        "binary": ({"max_weight": 1}, BINARY),
-        "integers, one feature": ({"n_actions": 3, "max_weight": 2, "max_features": 1}, INTEGERS),
-        "reals": ({"n_actions": 3, "max_weight": 1}, REALS),
+        "binary": ({"max_weight": 2}, MORE_BINARY),
+        "binary, two features": ({"max_weight": 3, "max_features": 2}, MORE_BINARY),
+        "binary, three actions": ({"n_actions": 3, "max_weight": 1}, BINARY),
+        "integers": ({"max_weight": 3}, MORE_INTEGERS),
+        "integers, three actions, one feature": ({"n_actions": 3, "max_weight": 2, "max_features": 1}, MORE_INTEGERS),
+        "reals": ({"max_weight": 2, "thresholds": 2}, MORE_REALS[:6]),
+        "reals, three actions": ({"n_actions": 3, "max_weight": 1}, MORE_REALS[:6]),
+        "reals, given cuts": (
+            {"max_weight": 2, "thresholds": ((0.9, 2.4), (-3.0, 0.0, 0.0, 1.0))},
+            MORE_REALS[:6],
+        ),
+        "mixed": ({"max_weight": 1, "max_features": 2}, np.column_stack([MIXED, MORE_INTEGERS[:, 0]])),
+        "one column": ({"n_actions": 3, "max_weight": 2}, MORE_INTEGERS[:, :1]),
+        "a line": ({"max_weight": 2}, np.arange(5.0)[:, None]),
+        "columns alike": ({"max_weight": 1}, COMPLEMENT),
+        "columns alike, two features": ({"max_weight": 2, "max_features": 2}, COMPLEMENT),
+        "contexts alike": ({"n_actions": 3}, np.full((3, 2), 0.5)),
+        "one context": ({}, ONE),
     },
     "halfspaces": {
+        "square": ({}, np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])),
         "binary": ({}, BINARY),
-        "reals": ({}, REALS),
+        "reals": ({}, MORE_REALS),
+        "grid": ({}, np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [0.0, 0.0]])),
+        "a line": ({}, np.array([[0.3], [-2.0], [7.5], [0.3], [1.0]])),
         "other scales": ({}, REALS * [1e6, 1e-3] + [1.7e9, 0.0]),
+        "a constant column": ({}, MIXED[:5]),
+        "contexts alike": ({}, ALIKE),
     },
     "monotone_rules": {
-        "binary": ({"n_actions": 2}, BINARY),
-        "reals, both directions": ({"n_actions": 3, "directions": [1, -1]}, REALS),
-        "integers, cut points": ({"n_actions": 3, "thresholds": ((0.0, 1.0), (1.5,))}, INTEGERS),
+        "binary, two actions": ({"n_actions": 2}, MORE_BINARY),
+        "binary, three actions": ({"n_actions": 3}, MORE_BINARY),
+        "reals, two actions": ({"n_actions": 2, "directions": [1, -1]}, MORE_REALS[:6]),
+        "reals, three actions": ({"n_actions": 3, "directions": [-1, 1]}, MORE_REALS[:6]),
+        "reals, given cuts": (
+            {"n_actions": 3, "directions": (-1, -1), "thresholds": ((0.5, 2.0), (0.0,))},
+            MORE_REALS[:6],
+        ),
+        "mixed, quantiles": ({"n_actions": 3, "directions": [1, 1, -1], "thresholds": 2}, MIXED),
+        "one context": ({"n_actions": 2}, ONE),
+        "nothing comparable": ({"n_actions": 3}, np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0]])),
     },
     "finite_class": {
         "all labelings": ({"labelings": np.indices((2,) * 3).reshape(3, -1).T, "n_actions": 2}, INTEGERS[:3]),

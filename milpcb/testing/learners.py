@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import registry
+from milpcb import registry, supply
 from milpcb.contexts import FinitePool
 from milpcb.errors import InputError
 from milpcb.learners.needs import SUPPLIED
@@ -57,7 +57,7 @@ class Instance:
             "n_actions": N_ACTIONS,
             "best": self.labelings[0],
         }
-        asked = inspect.signature(make).parameters
+        asked = supply.arguments(make)
         return make(**{name: value for name, value in supplied.items() if name in asked} | instead)
 
 
@@ -86,7 +86,7 @@ def battery(entry: str | Make) -> list[Check]:
     A class with required options is given as ``functools.partial(MyLearner, option=...)``.
     """
     make: Make = registry.load("learner", entry) if isinstance(entry, str) else entry
-    missing = [name for name, asked in inspect.signature(make).parameters.items() if _unmet(name, asked)]
+    missing = [name for name, asked in supply.arguments(make).items() if _unmet(name, asked)]
     if missing:
         raise InputError(
             f"the learner needs {', '.join(missing)}: hand over functools.partial(TheLearner, {missing[0]}=...)"
@@ -241,7 +241,7 @@ def check_policy(make: Make, instance: Instance) -> None:
 
 def check_capability(make: Make, instance: Instance) -> None:
     """On an oracle that cannot answer, the constructor raises InputError, which names the kind that can."""
-    if "oracle" not in inspect.signature(make).parameters:
+    if "oracle" not in supply.arguments(make):
         raise Unmet("this learner has no oracle")
     message = _refusal(instance.learner, make, oracle=_Mute())
     assert message is not None, "it was made with an oracle that answers nothing"

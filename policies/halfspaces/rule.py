@@ -26,6 +26,9 @@ class HalfspaceRule(ScoreRule):
         return (self.cut,)
 
     @property
+    def _used(self) -> list[int]:
+        return [i for i, weight in enumerate(self.weights) if weight]
+
+    @property
     def _formula(self) -> list[str]:
-        terms = [(weight, self.names.feature(i)) for i, weight in enumerate(self.weights) if weight]
-        return [weighted_sum(terms)] if terms else []
+        return [weighted_sum((self.weights[i], self.names.feature(i)) for i in self._used)]

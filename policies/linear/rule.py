@@ -37,11 +37,13 @@ class LinearRule(ScoreRule):
         return points_of(super()._points(contexts), self.steps)
 
     @property
+    def _used(self) -> list[int]:
+        return [i for i, weight in enumerate(self.weights) if weight and self.steps[i] != ()]
+
+    @property
     def _formula(self) -> list[str]:
-        used = [i for i, weight in enumerate(self.weights) if weight and self.steps[i] != ()]
-        score = weighted_sum((self.weights[i], self._term(i)) for i in used)
-        points = [f"{self._term(i)} = {self._points_of(i)}" for i in used if self.steps[i] is not None]
-        return [score, *points] if used else []
+        score = weighted_sum((self.weights[i], self._term(i)) for i in self._used)
+        return [score, *(f"{self._term(i)} = {self._points_of(i)}" for i in self._used if self.steps[i] is not None)]
 
     def _term(self, i: int) -> str:
         name = self.names.feature(i)

@@ -19,6 +19,9 @@ from policies.trees.limits import Limits
 from policies.trees.program import TreeEncoding
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
+MOST_DEPTH = 12
+MOST_SUBTREES = 10**8  # of depth 2, each looked at by one pass of a kernel: hours
+
 
 @dataclass(frozen=True)
 class DecisionTrees(CuttingClass):
@@ -47,7 +50,10 @@ class DecisionTrees(CuttingClass):
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        whole("depth", self.depth, 1)
+        if whole("depth", self.depth, 1) > MOST_DEPTH:
+            raise InputError(
+                f"depth must be at most {MOST_DEPTH}, 4096 leaves, got {self.depth}; no oracle can go deeper"
+            )
         for limit in ("max_leaves", "max_features", "min_leaf_size"):
             if getattr(self, limit) is not None:
                 whole(limit, getattr(self, limit), 1)
@@ -84,6 +90,12 @@ class OpenedTrees(Opened):
                 f"trees of depth {depth} over {p} literals need more than {LARGEST:,} columns; "
                 "use less depth or fewer thresholds"
             )
+        if (2 * p) ** max(0, depth - 2) > MOST_SUBTREES:
+            reason = (
+                f"a search of trees of depth {depth} over {p} literals looks at more than {MOST_SUBTREES:,} subtrees "
+                "a question; use less depth or fewer thresholds"
+            )
+            self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
         if self._limits:
             reason = "the search over trees knows no max_leaves, max_features or min_leaf_size; use oracle kind 'milp'"
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)

@@ -22,9 +22,14 @@ def test_a_foreign_function_named_by_a_config_is_not_called(tmp_path, milpcb_, w
     assert not (tmp_path / "hit").exists()
 
 
-def test_files_of_the_current_folder_are_not_imported(tmp_path, milpcb_, write, config):
-    """A cplex.py, a numba.py and a policies.py there are none of milpcb's business."""
-    names = ("cplex.py", "numba.py", "policies.py", "scipy.py", "docplex.py")
+@pytest.mark.parametrize(
+    ("safe", "names"),
+    [("", ("cplex.py", "policies.py")), ("1", ("cplex.py", "policies.py", "numba.py", "scipy.py", "polars.py"))],
+    ids=["python -m milpcb.cli", "milpcb"],
+)
+def test_files_of_the_current_folder_are_not_imported(safe, names, tmp_path, milpcb_, write, config, monkeypatch):
+    """They are none of milpcb's business. Python itself lets ``-m`` see the folder until milpcb takes it off the path."""
+    monkeypatch.setenv("PYTHONSAFEPATH", safe)  # as for installed commands, whose path does not begin with the folder
     write(tmp_path, {"tiny.toml": config, **dict.fromkeys(names, "raise SystemExit('was imported')\n")})
     for arguments in (("solvers",), ("list", "learner"), ("run", "tiny.toml", "--progress", "quiet")):
         done = milpcb_(tmp_path, *arguments)
@@ -67,7 +72,7 @@ def test_terminals_are_not_steered(tmp_path, milpcb_, write, config):
     solved = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--depth", "1")
     assert solved.returncode == 0
     assert "if a\\x1b[2Jge <= " in solved.stdout
-    assert "play tr\\x1b]0;x\\x07eat" in solved.stdout
+    assert "play tr\\x1b]0;xeat" in solved.stdout
     write(tmp_path, {"a.toml": config.replace('"uniform"', '"uni\\u001b[31mform\\u202e"')})
     refused = milpcb_(tmp_path, "run", "a.toml")
     assert refused.returncode == 2
@@ -98,6 +103,21 @@ def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line
     assert_one_line(done, "out of memory")
 
 
+@pytest.mark.parametrize(
+    ("depth", "kind", "message"),
+    [
+        (100, "milp", "depth must be at most 12"),
+        (12, "search", "looks at more than"),
+        (12, "milp", "need more than 5,000,000"),
+    ],
+)
+def test_trees_that_nobody_can_find_are_refused(depth, kind, message, tmp_path, milpcb_, write, assert_one_line):
+    """Depth is bounded before anything is counted, listed or allocated."""
+    write(tmp_path, {"x.csv": "".join(f"{i},{i * i % 7}\n" for i in range(20)), "c.csv": "0,1\n1,0\n" * 10})
+    done = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--depth", str(depth), "--thresholds", "5", "--kind", kind)
+    assert_one_line(done, message)
+
+
 PLUGINS = {
     "syntax error": ("class Mine(:\n", "mine.py, line 1: SyntaxError"),
     "function": ("def Mine(): pass\n", "is a function, and must be a class"),
@@ -114,7 +134,7 @@ PLUGINS = {
 
 
 @pytest.mark.parametrize("case", PLUGINS)
-def test_a_mistake_in_a_class_of_ones_own_is_one_line(case, tmp_path, milpcb_, write, assert_one_line, config):
+def test_a_mistake_in_a_class_of_ones_own_is_one_line(case, tmp_path, milpcb_, write, config):
     """The line names the file and the place in it."""
     source, message = PLUGINS[case]
     write(tmp_path, {"a.toml": config.replace('"uniform"', '"mine:Mine"'), "mine.py": source})

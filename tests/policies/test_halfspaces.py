@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.solvers import describe_all, lazy
+from milpcb.testing.instances import instances
 from milpcb.types import Floats
 from policies import Halfspaces, LinearRules, from_json
 from policies.halfspaces import HalfspaceRule
@@ -24,15 +25,8 @@ from policies.names import Names
 
 REAL = Halfspaces()
 CUBE = np.array(list(product((0.0, 1.0), repeat=3)))
-POOLS = {
-    "square": CUBE[::2, :2],
-    "plane": np.random.default_rng(0).normal(size=(7, 2)),
-    "grid": np.array([[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [0, 2], [0, 0]], float),
-    "line": np.array([[0.3], [-2.0], [7.5], [0.3], [1.0]]),
-    "other scales": np.array([[1e6, 1e-3], [2e6, 3e-3], [1.5e6, 0.0], [-3e6, 2e-3], [0.0, 1e-3]]),
-    "a constant column": np.column_stack([CUBE[:5, 0], np.full(5, 4.0), CUBE[:5, 2] + CUBE[:5, 1]]),
-    "contexts alike": np.ones((3, 2)),
-}
+PLANE = np.random.default_rng(0).normal(size=(7, 2))
+POOLS = {i.name: i.contexts for i in instances("halfspaces")}
 EVERY_POOL = pytest.mark.parametrize("name", POOLS)
 
 
@@ -78,14 +72,6 @@ def test_a_margin_too_small_for_solvers_does_not_count() -> None:
         assert len(REAL.on(np.array([[0.0], [distance], [1.0]])).labelings()) == n
 
 
-@EVERY_POOL
-@settings(max_examples=10)
-@given(data=st.data())
-def test_the_program_answers_as_the_definition(name, data, battery) -> None:
-    """Values, policies, profiles and budgets from HiGHS are those of the list of all halfspaces."""
-    battery(REAL, POOLS[name], data)
-
-
 @pytest.mark.parametrize("solver", ["pulp:PULP_CBC_CMD", "scip", "scipy"])
 @settings(max_examples=2)
 @given(data=st.data())
@@ -94,7 +80,7 @@ def test_another_solver_answers_the_same(solver, data, battery) -> None:
     for info in describe_all():
         if info.name == solver and info.missing:
             pytest.skip(info.missing)
-    battery(REAL, POOLS["plane"], data, solver)
+    battery(REAL, PLANE, data, solver)
 
 
 @settings(max_examples=25)
@@ -206,7 +192,7 @@ def test_rows_that_are_dropped_are_found_again(monkeypatch: pytest.MonkeyPatch) 
 # ------------------------------------------------------------------- rules
 
 
-@pytest.mark.parametrize("name", [name for name in POOLS if name != "plane"])
+@pytest.mark.parametrize("name", POOLS)
 def test_every_labeling_can_be_drawn(name) -> None:
     """Every labeling with two actions comes up, and constants where there is no other."""
     rng = np.random.default_rng(7)

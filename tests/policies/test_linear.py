@@ -14,6 +14,7 @@ from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
+from milpcb.testing.instances import instances
 from policies import Halfspaces, from_json
 from policies.linear import LinearRule, LinearRules, program_tables
 from policies.linear.geometry import LARGEST_WHOLE
@@ -26,23 +27,7 @@ INTEGERS = np.array([[-3, 10], [4, 30], [0, 20], [4, 30], [-1, 40], [2, 10]], dt
 REALS = np.array([[0.3, -2.5], [1.7, 5.5], [0.3, -2.5], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5]])
 MIXED = np.column_stack([BINARY[:6, 0], REALS[:, 0], np.full(6, 4.0), INTEGERS[:, 0]])  # the third divides nothing
 ALIKE = np.column_stack([BINARY[:, 0], 1 - BINARY[:, 0], BINARY[:, 1]])  # two columns say the same
-INSTANCES = {
-    "binary": (LinearRules(max_weight=2), BINARY),
-    "binary, two features": (LinearRules(max_weight=3, max_features=2), BINARY),
-    "binary, three actions": (LinearRules(3, max_weight=1), BINARY[:5]),
-    "integers": (LinearRules(max_weight=3), INTEGERS),
-    "integers, three actions, one feature": (LinearRules(3, max_weight=2, max_features=1), INTEGERS),
-    "reals": (LinearRules(max_weight=2, thresholds=2), REALS),
-    "reals, three actions": (LinearRules(3, max_weight=1), REALS),
-    "reals, listed thresholds": (LinearRules(max_weight=2, thresholds=((0.9, 2.4), (-3.0, 0.0, 0.0, 1.0))), REALS),
-    "mixed": (LinearRules(max_weight=1, max_features=2), MIXED),
-    "one column": (LinearRules(3, max_weight=2), INTEGERS[:, :1]),
-    "a line": (LinearRules(max_weight=2), np.arange(5.0)[:, None]),
-    "columns alike": (LinearRules(max_weight=1), ALIKE),
-    "columns alike, two features": (LinearRules(max_weight=2, max_features=2), ALIKE),
-    "contexts alike": (LinearRules(3), np.full((3, 2), 0.5)),
-    "one context": (LinearRules(), REALS[:1]),
-}
+INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("linear_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 BOTH_FORMS = pytest.mark.parametrize("constrained", [False, True])
 BOTH_PROGRAMS = pytest.mark.parametrize("program", ["support tables", "big-M rows"])
@@ -112,24 +97,22 @@ def columns_of(program, letter):
 
 
 @EVERY_INSTANCE
-@BOTH_PROGRAMS
 @settings(max_examples=10)
 @given(data=st.data())
-def test_the_program_answers_as_the_definition(name, program, data, battery):
-    """Values, policies, profiles and budgets from HiGHS are those of the list of all rules."""
+def test_big_m_rows_answer_as_the_definition(name, data, battery):
+    """Values, policies, profiles and budgets from HiGHS are those of the list of all rules, without tables too."""
     rules, contexts = INSTANCES[name]
-    with only(program):
-        assert rules.on(contexts).program().why.startswith(program)
+    with only("big-M rows"):
+        assert rules.on(contexts).program().why.startswith("big-M rows")
         battery(rules, contexts, data)
 
 
 @pytest.mark.parametrize("name", ["binary", "integers, three actions, one feature", "mixed", "one context"])
-@BOTH_PROGRAMS
 @settings(max_examples=1)
 @given(data=st.data())
-def test_another_solver_answers_the_same(name, program, data, battery):
+def test_another_solver_answers_the_same(name, data, battery):
     """The same battery holds with CBC."""
-    with only(program):
+    with only("big-M rows"):
         battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
 
 

@@ -251,13 +251,6 @@ def test_search_equals_big_m_rows(n_actions: int, monkeypatch: pytest.MonkeyPatc
 
 
 @EVERY_POOL
-def test_the_program_is_integral(name, assert_integral) -> None:
-    """Any objective has a whole optimum: one column is 1."""
-    rules, contexts = POOLS[name]
-    assert_integral(rules, contexts, seed=0)
-
-
-@EVERY_POOL
 def test_every_column_costs_what_its_rule_costs(name) -> None:
     """The cost map is exact at every column, linear in the costs, and the same with side constraints."""
     rules, contexts = POOLS[name]
@@ -292,6 +285,22 @@ def test_budgets_hold_on_a_larger_pool() -> None:
 
 
 # ------------------------------------------------------------------- sizes
+
+
+def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are built when a program, a search or the size is asked for; draws and lists need none, and once is enough."""
+    built = []
+    monkeypatch.setattr(supports, "support_table", lambda *shapes: built.append(shapes) or support_table(*shapes))
+    opened = LinearRules(max_weight=1).on(BINARY)
+    opened.draw(np.random.default_rng(0))
+    next(iter(opened.policies()))
+    assert not built
+    assert {"program", "search", "action_weights"} <= opened.can
+    first = opened.log_size
+    n_built = len(built)
+    assert n_built
+    assert (opened.log_size, opened.cannot) == (first, {})
+    assert len(built) == n_built
 
 
 def test_the_search_says_what_it_is() -> None:

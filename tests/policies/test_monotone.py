@@ -14,25 +14,15 @@ from hypothesis import given, settings
 
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
+from milpcb.testing.instances import MORE_REALS as REALS
+from milpcb.testing.instances import instances
 from policies import from_json
 from policies.monotone import MonotoneRule, MonotoneRules
 from policies.monotone.geometry import Order, axes_of
 from policies.monotone.rule import Axis
 from policies.names import Names
 
-BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1]], dtype=float)
-REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5]])
-MIXED = np.column_stack([BINARY[:, 0], np.full(6, 4.0), REALS[:, 0]])  # the middle column divides nothing
-INSTANCES = {
-    "binary, two actions": (MonotoneRules(2), BINARY),
-    "binary, three actions": (MonotoneRules(3), BINARY),
-    "reals, two actions": (MonotoneRules(2, directions=[1, -1]), REALS),
-    "reals, three actions": (MonotoneRules(3, directions=[-1, 1]), REALS),
-    "reals, cut points": (MonotoneRules(3, directions=(-1, -1), thresholds=((0.5, 2.0), (0.0,))), REALS),
-    "mixed, quantiles": (MonotoneRules(3, directions=[1, 1, -1], thresholds=2), MIXED),
-    "one context": (MonotoneRules(2), REALS[:1]),
-    "nothing comparable": (MonotoneRules(3), np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0]])),
-}
+INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("monotone_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 
 
@@ -71,47 +61,6 @@ def least_cost_by_networkx(points, costs):
             if other != j and (points[j] <= points[other]).all():
                 graph.add_edge((j, k), (other, k))
     return constant + nx.minimum_cut(graph, "supply", "demand")[0]
-
-
-@EVERY_INSTANCE
-@settings(max_examples=15)
-@given(data=st.data())
-def test_the_program_answers_as_the_definition(name, data, battery):
-    """Values, policies, profiles and budgets from HiGHS are those of the list of all monotone labelings."""
-    battery(*INSTANCES[name], data)
-
-
-@EVERY_INSTANCE
-@settings(max_examples=1)
-@given(data=st.data())
-def test_another_solver_answers_the_same(name, data, battery):
-    """The same battery holds with CBC."""
-    battery(*INSTANCES[name], data, "pulp:PULP_CBC_CMD")
-
-
-@EVERY_INSTANCE
-@given(seed=st.integers(0, 2**32))
-@settings(max_examples=5)
-def test_the_relaxation_is_integral(name, seed, assert_integral):
-    """Every LP optimum is whole, whatever the objective."""
-    assert_integral(*INSTANCES[name], seed)
-
-
-@EVERY_INSTANCE
-@settings(max_examples=20)
-@given(data=st.data())
-def test_the_search_answers_as_the_definition(name, data, draw_costs):
-    """Values, policies and profiles of the minimum cut are those of the list of all monotone labelings."""
-    rules, contexts = INSTANCES[name]
-    costs = draw_costs(data, len(contexts), rules.n_actions)
-    row = data.draw(st.integers(0, len(contexts) - 1))
-    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
-    answer = search.minimise(costs)
-    labels = answer.policy.predict(contexts)
-    assert answer.value == pytest.approx(listed.value(costs), abs=1e-10)
-    assert costs[np.arange(len(costs)), labels].sum() == pytest.approx(answer.value, abs=1e-10)
-    assert search.value(costs) == answer.value
-    assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-10)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -178,19 +127,6 @@ def test_log_size_is_exact_on_chains_that_do_not_meet(contexts, number):
 
 
 @EVERY_INSTANCE
-def test_draw_reaches_every_labeling(name):
-    """Every monotone labeling can be drawn."""
-    rules, contexts = INSTANCES[name]
-    rng = np.random.default_rng(1)
-    missing, opened = labelings_by_hand(rules, contexts), rules.on(contexts)
-    for _ in range(20_000):
-        missing.discard(tuple(opened.draw(rng).predict(contexts).tolist()))
-        if not missing:
-            break
-    assert not missing
-
-
-@EVERY_INSTANCE
 def test_covers_are_the_transitive_reduction(name):
     """The rows of the program are the edges that networkx keeps."""
     rules, contexts = INSTANCES[name]
@@ -206,18 +142,6 @@ def test_golden_program(assert_golden):
     objective = encoding.objective(costs)
     assert objective.offset == 4.0
     assert_golden(encoding.program.to_text(objective.coefficients), "monotone_rules.lp")
-
-
-def test_side_constraints_leave_the_program_as_it_is():
-    """One program and one linear cost map serve both with and without side constraints."""
-    rules, contexts = INSTANCES["reals, three actions"]
-    opened = rules.on(contexts)
-    free, constrained = opened.program(), opened.program(constrained=True)
-    first, second = np.random.default_rng(0).normal(size=(2, len(opened.contexts), 3))
-    parts, total = (free.objective(first), free.objective(second)), constrained.objective(first + second)
-    assert free.program.to_text(total.coefficients) == constrained.program.to_text(total.coefficients)
-    assert np.allclose(sum(part.coefficients for part in parts), total.coefficients)
-    assert np.isclose(sum(part.offset for part in parts), total.offset)
 
 
 def test_contexts_at_the_same_place_are_one():
