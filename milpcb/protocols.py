@@ -35,7 +35,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Rows ``lower <= matrix @ x <= upper`` that every policy keeps; ``point`` (n_columns,) is some policy's."""
+    """Rows ``lower <= matrix @ x <= upper`` (r, n_columns) that the point of every policy keeps, and the ``point`` of one policy."""
 
     matrix: Floats
     lower: Floats
@@ -44,12 +44,18 @@ class Cuts:
 
 
 class Separator(Protocol):
-    """Finds the rows of a polytope that has too many to list; all of them hold whatever the objective is."""
+    """Finds rows of a polytope that has too many to list. Every policy keeps them, whatever the objective is.
+
+    A solver is run on the rows found so far; its solution goes in, rows that it breaks come out and are added, and so on until
+    none comes out (see milpcb.solvers.lazy).
+    """
 
     def cuts(self, x: Floats, objective: Floats) -> Cuts:
-        """Return rows that ``x`` breaks, and the point of a policy that is good for ``objective``.
+        """Return rows that the solver's solution ``x`` (n_columns,) breaks, (0, n_columns) of them where none is found.
 
-        A whole ``x`` gets no row only if it is the point of a policy; another may, when none is found.
+        ``point`` of the result is the point of any policy, preferably of low ``objective`` (n_columns,): an upper bound for the
+        solver. If all entries of ``x`` are whole and ``x`` is no policy's point, there must be a row, so that the loop above ends
+        at a policy. If some are fractions, there need not be: the solver then branches.
         """
         ...
 
@@ -194,7 +200,7 @@ class PolicyClass(ABC):
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """One line of ``milpcb solvers``: ``missing`` says why the solver cannot run here and how to mend that."""
+    """One line of ``milpcb solvers``; ``missing`` is why the solver cannot run here and how to mend that, or ""."""
 
     name: str
     version: str
@@ -208,7 +214,7 @@ class Session(Protocol):
     def solve(
         self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
     ) -> Solution:
-        """Minimise ``objective`` (n_columns,) to an absolute gap; ``primal=False`` says that x is not needed."""
+        """Minimise ``objective`` (n_columns,) to an absolute gap; with ``primal=False`` the solution need not hold x."""
         ...
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
@@ -231,7 +237,7 @@ class Solver(Protocol):
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Say what can run here, and why the rest cannot."""
+        """Return a line for each solver of the family: whether it can run here, and how to mend that where it cannot."""
         ...
 
 

@@ -70,7 +70,10 @@ class CuttingClass(NamedClass):
 
 @dataclass(frozen=True)
 class Distinct:
-    """Context rows merged into groups that no policy tells apart: ``group`` (m,) and first rows (g,)."""
+    """Context rows merged into groups on which every policy plays alike: ``group`` (m,) is that of each row.
+
+    ``first`` (g,) is the first row of each group.
+    """
 
     group: Ints
     first: Ints
@@ -97,7 +100,7 @@ def describe_test(names: Names, feature: int, cut: float, *, binary: bool, below
 
 
 def is_binary(column: Floats) -> bool:
-    """Tell whether a column (m,) holds only 0 and 1."""
+    """Return whether a column (m,) holds only 0 and 1."""
     return bool(np.isin(column, (0.0, 1.0)).all())
 
 

@@ -53,14 +53,14 @@ class _Notice(event.Listener):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.lines: dict[int, str] = {}
-        self._said = False
+        self._announced = False
 
     def on_start(self, event: Any) -> None:
         """Write the line of the dispatcher, a compiled function, that the event is about."""
         line = self.lines.get(id(event.data["dispatcher"]))
-        if line is None or self._said:
+        if line is None or self._announced:
             return
-        self._said = True
+        self._announced = True
         try:
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()

@@ -94,12 +94,12 @@ def _explain(kind: str, name: str) -> None:
 
 def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
     """Yield each option with its type, its default and what the docstring says of it."""
-    said = _said(entry.__doc__ or "")
+    described = _descriptions(entry.__doc__ or "")
     for key, parameter in supply.options(entry, registry.KINDS[kind].supplied).items():
         default = "(needed)" if parameter.default is Parameter.empty else repr(parameter.default)
         if kind == "policies" and key == "n_actions":
             default = "(as the environment)"
-        yield key, _type(parameter), default, said.get(key, "")
+        yield key, _type(parameter), default, described.get(key, "")
 
 
 def _type(parameter: Parameter) -> str:
@@ -108,7 +108,7 @@ def _type(parameter: Parameter) -> str:
     return "" if parameter.annotation is Parameter.empty else re.sub(r"\b(?:[a-z_]+\.)+", "", written)
 
 
-def _said(docstring: str) -> dict[str, str]:
+def _descriptions(docstring: str) -> dict[str, str]:
     """Return what the section Parameters says of each name: ``name, name : text``, with the lines that go on from it."""
     _, _, section = docstring.partition("Parameters\n")
     section = re.split(r"\n\s*\n", section.partition("\n")[2])[0]

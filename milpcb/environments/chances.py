@@ -1,4 +1,4 @@
-"""Who is right when: P[cost = 1] of every action, a function of the round and the context alone.
+"""The probability P[cost = 1] of every action, a function of the round and the context alone.
 
 An environment is a stream of i.i.d. contexts with one of these tables of chances, or a few of them in turn.
 """
@@ -14,7 +14,7 @@ from milpcb.types import Floats, Ints
 
 
 class Chances(Protocol):
-    """Says how likely a cost of 1 is."""
+    """The probability of a cost of 1, as a function of round and context."""
 
     def __call__(self, rounds: Ints, rows: Ints) -> Floats:
         """Return (n, K): P[cost = 1] on the context ``rows`` (n,) at the increasing ``rounds`` (n,)."""
@@ -22,7 +22,7 @@ class Chances(Protocol):
 
 
 class Labelling(Protocol):
-    """Says which action is right, on any context row at any round."""
+    """The right action, as a function of round and context."""
 
     def __call__(self, rounds: Ints, rows: Ints) -> Ints:
         """Return (n,) right actions of the context ``rows`` (n,) at the increasing ``rounds`` (n,)."""

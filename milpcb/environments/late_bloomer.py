@@ -16,7 +16,7 @@ from milpcb.types import Ints
 class LateBloomer(Planted):
     """One policy pays in every round of an early phase and in none afterwards; over the run it is by far the best.
 
-    Breaks learners that trust early confidence: one that eliminates policies has dropped the best before it blooms and
+    Breaks learners that act on early confidence: one that eliminates policies has dropped the best before it blooms and
     never comes back, one that commits has committed to the decoy, which is free early on and ordinary later. Policies
     planted: the late bloomer and the decoy. All other actions cost 1 with ``cost_other``.
 

@@ -15,7 +15,7 @@ from milpcb.types import Floats, Ints
 
 @dataclass(frozen=True)
 class Parity(Planted):
-    """Two features decide together and say nothing one by one.
+    """The right action depends on two features together; either of them alone is no help.
 
     Breaks linear models and greedy trees, which see no signal in any single feature: over the pool each of the four
     values of the two features is equally frequent (up to one row). A depth-2 tree has no regret; the class need not

@@ -101,7 +101,7 @@ class Renaming:
 def permutations(ranks: Ints, k: int) -> Ints:
     """Return (n, k): the permutations of 0..k-1 with these ``ranks`` (n,) in lexicographic order, rank 0 the identity.
 
-    The digits of a rank in the factorial number system say which of the values left comes next.
+    Digit i of a rank in the factorial number system is the place of the next value among those not used yet.
     """
     every = np.arange(len(ranks))
     left = np.tile(np.arange(k), (len(ranks), 1))

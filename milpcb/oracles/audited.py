@@ -95,6 +95,6 @@ class AuditedOracle(Oracle):
         slack = 0.0 if whole_numbers(costs) else 1e-5 * (1.0 + float(np.abs(costs).max(axis=1).sum()))
         if found != proved and not abs(found - proved) <= slack:
             raise OracleDisagreement(
-                f"question {self._asked}, {what}: the search says {found:.12g}, "
+                f"question {self._asked}, {what}: the search found {found:.12g}, "
                 f"{by or f'the MILP on {self._solver} proves'} {proved:.12g}; report it with the config that made it"
             )

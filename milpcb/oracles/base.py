@@ -79,7 +79,7 @@ class Oracle(ABC):
     def log_derivations(self) -> float:
         """Natural log of the number of derivations that ``action_weights`` sums over, the N of Exp4's guarantee.
 
-        Enumeration: the labelings it lists. Search: the ways to write a policy, which may be more than ``log_size`` says.
+        Enumeration: the labelings it lists. Search: the ways to write a policy, which may be more than exp(``log_size``).
         """
         nothing = self._checked(np.zeros((self.n_contexts, self.n_actions)))
         return float(np.logaddexp.reduce(self._log_weights(nothing, 0, 0.0)))
@@ -120,7 +120,7 @@ class Oracle(ABC):
 
 
 class _Grouping:
-    """Adds up the costs of context rows that no policy tells apart."""
+    """Adds up the costs of context rows on which every policy plays alike."""
 
     def __init__(self, group: Ints) -> None:
         self.group = group
@@ -134,5 +134,5 @@ class _Grouping:
 
 
 def whole_numbers(costs: Floats) -> bool:
-    """Tell whether all costs are integers small enough for exact sums in float64."""
+    """Return whether all costs are integers small enough for exact sums in float64."""
     return bool((costs == np.rint(costs)).all()) and float(np.abs(costs).sum()) < 2.0**52

@@ -42,7 +42,7 @@ class GrowingOracle:
 
     @property
     def n_contexts(self) -> int:
-        """Number of contexts that some policy may tell apart so far: the rows that costs must have."""
+        """Number of contexts so far, those on which every policy plays alike counted once: the rows that costs must have."""
         return len(self._contexts)
 
     @property
@@ -76,7 +76,7 @@ class GrowingOracle:
         return self._seconds + (self._opened.seconds if self._opened else 0.0)
 
     def extend(self, contexts: Any) -> Ints:
-        """Add contexts (n, d); return the row (n,) of each, an old one where no policy tells it from an old context."""
+        """Add contexts (n, d); return the row (n,) of each: an old one where every policy plays as on an old context."""
         array = self._policies.read(contexts)
         if self._contexts and array.shape[1] != len(self._contexts[0]):
             raise InputError(f"contexts have {array.shape[1]} columns, those before had {len(self._contexts[0])}")

@@ -169,7 +169,7 @@ class MilpOracle(Oracle):
         self._open(_with_rows(self._encoding, self.program, [_Side(same, len(labels) - 1.0)]))
 
     def _feasible(self) -> bool:
-        """Tell whether some policy keeps the rows held; what the time limit leaves open counts as yes."""
+        """Return whether some policy keeps all side constraints; where the time limit ends the search first, True."""
         nothing = np.zeros((len(self._rows), self.n_actions))
         return self._admissible(nothing, whole=True).stop is not Stop.INFEASIBLE
 
@@ -231,7 +231,7 @@ def _scale(weights: Floats) -> float:
 
 
 def _tolerance(costs: Floats) -> float:
-    """What floating-point solvers may be off by on sums of these costs; never near 1/2 where whole numbers are told."""
+    """Return how far a floating-point solver may be off on sums of these costs; below 1/2, so that rounding finds whole sums."""
     return min(0.25, REAL_GAP * (1.0 + float(np.abs(costs).max(axis=1).sum())))
 
 

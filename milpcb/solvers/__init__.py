@@ -18,5 +18,5 @@ def load_solver(spec: str) -> Solver:
 
 
 def describe_all() -> list[SolverInfo]:
-    """Return what every registered solver says of itself, in registry order."""
+    """Return the lines of ``milpcb solvers``, one or more for each registered solver, sorted by name."""
     return [info for name in registry.names("solver") for info in registry.load("solver", name).describe()]

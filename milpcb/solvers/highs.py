@@ -52,7 +52,7 @@ class Highs:
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """HiGHS comes with the package, so it is always here."""
+        """Return one line with the version of highspy, which is a dependency and so never missing."""
         return [SolverInfo("highs", version("highspy"), "LP, MIP, hot start")]
 
 
@@ -124,10 +124,10 @@ class HighsSession:
     def _status(self) -> Stop:
         status = self._highs.getModelStatus()
         if status == _S.kUnboundedOrInfeasible:
-            return self._tell_apart()
+            return self._unbounded_or_infeasible()
         return STATUS.get(status, Stop.UNKNOWN)
 
-    def _tell_apart(self) -> Stop:
+    def _unbounded_or_infeasible(self) -> Stop:
         """Solve with no objective: what is feasible was unbounded."""
         self._highs.changeColsCost(len(self._columns), self._columns, np.zeros(len(self._columns)))
         self._highs.run()

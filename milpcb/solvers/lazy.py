@@ -88,7 +88,7 @@ class LazySession:
             self._add(cuts, found.x)
 
     def _keeps(self, x: Floats) -> bool:
-        """Tell whether the point of a policy keeps the rows of the program itself."""
+        """Return whether ``x``, the point of a policy, keeps the rows of the program itself, up to rounding."""
         activity, size = self._program.matrix @ x, abs(self._program.matrix) @ np.abs(x)
         room = np.minimum(activity - self._program.row_lower, self._program.row_upper - activity)
         return bool((room >= -_ROUNDING * (1.0 + size)).all())

@@ -57,7 +57,7 @@ class Scip:
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Say whether PySCIPOpt is here, without loading it."""
+        """Return one line; ``missing`` is set where PySCIPOpt is not installed. Nothing is imported."""
         try:
             found, missing = version("pyscipopt"), ""
         except PackageNotFoundError:
@@ -111,10 +111,10 @@ class ScipSession:
     def _status(self) -> Stop:
         status = self._model.getStatus()
         if status == "inforunbd":
-            return self._tell_apart()
+            return self._unbounded_or_infeasible()
         return STATUS.get(status, Stop.UNKNOWN)
 
-    def _tell_apart(self) -> Stop:
+    def _unbounded_or_infeasible(self) -> Stop:
         """Solve with no objective: what is feasible was unbounded."""
         self._model.freeTransform()
         self._model.setObjective(0.0, "minimize")
@@ -161,5 +161,5 @@ def _add_rows(model: Any, x: list[Any], matrix: Any, lower: Floats, upper: Float
 
 
 def _finite(bound: float) -> float | None:
-    """Return None for no bound, as PySCIPOpt wants it."""
+    """Return None for no bound, as PySCIPOpt takes it."""
     return float(bound) if np.isfinite(bound) else None

@@ -14,7 +14,7 @@ from milpcb.solvers.guards import one_line
 from milpcb.types import Floats, Solution, Stop
 
 # https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.milp.html (status of the result); a status not
-# listed is UNKNOWN. Status 4 covers "unbounded or infeasible", which a second run without presolve tells apart.
+# listed is UNKNOWN. Status 4 covers "unbounded or infeasible", and a second run without presolve finds out which.
 STATUS = {
     0: Stop.OPTIMAL,
     1: Stop.TIME_LIMIT,
@@ -32,12 +32,12 @@ class Scipy:
             raise InputError(f"solver 'scipy' takes no argument, got 'scipy:{argument}'; write solver = \"scipy\"")
 
     def open(self, program: Program, *, relax: bool = False) -> ScipySession:
-        """Keep the arrays as scipy wants them."""
+        """Keep the program's arrays in the form that scipy.optimize.milp takes."""
         return ScipySession(program, relax=relax)
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Say which: it comes with the package, so it is always here."""
+        """Return one line with scipy's version; scipy is a dependency, so it is never missing."""
         return [SolverInfo("scipy", version("scipy"), "LP, MIP, rebuilt")]
 
 

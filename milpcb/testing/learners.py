@@ -115,7 +115,7 @@ def transcript(learner: Learner, instance: Instance, start: int = 0, stop: int =
         q = learner.act(int(instance.rows[t]))
         distributions.append(np.array(q))
         actions.append(_drawn(q, instance.draws[t]))
-        _teach(learner, int(instance.rows[t]), instance.costs[t], q, actions[-1])
+        _finish_round(learner, int(instance.rows[t]), instance.costs[t], q, actions[-1])
     return np.array(distributions), np.array(actions)
 
 
@@ -166,7 +166,7 @@ def check_guarded(make: Make, instance: Instance) -> None:
         before = q.copy()
         if q.flags.writeable:
             q[:] = np.nan
-        _teach(learner, int(instance.rows[t]), instance.costs[t], before, action)
+        _finish_round(learner, int(instance.rows[t]), instance.costs[t], before, action)
 
 
 def check_unplayed(make: Make, instance: Instance) -> None:
@@ -219,7 +219,7 @@ def check_refusals(make: Make, instance: Instance) -> None:
             wrong = (*right[:place], bad, *right[place + 1 :])
             assert _refusal(learner.learn, *wrong) is not None, f"learn{wrong} was taken, where {right} is right"
         assert _refusal(learner.act, row) is not None, "act was taken twice"
-        _teach(learner, row, costs, expected[t], action)
+        _finish_round(learner, row, costs, expected[t], action)
 
 
 def check_policy(make: Make, instance: Instance) -> None:
@@ -319,7 +319,7 @@ def _drawn(q: Floats, uniform: float) -> int:
     return min(int(cumulative.searchsorted(uniform * cumulative[-1], side="right")), N_ACTIONS - 1)
 
 
-def _teach(learner: Learner, row: int, costs: Floats, q: Floats, action: int) -> None:
+def _finish_round(learner: Learner, row: int, costs: Floats, q: Floats, action: int) -> None:
     learner.learn(row, action, float(costs[action]), float(q[action]))
     if learner.full_information:
         learner.learn_all(row, costs)

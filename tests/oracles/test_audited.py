@@ -83,18 +83,18 @@ def test_an_honest_search_is_believed(costs):
     "question", [lambda o, c: o.value(c), lambda o, c: o.minimise(c), lambda o, c: o.profile(c, 1)]
 )
 def test_a_lie_is_an_error_with_both_values(lie, question):
-    """The first audited wrong answer raises OracleDisagreement, which names what was said and what was proved."""
+    """The first audited wrong answer raises OracleDisagreement, which names what was found and what was proved."""
     costs = costs_of(3)
     honest = open_oracle(Searched(), CONTEXTS, kind="enumeration")
     with pytest.raises(OracleDisagreement) as caught:
         question(opened(Searched(lie)), costs)
     proved = [honest.value(costs), honest.profile(costs, 1)[0]]
-    assert any(f"says {value + lie:g}" in str(caught.value) and f"{value:g};" in str(caught.value) for value in proved)
+    assert any(f"found {value + lie:g}" in str(caught.value) and f"{value:g};" in str(caught.value) for value in proved)
     assert "\n" not in str(caught.value)
 
 
 def test_a_wrong_policy_for_the_right_value_is_caught():
-    """The policy returned must cost what the search says."""
+    """The policy returned must cost what the search found."""
     with pytest.raises(OracleDisagreement, match="that policy costs"):
         opened(Searched(wrong=True)).minimise(costs_of(3))
 

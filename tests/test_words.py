@@ -1,0 +1,55 @@
+"""Names are words of the field or of every day, not of a private theatre."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("milpcb", "policies", "scripts")
+
+# Use record, report, return, update, resume, check, raise.
+FORBIDDEN = {
+    *("beat", "beats", "blame", "confess", "desk", "gossip", "hear", "heard", "hears", "knot", "knots", "lie", "lied"),
+    *(
+        "rehearsal",
+        "rehearse",
+        "rehearsed",
+        "said",
+        "say",
+        "says",
+        "settle",
+        "settled",
+        "speak",
+        "teach",
+        "tell",
+        "tells",
+    ),
+    *("theatre", "told", "whisper"),
+}
+
+
+def names() -> Iterator[tuple[str, str]]:
+    """Yield the place and the name of every module, class, function and argument of ours."""
+    for top in PACKAGES:
+        for path in sorted((ROOT / top).rglob("*.py")):
+            place = str(path.relative_to(ROOT))
+            yield from ((place, part) for part in path.relative_to(ROOT).with_suffix("").parts)
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield f"{place}:{node.lineno}", node.name
+                elif isinstance(node, ast.arg):
+                    yield f"{place}:{node.lineno}", node.arg
+
+
+def words(name: str) -> set[str]:
+    """Return the words of ``a_name`` or ``AName``, in small letters."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+def test_no_private_vocabulary_in_names():
+    """No module, class, function or argument has a word of the list above in its name."""
+    found = [f"{place}: {name}" for place, name in names() if words(name) & FORBIDDEN]
+    assert not found, "\n".join(found)
