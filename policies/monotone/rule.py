@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -104,14 +104,6 @@ class MonotoneRule(Rule):
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the chain of tests from the largest action down; see Rule.graph."""
         return chain(self._tests, self.leaf_actions, self.names, leaves)
-
-    def _plain(self) -> dict[str, Any]:
-        return super()._plain() | {"axes": [asdict(axis) for axis in self.axes]}
-
-    @classmethod
-    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        axes = [{**axis, "steps": None if axis["steps"] is None else tuple(axis["steps"])} for axis in data["axes"]]
-        return super()._from_plain(data | {"axes": tuple(Axis(**axis) for axis in axes)}, names)
 
 
 def places(contexts: Floats, axes: Sequence[Axis]) -> Floats:
