@@ -150,9 +150,13 @@ def test_golden_program(file, assert_golden):
 @EVERY_INSTANCE
 def test_policies_survive_json(case):
     """What ``to_json`` writes, ``from_json`` reads as an equal policy that prints and predicts alike."""
+    contexts = INSTANCES[case][2]
     for policy in some_policies(case):
         again = from_json(policy.to_json())
-        assert (again, str(again), again.names) == (policy, str(policy), policy.names)
+        assert (again.to_json(), str(again), again.names) == (policy.to_json(), str(policy), policy.names)
+        assert (again.predict(contexts) == policy.predict(contexts)).all()
+        if type(policy).__eq__ is not object.__eq__:  # a policy that is a table has no equality
+            assert again == policy
 
 
 @EVERY_INSTANCE
