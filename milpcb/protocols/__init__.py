@@ -1,0 +1,31 @@
+"""What each replaceable part promises. Adding one is a file that keeps a promise here, and a line in the registry.
+
+The pattern is the same everywhere: a *settings* object (a policy class, a solver, an environment) says what is wanted
+and is cheap; opening it on data (contexts, a program, a seed) gives the *working* object that is then asked many times.
+"""
+
+from milpcb.protocols.contexts import ContextModel
+from milpcb.protocols.environments import Environment, Stream
+from milpcb.protocols.learners import Learner, ValueOracle
+from milpcb.protocols.policies import Cuts, Encoding, Objective, Opened, PolicyClass, Search, Separator
+from milpcb.protocols.solvers import Session, Solver, SolverInfo
+from milpcb.types import Policy
+
+__all__ = [
+    "ContextModel",
+    "Cuts",
+    "Encoding",
+    "Environment",
+    "Learner",
+    "Objective",
+    "Opened",
+    "Policy",
+    "PolicyClass",
+    "Search",
+    "Separator",
+    "Session",
+    "Solver",
+    "SolverInfo",
+    "Stream",
+    "ValueOracle",
+]

@@ -1,0 +1,186 @@
+"""What a policy class promises: opened on contexts it has a program, a list, and perhaps a search of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from milpcb.checks import context_array
+from milpcb.errors import InputError
+from milpcb.program import Program
+from milpcb.types import Floats, Ints, Policy
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The linear objective ``coefficients @ x + offset`` that a cost matrix becomes."""
+
+    coefficients: Floats
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Rows ``lower <= matrix @ x <= upper`` (r, n_columns) that the point of every policy keeps, and the ``point`` of one policy."""
+
+    matrix: Floats
+    lower: Floats
+    upper: Floats
+    point: Floats
+
+
+class Separator(Protocol):
+    """Finds rows of a polytope that has too many to list. Every policy keeps them, whatever the objective is.
+
+    A solver is run on the rows found so far; its solution goes in, rows that it breaks come out and are added, and so on until
+    none comes out (see milpcb.solvers.lazy).
+    """
+
+    def cuts(self, x: Floats, objective: Floats) -> Cuts:
+        """Return rows that the solver's solution ``x`` (n_columns,) breaks, (0, n_columns) of them where none is found.
+
+        ``point`` of the result is the point of any policy, preferably of low ``objective`` (n_columns,): an upper bound for the
+        solver. If all entries of ``x`` are whole and ``x`` is no policy's point, there must be a row, so that the loop above ends
+        at a policy. If some are fractions, there need not be: the solver then branches.
+        """
+        ...
+
+
+class Encoding(ABC):
+    """A policy class on fixed contexts as a program: a polytope that never changes, and the cost map into objectives.
+
+    ``program`` is the polytope. A ``separator`` finds the rows that ``program`` leaves out because they are too many.
+    Costs are (g, K), a row for each distinct context of the Opened that made the encoding.
+    """
+
+    program: Program
+    separator: Separator | None = None
+
+    @abstractmethod
+    def objective(self, costs: Floats) -> Objective:
+        """Return the objective whose minimum over the polytope is the least total cost; ``costs`` is (g, K).
+
+        In a *constrained* encoding the map is linear in ``costs`` and exact at every point of the polytope, so
+        ``objective(weights) <= b`` is the side constraint ``sum_j weights[j, pi(x_j)] <= b``.
+        """
+
+    @abstractmethod
+    def decode(self, x: Floats, costs: Floats) -> Policy:
+        """Return the policy that the vertex ``x`` of the polytope stands for, at the ``costs`` it was optimal for."""
+
+
+class Search(ABC):
+    """A policy class's own exact search on fixed contexts: one recursion, read in several semirings.
+
+    Costs are (g, K), a row for each distinct context of the Opened that made the search; ``row`` is the number of one.
+    """
+
+    @abstractmethod
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost, in the semiring (min, +)."""
+
+    @abstractmethod
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the least total cost and a policy that attains it; the lowest-numbered choice wins a tie."""
+
+    @abstractmethod
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return V[a] (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the sum of exp(-rate * total cost) over the derivations that play a on ``row``.
+
+        The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
+        this is the logarithm of a count. Asked only where the Opened can do "action_weights".
+        """
+        raise NotImplementedError(f"{type(self).__name__} declares 'action_weights' and does not give them")
+
+
+class Opened(ABC):
+    """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
+
+    Attributes
+    ----------
+    n_actions : K
+    group : (m,) sends each row of the given contexts to its class of contexts that no policy tells apart, 0..g-1
+    contexts : (g, d) one representative of each such class
+    log_size : natural log of the number of policies, exactly or as an upper bound (each class says which)
+    can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
+        "fixed" (the class may be kept while more contexts arrive)
+    cannot : for what is not in ``can``, the reason in words, where there is more to say than that it is not there
+
+    """
+
+    n_actions: int
+    group: Ints
+    contexts: Floats
+    log_size: float
+    can: frozenset[str] = frozenset({"program", "policies"})
+    cannot: Mapping[str, str] = MappingProxyType({})
+
+    def require(self, capability: str) -> None:
+        """Raise InputError, with the reason, unless ``capability`` is in ``can``."""
+        if capability not in self.can:
+            raise InputError(self.cannot.get(capability, f"{type(self).__name__} has no {_ASKED_FOR[capability]}"))
+
+    @abstractmethod
+    def program(self, *, constrained: bool = False) -> Encoding:
+        """Return the encoding; ``constrained`` asks for a cost map usable as a row."""
+
+    def search(self) -> Search:
+        """Return the class's own exact search."""
+        raise NotImplementedError(f"{type(self).__name__} declares 'search' and does not give it")
+
+    @abstractmethod
+    def policies(self) -> Iterator[Policy]:
+        """List every policy by its definition, independently of program and search (repeats allowed)."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Policy:
+        """Return a random policy of the class (the class says by which law)."""
+
+    def labelings(self) -> Ints:
+        """Return the distinct labelings (N, m) of the given contexts, in the order in which the policies are listed."""
+        labels = (np.asarray(policy.predict(self.contexts), dtype=np.int64) for policy in self.policies())
+        distinct = {labeling.tobytes(): labeling for labeling in labels}
+        return np.array(list(distinct.values()), dtype=np.int64)[:, self.group]
+
+    def fixed(self) -> PolicyClass:
+        """Return the class as it is on these contexts, to be kept while more arrive (quantile cuts become explicit)."""
+        raise NotImplementedError(f"{type(self).__name__} declares 'fixed' and does not give it")
+
+
+_ASKED_FOR = {
+    "program": "program; use oracle kind 'search'",
+    "search": "search of its own; use oracle kind 'milp'",
+    "action_weights": "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'",
+    "policies": "list of its policies; use oracle kind 'milp' or 'search'",
+    "fixed": "way to take contexts that arrive later; open it on all of them",
+}
+
+
+class PolicyClass(ABC):
+    """A set of policies, as settings. Constructor arguments are the keys of the ``[policies]`` section of a config."""
+
+    n_actions: int
+
+    @abstractmethod
+    def on(self, contexts: Any) -> Opened:
+        """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError on a table it cannot read."""
+
+    def read(self, contexts: Any) -> Floats:
+        """Return the columns of ``contexts`` that ``on`` reads, as a read-only array (m, d); raises InputError."""
+        return context_array(contexts)
+
+    def log_size(self, contexts: Any) -> float:
+        """Return the natural log of the number of policies on ``contexts``; see Opened.log_size."""
+        return float(self.on(contexts).log_size)
+
+    def patterns(self, contexts: Floats) -> Any:
+        """Return an array (n, k) whose equal rows are contexts that no policy of a fixed class tells apart."""
+        return contexts

@@ -1,0 +1,52 @@
+"""What a solver promises: opened on a program it answers for many objectives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from milpcb.program import Program
+from milpcb.types import Floats, Solution
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """One line of ``milpcb solvers``; ``missing`` is why the solver cannot run here and how to mend that, or ""."""
+
+    name: str
+    version: str
+    can: str
+    missing: str = ""
+
+
+class Session(Protocol):
+    """A solver opened once on a program, then asked for many objectives."""
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Minimise ``objective`` (n_columns,) to an absolute gap; with ``primal=False`` the solution need not hold x."""
+        ...
+
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add dense rows (r, n_columns) for all later queries."""
+        ...
+
+    def close(self) -> None:
+        """Free what the solver holds; closing twice is harmless."""
+        ...
+
+
+class Solver(Protocol):
+    """A way to solve programs. ``Solver(argument)`` gets what follows the colon in ``solver = "name:argument"``."""
+
+    def __init__(self, argument: str = "") -> None: ...
+
+    def open(self, program: Program, *, relax: bool = False) -> Session:
+        """Return a session on ``program``; ``relax`` drops integrality. Raises SolverMissingError."""
+        ...
+
+    @classmethod
+    def describe(cls) -> list[SolverInfo]:
+        """Return a line for each solver of the family: whether it can run here, and how to mend that where it cannot."""
+        ...
