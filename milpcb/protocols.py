@@ -252,8 +252,12 @@ class ValueOracle(Protocol):
 
     n_contexts: int
     n_actions: int
-    log_size: float
     can: frozenset[str]
+
+    @property
+    def log_size(self) -> float:
+        """Return the natural log of the number of policies, exactly or as an upper bound."""
+        ...
 
     @property
     def contexts(self) -> Floats:

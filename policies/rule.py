@@ -21,7 +21,6 @@ from policies.plain import plain, read, read_fields
 
 if TYPE_CHECKING:
     import networkx as nx
-    from matplotlib.figure import Figure
 
 FORMAT = 1  # of the JSON
 
@@ -97,7 +96,7 @@ class Rule(ABC):
 
         draw_tree(self.graph(leaves), axes)
 
-    def figure(self, leaves: Sequence[LeafSummary] | None = None) -> Figure:
+    def figure(self, leaves: Sequence[LeafSummary] | None = None) -> Any:
         """Return a matplotlib figure, as large as it must be, with the rule drawn on it; see ``draw``."""
         from policies.drawing import figure
 

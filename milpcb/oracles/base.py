@@ -30,7 +30,7 @@ class Oracle(ABC):
         self.contexts = contexts
         self.n_contexts = len(contexts)
         self.n_actions = opened.n_actions
-        self.log_size = opened.log_size
+        self._opened_class = opened
         self.calls = 0
         self.seconds = 0.0
         self._grouping = _Grouping(opened.group) if grouped else None
@@ -39,6 +39,11 @@ class Oracle(ABC):
     def __repr__(self) -> str:
         by = f", solver {self._solver}" if self._solver else ""
         return f"<{type(self).__name__}: {self._of}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
+
+    @property
+    def log_size(self) -> float:
+        """Natural log of the number of policies, as the class states it; computed when it is first asked for."""
+        return self._opened_class.log_size
 
     def minimise(self, costs: Any) -> Answer:
         """Return bounds, a policy and why the search stopped; ``costs`` is (m, K), any sign."""

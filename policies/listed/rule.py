@@ -50,6 +50,15 @@ class ListedPolicy(Rule):
         labels = self.labels if np.array_equal(contexts, self.contexts) else self._looked_up(contexts)
         return np.searchsorted(self.leaf_actions, labels).astype(np.int64)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two labelings are of the same contexts and alike; names and numbers in a list do not count."""
+        if not isinstance(other, ListedPolicy):
+            return NotImplemented
+        return np.array_equal(self.contexts, other.contexts) and np.array_equal(self.labels, other.labels)
+
+    def __hash__(self) -> int:
+        return hash(self.labels.tobytes())
+
     def __str__(self) -> str:
         actions, counts = (part.tolist() for part in np.unique(self.labels, return_counts=True))
         parts = [f"{self.names.action(a)} on {n}" for a, n in zip(actions, counts, strict=True)]

@@ -164,8 +164,8 @@ def test_a_budget_row_holds(kind: str) -> None:
         (lambda o: o.value([["a"] * 3] * 5), "numbers"),
         (lambda o: o.value(np.full((5, 3), np.nan)), r"costs\[0, 0\] is nan"),
         (lambda o: o.minimise(np.where(np.eye(5, 3) == 1, np.inf, 0.0)), "costs must be finite"),
-        (lambda o: o.profile(np.zeros((5, 3)), 5), "row 5"),
-        (lambda o: o.profile(np.zeros((5, 3)), -1), "row -1"),
+        (lambda o: o.profile(np.zeros((5, 3)), 5), "row .* got 5"),
+        (lambda o: o.profile(np.zeros((5, 3)), -1), "row .* got -1"),
     ],
 )
 def test_bad_questions_are_one_clear_line(oracle: Oracle, call: object, fragment: str) -> None:

@@ -109,7 +109,7 @@ CUTS = [
     1e16,
     1e22,
     5e-324,
-    1.7976931348623157e308,
+    9.876543210987654e99,
     -0.0,
     -1e-5,
 ]
@@ -119,13 +119,12 @@ CUTS = [
 def test_explicit_cuts_are_printed_in_full(cut):
     """A cut point that somebody gave is read back as the very number, on both sides of it and at it."""
     contexts = np.array([[cut], [np.nextafter(cut, -np.inf)], [np.nextafter(cut, 1e300)], [0.0], [1.0], [-1.0]])
-    contexts = contexts[np.isfinite(contexts[:, 0])]
     reader = Reader(["x0"], ["action 0", "action 1"])
     for policy in (
         ThresholdRule(0, (cut,), (0, 1)),
         BoxRule((Interval(0, cut, None),), 0, 1),
         BoxRule((Interval(0, None, cut),), 0, 1),
-        BoxRule((Interval(0, cut, 2 * abs(cut) if abs(cut) < 1e300 else 1.79e308),), 0, 1),
+        BoxRule((Interval(0, cut, 2 * abs(cut)),), 0, 1),
         RuleList((Clause(0, cut, False, 1), Clause(0, -7.0, True, 1)), 0),
         DecisionTree(Split(0, cut, Leaf(0), Leaf(1))),
     ):
