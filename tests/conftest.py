@@ -43,6 +43,8 @@ SLOW = {
     "tests/test_lean_core.py": "a process for everything that the core does",
     "tests/testing/test_learner_battery.py": "batteries of learners that are wrong",
     "tests/theory/test_exact.py": "games verified exactly",
+    "tests/test_readmes.py::test_every_config_runs": "the studies of the READMEs",
+    "tests/test_readmes.py::test_every_snippet_runs_and_prints_what_is_shown": "the programs of the READMEs",
     "tests/test_benchmarks.py": "peers that the benchmarks compare with",
     "tests/theory/test_verify_command.py": "games verified in processes of their own",
 }
