@@ -106,7 +106,11 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
             "from milpcb.environments.supervised import Supervised; Supervised().n_actions",
             "the environment 'supervised'",
         ),
-        ("from milpcb.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))", "x.parquet"),
+        (
+            "import tempfile, pathlib; from milpcb.tables import read_table\n"
+            "file = pathlib.Path(tempfile.mkdtemp(), 'x.parquet'); file.touch(); read_table(file)",
+            "x.parquet",
+        ),
     ],
 )
 def test_what_needs_the_extra_says_so(code: str, what: str) -> None:

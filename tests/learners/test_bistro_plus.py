@@ -362,7 +362,7 @@ def test_the_scale_of_the_relaxation_is_estimated_once() -> None:
 
 def test_a_wrong_value_of_the_relaxation_s_scale_is_refused() -> None:
     """An unknown word is named, and so is a model that does not know the law of the contexts."""
-    with pytest.raises(InputError, match="or \"relaxation\"; got 'relax'"):
+    with pytest.raises(InputError, match="or \"relaxation\", got 'relax'"):
         learner_on(CLASSES["decision_trees"], scale="relax")
     oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
     with pytest.raises(InputError, match="Empirical does not know"):
