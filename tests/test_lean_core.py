@@ -107,8 +107,8 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
             "the environment 'supervised'",
         ),
         (
-            "import tempfile, pathlib; from milpcb.tables import read_table\n"
-            "file = pathlib.Path(tempfile.mkdtemp(), 'x.parquet'); file.touch(); read_table(file)",
+            "import tempfile, pathlib, milpcb.tables as tables; "
+            + "file = pathlib.Path(tempfile.mkdtemp(), 'x.parquet'); file.touch(); tables.read_table(file)",
             "x.parquet",
         ),
     ],
