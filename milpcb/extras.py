@@ -13,7 +13,8 @@ from milpcb.errors import ExtraMissingError
 # The modules that each extra of pyproject.toml brings.
 MODULES = {
     "studies": {
-        "click", "filelock", "jinja2", "matplotlib", "polars", "pydantic", "rich", "sklearn", "tomli_w",
+        "click", "filelock", "jinja2", "matplotlib", "polars", "pydantic", "rich", "sklearn", "threadpoolctl",
+        "tomli_w",
     },
 }  # fmt: skip
 

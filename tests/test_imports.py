@@ -62,6 +62,7 @@ VENDORS = {
     "pyscipopt": ("milpcb.solvers.scip",),
     "rich": ("milpcb.commands", "milpcb.experiments"),
     "sklearn": ("milpcb.environments.supervised",),
+    "threadpoolctl": ("milpcb.experiments.run.play",),
     "tomli_w": ("milpcb.experiments.results.store",),
 }
 

@@ -106,15 +106,13 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
             "from milpcb.environments.supervised import Supervised; Supervised().n_actions",
             "the environment 'supervised'",
         ),
-        (
-            "import tempfile, pathlib, milpcb.tables as tables; "
-            + "file = pathlib.Path(tempfile.mkdtemp(), 'x.parquet'); file.touch(); tables.read_table(file)",
-            "x.parquet",
-        ),
+        ("from milpcb.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))", "x.parquet"),
     ],
 )
-def test_what_needs_the_extra_says_so(code: str, what: str) -> None:
+def test_what_needs_the_extra_says_so(code: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names what was asked for and the pip line, and is an ImportError too."""
+    (tmp_path / "x.parquet").touch()
+    monkeypatch.chdir(tmp_path)
     done = run(WITHOUT + code)
     *_, last = done.stderr.splitlines()
     assert last.startswith("milpcb.errors.ExtraMissingError: ")

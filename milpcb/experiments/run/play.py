@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from milpcb import rng
 from milpcb.errors import MilpcbError, RunError
@@ -41,9 +42,12 @@ class Failure:
 
 
 def compute(task: Task, directory: Path, checkpoint_seconds: float) -> Outcome | Failure:
-    """Compute a task; raises RunError when the disk refuses, which concerns all tasks."""
+    """Compute a task; raises RunError when the disk refuses, which concerns all tasks.
+
+    Linear algebra keeps to one thread: then sums of floats come in one order, and give the same bytes, on every backend.
+    """
     files = TaskFiles(directory, task.key, task.title, task.horizon, checkpoint_seconds)
-    with files.working():
+    with files.working(), threadpool_limits(limits=1):
         result = _outcome_or_failure(task, files)
     return replace(result, remarks=tuple(files.remarks))
 

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from milpcb import registry
 from milpcb.errors import InputError, OracleInexact, RunError
@@ -392,3 +393,16 @@ def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
     failed = compute(cell_of(tiny), tmp_path, 1e9)
     assert failed.pictures == {}
     assert timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}}
+
+
+def test_linear_algebra_keeps_to_one_thread(tiny, tmp_path, monkeypatch):
+    """While a cell is played, sums of floats are in the order of one thread, whatever the backend and the machine."""
+    seen = []
+
+    def play_cell(*_):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        raise InputError("seen")
+
+    monkeypatch.setattr("milpcb.experiments.run.play.play_cell", play_cell)
+    assert isinstance(compute(cell_of(tiny), tmp_path, 1e6), Failure)
+    assert set(seen) == {1}
