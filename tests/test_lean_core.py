@@ -107,8 +107,10 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
             "the environment 'supervised'",
         ),
         (
-            "import tempfile, pathlib; from milpcb.tables import read_table\n"
-            "file = pathlib.Path(tempfile.mkdtemp(), 'x.parquet'); file.touch(); read_table(file)",
+            (
+                "import tempfile, pathlib; from milpcb.tables import read_table\n"
+                "file = pathlib.Path(tempfile.mkdtemp(), 'x.parquet'); file.touch(); read_table(file)"
+            ),
             "x.parquet",
         ),
     ],
