@@ -18,8 +18,8 @@ FOR_ALL = ("horizon", "seed")
 def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
     """Return a learner's ``__init__`` behind the checks that are the same for all of them.
 
-    Arguments that are missing, unknown or given by position although they are options raise InputError, which says how
-    to write the call. ``oracle``, ``pool``, ``horizon`` and ``seed`` are checked to be what their names say. The learner
+    Arguments that are missing, unknown or given by position although they are options raise InputError, which shows how
+    to write the call. ``oracle``, ``pool``, ``horizon`` and ``seed`` are checked to be what their names mean. The learner
     gets ``oracle`` and ``horizon`` as attributes before its own constructor runs.
     """
     signature = inspect.signature(init)

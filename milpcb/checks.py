@@ -1,4 +1,4 @@
-"""Checks of what users hand in; each failure is one line that says how to mend it."""
+"""Checks of what users hand in; each failure is one line that names the mistake and its remedy."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def whole_array(name: str, data: Any) -> Ints:
 
 
 def _moderate(array: Floats) -> bool:
-    """Tell whether every entry is finite and at most LARGEST in size; in nearly all calls that is one dot product."""
+    """Return whether every entry is finite and at most LARGEST in size; in nearly all calls that is one dot product."""
     return bool(np.vdot(array, array) <= LARGEST**2) or bool((np.abs(array) <= LARGEST).all())
 
 
@@ -169,7 +169,7 @@ def index(name: str, value: Any, count: int | None) -> int:
 def real(name: str, value: Any, wanted: str, holds: Callable[[float], bool]) -> float:
     """Return ``value`` as a float; raises InputError unless it is a number, finite, for which ``holds`` is true.
 
-    ``wanted`` says in words what holds, as in "epsilon must be above 0, got -1".
+    ``wanted`` gives in words what must hold, as in "epsilon must be above 0, got -1".
     """
     number = _float(value)
     if not (np.isfinite(number) and holds(number)):
@@ -219,7 +219,7 @@ def unit_cost(name: str, cost: Any) -> float:
 
 
 def probabilities(q: Any, n_actions: int) -> list[float]:
-    """Return q as a list; raises ValueError, which says why, unless it is an array of K floats >= 0 that sum to 1."""
+    """Return q as a list; raises ValueError with the reason unless it is an array of K floats >= 0 that sum to 1."""
     if type(q) is not np.ndarray or (q.dtype is not _FLOAT and q.dtype != _FLOAT) or q.shape != (n_actions,):
         raise ValueError(f"it must be a float array of shape ({n_actions},)")
     listed: list[float] = q.tolist()

@@ -145,7 +145,7 @@ def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: 
 def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
     """Return the message on constraints that no policy satisfies together; it names a smallest set that conflicts.
 
-    ``feasible(numbers)`` tells whether some policy satisfies the constraints of these numbers. Each constraint without
+    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Each constraint without
     which the others still conflict is left out (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991): what stays
     conflicts, and no longer does without any one of them.
     """

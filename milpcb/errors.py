@@ -42,7 +42,7 @@ class UnknownNameError(InputError):
 
 
 class SolverMissingError(MilpcbError):
-    """The solver that the config names cannot run here; the message says how to install it."""
+    """The solver that the config names cannot run here; the message shows how to install it."""
 
 
 class ExtraMissingError(MilpcbError, ImportError):

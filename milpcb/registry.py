@@ -180,7 +180,7 @@ def names(kind: str) -> list[str]:
 
 
 def is_installed(kind: str, name: str) -> bool:
-    """Tell whether a name is registered, by milpcb or an installed package; nothing is imported."""
+    """Return whether a name is registered, by milpcb or an installed package; nothing is imported."""
     return name in _known(kind)
 
 
@@ -283,7 +283,7 @@ def _lies_in(module: Any, folder: str) -> bool:
 
 
 def _is_installed_file(file: str) -> bool:
-    """Tell whether the path of imports without the config's folder leads to a file."""
+    """Return whether the path of imports without the config's folder leads to a file."""
     return any(path and Path(path) in Path(file).parents for path in sys.path)
 
 
@@ -304,7 +304,7 @@ def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
 
 
 def _why(module: str, error: BaseException) -> str:
-    """Say what is wrong with a module, and what to do."""
+    """Return the message on a module that cannot be imported: what is wrong, and what to do."""
     hidden = _hidden(module)
     if hidden:
         return hidden
@@ -317,7 +317,7 @@ def _why(module: str, error: BaseException) -> str:
 
 
 def _hidden(module: str) -> str:
-    """Say which file hides one of the two packages of milpcb, or nothing."""
+    """Return the message on a file that hides one of the two packages of milpcb; "" where none does."""
     top = module.partition(".")[0]
     home = Path(__file__).parents[1] / top / "__init__.py"
     if top not in {"milpcb", "policies"} or not home.exists():
@@ -333,7 +333,7 @@ def _hidden(module: str) -> str:
 
 @cache
 def _broken_promise(kind: str, entry: Any) -> str:
-    """Say in which way an entry does not keep the promise of its kind, or nothing."""
+    """Return how an entry fails the Protocol or base class of its kind; "" where it fits."""
     wanted = KINDS[kind]
     module, _, name = wanted.promise.partition(":")
     promise = getattr(import_module(module), name)
@@ -351,7 +351,7 @@ def _described(entry: Any) -> str:
 
 
 def _lacking(entry: type, promise: Any, called: str) -> str:
-    """Say what a class lacks of a base class or a Protocol, or nothing."""
+    """Return what a class lacks of a base class or a Protocol; "" where it lacks nothing."""
     if not getattr(promise, "_is_protocol", False):
         if not issubclass(entry, promise):
             return f"is a class that does not inherit from {called}"
@@ -366,7 +366,7 @@ def _lacking(entry: type, promise: Any, called: str) -> str:
 
 
 def _sets(entry: type, promise: Any, name: str) -> bool:
-    """Tell whether a class has a name: as an attribute, as an annotation, or set by its constructor."""
+    """Return whether a class has a name: as an attribute, as an annotation, or set by its constructor."""
     if isinstance(vars(promise).get(name), (FunctionType, classmethod)):
         return callable(getattr(entry, name, None))
     if hasattr(entry, name):
@@ -377,7 +377,7 @@ def _sets(entry: type, promise: Any, name: str) -> bool:
 
 
 def _takes(entry: type, promise: Any) -> bool:
-    """Tell whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
+    """Return whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
     if not isinstance(vars(promise).get("__init__"), FunctionType) or "__init__" not in promise.__init__.__qualname__:
         return True
     made_with = list(signature(promise.__init__).parameters)[1:]

@@ -16,7 +16,7 @@ def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
     try:
         found = signature(make).parameters
     except (TypeError, ValueError) as error:
-        raise InputError(f"{_name(make)} does not say which arguments it takes: {error}") from error
+        raise InputError(f"{_name(make)} does not declare which arguments it takes: {error}") from error
     for name, parameter in found.items():
         if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
             raise InputError(
@@ -40,13 +40,13 @@ def types(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str,
     for name in options(make, supplied):
         if name not in hints:
             raise InputError(
-                f"{_name(make)} does not say the type of its argument '{name}'; annotate it, as in {name}: int"
+                f"{_name(make)} does not declare the type of its argument '{name}'; annotate it, as in {name}: int"
             )
     return hints
 
 
 def asks(make: Callable[..., Any], argument: str) -> bool:
-    """Tell whether a class or function names an argument."""
+    """Return whether a class or function names an argument."""
     return argument in arguments(make)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.figure import Figure
 
-# Okabe & Ito's palette without black: told apart by colour-blind readers; pale enough to carry black text.
+# Okabe & Ito's palette without black: distinct for colour-blind readers; pale enough to carry black text.
 LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
 FONT, SMALLEST = 9.0, 3.0  # points
 LETTER, LINE = 0.6, 1.25  # width of a letter and distance of lines, of the font size

@@ -1,4 +1,4 @@
-"""One decorator for functions that are compiled to machine code, and the one line that says so when it takes a while.
+"""One decorator for functions that are compiled to machine code, and the one line that is shown when it takes a while.
 
 Numba compiles at the first call and keeps the machine code beside the source, in the user's cache folder, or in
 NUMBA_CACHE_DIR, so that the next process loads it. Where none of these can be written, every process compiles again.

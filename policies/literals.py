@@ -1,4 +1,4 @@
-"""Literals: the tests of one feature that trees and rule lists are made of, and what they say of each context."""
+"""Literals: the tests of one feature that trees and rule lists are made of, and their outcome at each context."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before th
 
 @dataclass(frozen=True)
 class Literals:
-    """The tests ``x[feature] <= threshold`` that tell some contexts apart, one for each way of splitting them in two.
+    """The tests ``x[feature] <= threshold`` that split the contexts in two, one for each way of splitting them in two.
 
-    ``tests`` are the p literals, ``truth`` (g, p) says which holds at which distinct context; ``group`` (m,) and
+    ``tests`` are the p literals, ``truth`` (g, p) marks which holds at which distinct context; ``group`` (m,) and
     ``contexts`` (g, d) are those of Opened.
     """
 

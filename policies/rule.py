@@ -71,7 +71,7 @@ class Rule(ABC):
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
 
-        ``counts`` (n,) says how often each context occurred, None for once. Raises InputError on tables that do not go
+        ``counts`` (n,) is how often each context occurred, None for once. Raises InputError on tables that do not go
         together.
         """
         array = self.names.table(contexts, self.n_features)
@@ -118,7 +118,7 @@ class Rule(ABC):
 
     @classmethod
     def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
-        """Return the rule of ``_plain``'s data; a KeyError, TypeError or ValueError says it is not that."""
+        """Return the rule of ``_plain``'s data; raises KeyError, TypeError or ValueError on other data."""
         return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # a dataclass with the field
 
     def __repr__(self) -> str:

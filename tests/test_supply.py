@@ -51,13 +51,13 @@ def nowhere(a: Nowhere) -> None:  # noqa: F821 - that is the point
             r"Part cannot be made: .*, line \d+: KeyError: 'rate'",
         ),
         (lambda: supply.make(Part, {}), "Part cannot be made: .*missing 1 required"),
-        (lambda: supply.types(untyped), "untyped does not say the type of its argument 'a'"),
+        (lambda: supply.types(untyped), "untyped does not declare the type of its argument 'a'"),
         (lambda: supply.arguments(anything), "anything must name all its arguments"),
         (lambda: supply.types(nowhere), "annotations of nowhere cannot be read: .*'Nowhere' is not defined"),
     ],
 )
 def test_a_mistake_is_one_line(call, message):
-    """Whatever a constructor does or does not say, the message names it."""
+    """Whatever a constructor does or does not declare, the message names it."""
     with pytest.raises(InputError, match=message) as refused:
         call()
     assert "\n" not in str(refused.value)

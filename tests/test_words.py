@@ -53,3 +53,15 @@ def test_no_private_vocabulary_in_names():
     """No module, class, function or argument has a word of the list above in its name."""
     found = [f"{place}: {name}" for place, name in names() if words(name) & FORBIDDEN]
     assert not found, "\n".join(found)
+
+
+def test_no_two_public_classes_share_a_name():
+    """A class name means one thing: no two public classes of milpcb and policies, at the top of a module, share one."""
+    places: dict[str, list[str]] = {}
+    for top in ("milpcb", "policies"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    shared = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
+    assert not shared, "\n".join(shared)

@@ -14,7 +14,7 @@ from milpcb.commands.console import out
 from milpcb.errors import InputError
 
 if TYPE_CHECKING:
-    from milpcb.experiments.study.bounds import Bound, Setting
+    from milpcb.experiments.study.bounds import Bound, BoundTask
     from milpcb.experiments.study.sections import Config
 
 ENDINGS = ("csv", "png", "svg")
@@ -73,10 +73,10 @@ def _print(found: list[Bound]) -> None:
         "closed form: a bound of Rel(empty), at its best L. Rel(empty): bounds the expected regret at its own best L."
     )
     if any(max(each.closed_form, each.value.best.mean) > each.setting.horizon for each in found):
-        out.print("* is more than T, and says nothing")
+        out.print("* is more than T, so it guarantees nothing")
 
 
-def _facts(setting: Setting) -> str:
+def _facts(setting: BoundTask) -> str:
     oracle, law = setting.oracle, type(setting.pool).__name__
     size = f"{oracle.n_contexts} contexts ({law}), K = {oracle.n_actions}, log N = {oracle.log_size:.3f}"
     return f"{setting.name}, seed {setting.seed}: {size}"
@@ -100,10 +100,10 @@ def _bounded(bound: float, horizon: int) -> str:
 
 
 def _check_ending(path: Path) -> str:
-    """Return the format that the ending of a path says."""
+    """Return the format that the ending of a path stands for."""
     kind = path.suffix.lstrip(".").lower()
     if kind not in ENDINGS:
-        raise InputError(f"cannot write '{path.name}': the ending says the format, use .csv, .png or .svg")
+        raise InputError(f"cannot write '{path.name}': the ending decides the format, use .csv, .png or .svg")
     return kind
 
 

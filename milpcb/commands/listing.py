@@ -64,7 +64,7 @@ def _kind(kind: str) -> Table:
 
 
 def summary(entry: Any) -> str:
-    """Return the first sentence of what an entry says of itself, without marks of the documentation's own."""
+    """Return the first sentence of an entry's own documentation, without marks of the documentation's own."""
     if isinstance(entry, click.Command):
         return _sentence(" ".join((entry.help or "").split()))
     return _sentence(supply.summary(entry))
@@ -93,7 +93,7 @@ def _explain(kind: str, name: str) -> None:
 
 
 def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each option with its type, its default and what the docstring says of it."""
+    """Yield each option with its type, its default and its description in the docstring."""
     described = _descriptions(entry.__doc__ or "")
     for key, parameter in supply.options(entry, registry.KINDS[kind].supplied).items():
         default = "(needed)" if parameter.default is Parameter.empty else repr(parameter.default)
@@ -109,7 +109,7 @@ def _type(parameter: Parameter) -> str:
 
 
 def _descriptions(docstring: str) -> dict[str, str]:
-    """Return what the section Parameters says of each name: ``name, name : text``, with the lines that go on from it."""
+    """Return the description of each name in the section Parameters: ``name, name : text``, with the lines that go on from it."""
     _, _, section = docstring.partition("Parameters\n")
     section = re.split(r"\n\s*\n", section.partition("\n")[2])[0]
     lines = section.splitlines()

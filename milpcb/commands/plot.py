@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None) -> None:
     """Draw one or more run DIRECTORIES on the same axes: regret curves, or other figures by name.
 
-    milpcb list figures says which there are: regret, finals (regret at T), times, horizons (regret against T) and others.
+    milpcb list figures shows which there are: regret, finals (regret at T), times, horizons (regret against T) and others.
     """
     names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
     for directory in directories:
@@ -51,6 +51,6 @@ def _read(directories: Sequence[Path]) -> Results:
 
 
 def _short_names(directories: Sequence[Path]) -> list[str]:
-    """Return the last part of each path, or the whole paths where that does not tell them apart."""
+    """Return the last part of each path, or the whole paths where last parts are equal."""
     names = [path.resolve().name for path in directories]
     return names if len(set(names)) == len(names) else [str(path) for path in directories]

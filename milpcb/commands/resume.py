@@ -12,7 +12,7 @@ from milpcb.errors import RunError
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--backend", help="serial, processes or dask [default: as the run's config says].")
+@click.option("--backend", help="serial, processes or dask [default: as in the run's config].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
 @click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
 @click.option(

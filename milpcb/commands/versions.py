@@ -1,4 +1,4 @@
-"""``milpcb --version``: what a bug report must say."""
+"""``milpcb --version``: what a bug report must contain."""
 
 from __future__ import annotations
 

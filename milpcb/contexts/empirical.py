@@ -29,7 +29,7 @@ class Empirical(ContextModel):
     knowledge of contexts that were never shown. Every policy then has total 0, so BISTRO+ plays uniformly unless it
     follows a leader; either way one round costs at most 1.
 
-    ``contexts`` (m, d) only says what rows are numbers of; rows not seen so far get no noise. The model remembers what *one*
+    ``contexts`` (m, d) is the table that rows are numbers of; rows not seen so far get no noise. The model remembers what *one*
     learner saw: make one for each learner.
     """
 

@@ -45,7 +45,7 @@ class EpochGreedy(Learner):
         return self._log.play(row, 0.0 if self._greedy_left else 1.0)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """After a uniform round add the estimate c / q e_y and train; greedy rounds teach nothing."""
+        """After a uniform round add the estimate c / q e_y and train; greedy rounds add no data."""
         if self._greedy_left:
             self._greedy_left -= 1
             return

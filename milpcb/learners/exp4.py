@@ -32,7 +32,7 @@ class Exp4(Learner):
     costs are never negative no exploration needs to be mixed in. The oracle sums the weights of all policies by the
     action they play (``action_weights``): kind "enumeration" over its list, kind "search" by the recursion that finds its
     minimum, with (log-sum-exp, +) in the place of (min, +). So a round costs one pass of that recursion, whatever T and
-    N are. Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee beats
+    N are. Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee is below
     that of every learner that only asks for minima; those are for classes that do not: linear rules by branch and bound,
     monotone rules, any class under side constraints, unless it is short enough to list.
 

@@ -160,7 +160,7 @@ class MilpOracle(Oracle):
         self._n_cut_off += 1
         if self._n_cut_off > MOST_CUT_OFF:
             raise InputError(
-                "the totals of a side constraint come closer to its bound than solvers can tell apart, 1e-6 of the "
+                "the totals of a side constraint come closer to its bound than solvers can resolve, 1e-6 of the "
                 "largest weight; round its weights"
             )
         same = np.zeros((len(self._rows), self.n_actions))

@@ -1,6 +1,6 @@
 """What each replaceable part promises. Adding one is a file that keeps a promise here, and a line in the registry.
 
-The pattern is the same everywhere: a *settings* object (a policy class, a solver, an environment) says what is wanted
+The pattern is the same everywhere: a *settings* object (a policy class, a solver, an environment) describes what is wanted
 and is cheap; opening it on data (contexts, a program, a seed) gives the *working* object that is then asked many times.
 """
 

@@ -13,7 +13,7 @@ from milpcb.types import Ints
 class ContextModel(ABC):
     """What a learner knows of future contexts: how many of the imagined future rounds fall on each context.
 
-    ``known`` says that the future is drawn from the true law, as guarantees assume.
+    ``known`` is True where the future is drawn from the true law, as guarantees assume.
     """
 
     known: ClassVar[bool] = True

@@ -18,7 +18,7 @@ from milpcb.types import Answer, Floats, Policy
 class ValueOracle(Protocol):
     """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each).
 
-    ``can`` says which of the questions below it answers; "enumerate" stands for the list ``labelings`` (N, m).
+    ``can`` lists which of the questions below it answers; "enumerate" stands for the list ``labelings`` (N, m).
     """
 
     n_contexts: int

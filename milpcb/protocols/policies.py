@@ -107,12 +107,12 @@ class Opened(ABC):
     Attributes
     ----------
     n_actions : K
-    group : (m,) sends each row of the given contexts to its class of contexts that no policy tells apart, 0..g-1
+    group : (m,) sends each row of the given contexts to its class of contexts that all policies label alike, 0..g-1
     contexts : (g, d) one representative of each such class
-    log_size : natural log of the number of policies, exactly or as an upper bound (each class says which)
+    log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
     can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
         "fixed" (the class may be kept while more contexts arrive)
-    cannot : for what is not in ``can``, the reason in words, where there is more to say than that it is not there
+    cannot : for what is not in ``can``, the reason in words, where there is one beyond its absence
 
     """
 
@@ -142,7 +142,7 @@ class Opened(ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Policy:
-        """Return a random policy of the class (the class says by which law)."""
+        """Return a random policy of the class (the class documents by which law)."""
 
     def labelings(self) -> Ints:
         """Return the distinct labelings (N, m) of the given contexts, in the order in which the policies are listed."""
@@ -182,5 +182,5 @@ class PolicyClass(ABC):
         return float(self.on(contexts).log_size)
 
     def patterns(self, contexts: Floats) -> Any:
-        """Return an array (n, k) whose equal rows are contexts that no policy of a fixed class tells apart."""
+        """Return an array (n, k) whose equal rows are contexts that every policy of a fixed class labels alike."""
         return contexts

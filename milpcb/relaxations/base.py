@@ -25,7 +25,7 @@ class Relaxation(ABC):
     """A law of the noise on imagined future rounds, the per-round game that it makes winnable, and the guarantee it gives.
 
     Totals are whole numbers of a unit, ``hit`` of which make one L. ``estimator`` is how c_t is estimated unless the
-    learner is told otherwise; ``certified`` says that milpcb.relaxations.game.excess bounds what approximate values cost.
+    learner is given another; ``certified`` means that milpcb.relaxations.game.excess bounds what approximate values cost.
     """
 
     hit: ClassVar[int]

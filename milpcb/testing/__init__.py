@@ -29,7 +29,7 @@ NEEDS = {"policies": ("policies", "contexts"), "solver": ("open",), "learner": (
 
 
 class Unmet(unittest.SkipTest):
-    """What a check needs is not there; the message says what."""
+    """What a check needs is not there; the message names it."""
 
 
 @dataclass(frozen=True)

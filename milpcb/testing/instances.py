@@ -29,7 +29,7 @@ MORE_BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1], [
 MORE_REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0], [-1.0, 5.5], [0.9, 3.0]])
 MIXED = np.column_stack([MORE_BINARY[:, 0], np.full(6, 4.0), MORE_REALS[:6, 0]])  # the middle column divides nothing
 MORE_INTEGERS = np.array([[-3.0, 10.0], [4.0, 30.0], [0.0, 20.0], [4.0, 30.0], [-1.0, 40.0], [2.0, 10.0]])
-COMPLEMENT = np.column_stack([MORE_BINARY[:, 0], 1 - MORE_BINARY[:, 0], MORE_BINARY[:, 1]])  # two columns say the same
+COMPLEMENT = np.column_stack([MORE_BINARY[:, 0], 1 - MORE_BINARY[:, 0], MORE_BINARY[:, 1]])  # two alike
 ALIKE = np.full((3, 2), 7.0)
 ONE = REALS[:1]
 

@@ -33,7 +33,7 @@ Make = Callable[..., Learner]
 
 
 @dataclass(frozen=True)
-class Instance:
+class Scenario:
     """The labelings (N, m) that a learner competes with, and what each round shows: rows (T,), costs (T, K).
 
     ``draws`` (T,) are the uniform numbers that actions are drawn with.
@@ -61,7 +61,7 @@ class Instance:
         return make(**{name: value for name, value in supplied.items() if name in asked} | instead)
 
 
-def instances() -> list[Instance]:
+def instances() -> list[Scenario]:
     """Return the instances: costs of several kinds, and a class of one policy."""
     rng = np.random.default_rng(0)
     labelings = np.array(LABELINGS)
@@ -69,7 +69,7 @@ def instances() -> list[Instance]:
     mixed = np.where(rng.random(shape) < 0.5, rng.integers(0, 2, shape).astype(float), rng.random(shape))
     costs = {"six policies": mixed, "only losses": np.ones(shape), "no loss": np.zeros(shape), "one policy": mixed}
     return [
-        Instance(
+        Scenario(
             name,
             labelings[:1] if name == "one policy" else labelings,
             rng.integers(0, labelings.shape[1], HORIZON),
@@ -100,7 +100,7 @@ def battery(entry: str | Make) -> list[Check]:
     return checks + [Check(name, partial(_run, check, make, every[0])) for name, check in CHECKS_ONCE.items()]
 
 
-def _run(check: Callable[[Make, Instance], None], make: Make, instance: Instance) -> None:
+def _run(check: Callable[[Make, Scenario], None], make: Make, instance: Scenario) -> None:
     """Run a check; what the base class refuses is a mistake of the learner too."""
     try:
         check(make, instance)
@@ -108,7 +108,7 @@ def _run(check: Callable[[Make, Instance], None], make: Make, instance: Instance
         raise AssertionError(str(error)) from error
 
 
-def transcript(learner: Learner, instance: Instance, start: int = 0, stop: int = HORIZON) -> tuple[Floats, Ints]:
+def transcript(learner: Learner, instance: Scenario, start: int = 0, stop: int = HORIZON) -> tuple[Floats, Ints]:
     """Play the rounds from ``start`` to ``stop`` and return each q (n, K) and action (n,)."""
     distributions, actions = [], []
     for t in range(start, stop):
@@ -119,7 +119,7 @@ def transcript(learner: Learner, instance: Instance, start: int = 0, stop: int =
     return np.array(distributions), np.array(actions)
 
 
-def check_distribution(make: Make, instance: Instance) -> None:
+def check_distribution(make: Make, instance: Scenario) -> None:
     """Every q is a distribution over the K actions, as floats."""
     learner = instance.learner(make)
     assert learner.n_actions == N_ACTIONS, learner.n_actions
@@ -133,7 +133,7 @@ def check_distribution(make: Make, instance: Instance) -> None:
     assert np.allclose(played.sum(axis=1), 1.0, atol=1e-9), played.sum(axis=1)
 
 
-def check_same_seed(make: Make, instance: Instance) -> None:
+def check_same_seed(make: Make, instance: Scenario) -> None:
     """Two learners of one seed play the same bytes, also while a third is at work."""
     alone, _ = transcript(instance.learner(make), instance)
     pair = [instance.learner(make) for _ in range(2)]
@@ -142,7 +142,7 @@ def check_same_seed(make: Make, instance: Instance) -> None:
         _same(alone, np.concatenate(played), "two learners of one seed")
 
 
-def check_restore(make: Make, instance: Instance) -> None:
+def check_restore(make: Make, instance: Scenario) -> None:
     """A learner restored from its state, as JSON, goes on bit-identically; a state handed out no longer changes."""
     for cut in (0, 1, HORIZON // 2, HORIZON - 1):
         first, second = instance.learner(make), instance.learner(make)
@@ -156,7 +156,7 @@ def check_restore(make: Make, instance: Instance) -> None:
         _same(expected, transcript(second, instance, cut)[0], f"restored in round {cut}")
 
 
-def check_guarded(make: Make, instance: Instance) -> None:
+def check_guarded(make: Make, instance: Scenario) -> None:
     """Nothing that is done to a q handed out changes later play."""
     learner = instance.learner(make)
     expected, actions = transcript(instance.learner(make), instance)
@@ -169,7 +169,7 @@ def check_guarded(make: Make, instance: Instance) -> None:
         _finish_round(learner, int(instance.rows[t]), instance.costs[t], before, action)
 
 
-def check_unplayed(make: Make, instance: Instance) -> None:
+def check_unplayed(make: Make, instance: Scenario) -> None:
     """Costs of actions that were not played do not matter: they may as well be NaN."""
     learner = instance.learner(make)
     if learner.full_information:
@@ -178,11 +178,11 @@ def check_unplayed(make: Make, instance: Instance) -> None:
     hidden = np.full_like(instance.costs, np.nan)
     every = np.arange(HORIZON)
     hidden[every, actions] = instance.costs[every, actions]
-    blind = Instance(instance.name, instance.labelings, instance.rows, hidden, instance.draws)
+    blind = Scenario(instance.name, instance.labelings, instance.rows, hidden, instance.draws)
     _same(expected, transcript(instance.learner(make), blind)[0], "with unplayed costs NaN")
 
 
-def check_bounds(make: Make, instance: Instance) -> None:
+def check_bounds(make: Make, instance: Scenario) -> None:
     """The guarantee is a number, 0 or more, perhaps infinite, and the certificate a finite one, before and after play."""
     learner = instance.learner(make)
     for _ in range(2):
@@ -193,7 +193,7 @@ def check_bounds(make: Make, instance: Instance) -> None:
         transcript(learner, instance, 0, HORIZON // 2)
 
 
-def check_declared(make: Make, instance: Instance) -> None:
+def check_declared(make: Make, instance: Scenario) -> None:
     """A learner is a Learner, and has ``_learn_all`` if and only if it declares ``full_information``."""
     learner = instance.learner(make)
     assert isinstance(learner, Learner), type(learner)
@@ -202,7 +202,7 @@ def check_declared(make: Make, instance: Instance) -> None:
     assert defines == learner.full_information, f"full_information is {learner.full_information}"
 
 
-def check_refusals(make: Make, instance: Instance) -> None:
+def check_refusals(make: Make, instance: Scenario) -> None:
     """What cannot be is refused with InputError and changes nothing: the play goes on as if it had not been tried."""
     expected, actions = transcript(instance.learner(make), instance, 0, 6)
     learner = instance.learner(make)
@@ -222,7 +222,7 @@ def check_refusals(make: Make, instance: Instance) -> None:
         _finish_round(learner, row, costs, expected[t], action)
 
 
-def check_policy(make: Make, instance: Instance) -> None:
+def check_policy(make: Make, instance: Scenario) -> None:
     """Estimates are finite, (m, K), and ``policy()`` has the least total of them; without estimates it is refused."""
     learner = instance.learner(make)
     transcript(learner, instance, 0, HORIZON // 2)
@@ -239,7 +239,7 @@ def check_policy(make: Make, instance: Instance) -> None:
     assert np.isclose(attained, least, rtol=1e-9, atol=1e-9), (attained, least)
 
 
-def check_capability(make: Make, instance: Instance) -> None:
+def check_capability(make: Make, instance: Scenario) -> None:
     """On an oracle that cannot answer, the constructor raises InputError, which names the kind that can."""
     if "oracle" not in supply.arguments(make):
         raise Unmet("this learner has no oracle")
@@ -248,7 +248,7 @@ def check_capability(make: Make, instance: Instance) -> None:
     assert "kind" in message, message
 
 
-def check_settings(make: Make, instance: Instance) -> None:
+def check_settings(make: Make, instance: Scenario) -> None:
     """Options go by name; what is no horizon, seed, oracle or pool is refused with InputError, and so are unknown options."""
     asked = inspect.signature(make).parameters
     by_place = [name for name, p in asked.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -261,7 +261,7 @@ def check_settings(make: Make, instance: Instance) -> None:
         assert _refusal(instance.learner, make, no_such_option=1) is not None, "an unknown option was taken"
 
 
-CHECKS: dict[str, Callable[[Make, Instance], None]] = {
+CHECKS: dict[str, Callable[[Make, Scenario], None]] = {
     "distribution": check_distribution,
     "same seed": check_same_seed,
     "restore": check_restore,
@@ -269,7 +269,7 @@ CHECKS: dict[str, Callable[[Make, Instance], None]] = {
     "bounds": check_bounds,
     "policy": check_policy,
 }
-CHECKS_ONCE: dict[str, Callable[[Make, Instance], None]] = {
+CHECKS_ONCE: dict[str, Callable[[Make, Scenario], None]] = {
     "guarded": check_guarded,
     "refusals": check_refusals,
     "declared": check_declared,
@@ -310,7 +310,7 @@ class _Mute:
     n_contexts, n_actions, log_size = 4, N_ACTIONS, 1.0
 
 
-def _contexts(instance: Instance) -> Floats:
+def _contexts(instance: Scenario) -> Floats:
     return np.arange(2.0 * instance.labelings.shape[1]).reshape(-1, 2)
 
 

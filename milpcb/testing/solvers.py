@@ -32,7 +32,7 @@ def battery(entry: str | Solver) -> list[Check]:
 
 
 def check_known_problem(solver: Solver, problem: KnownProblem) -> None:
-    """Twice in a row the solver finds the optimum with a feasible integral point, or says why there is none."""
+    """Twice in a row the solver finds the optimum with a feasible integral point, or reports why there is none."""
     session = solver.open(problem.program)
     for _ in range(2):
         _check(problem, session.solve(problem.objective))
@@ -54,7 +54,7 @@ def check_objectives_in_a_row(solver: Solver, problem: KnownProblem) -> None:
 
 
 def check_many_objectives(solver: Solver) -> None:
-    """Thirty objectives in one session, each to the gap asked for: bounds hold, and the point is worth what is said."""
+    """Thirty objectives in one session, each to the gap asked for: bounds hold, and the point has the value that is reported."""
     program, points = _packing()
     session = solver.open(program)
     rng = np.random.default_rng(0)
@@ -98,7 +98,7 @@ def check_vertices(solver: Solver) -> None:
 
 
 def check_no_time(solver: Solver) -> None:
-    """Without time the solver says what it has, and nothing that is false; with time again it finishes."""
+    """Without time the solver reports what it has, and nothing that is false; with time again it finishes."""
     program, points = _packing()
     objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
     least = float((points @ objective).min())
@@ -158,7 +158,7 @@ def check_added_rows(solver: Solver) -> None:
 
 
 def check_optimum_cut_off(solver: Solver) -> None:
-    """Each optimum is cut off by a row, so the session names the points from the cheapest on, then says infeasible."""
+    """Each optimum is cut off by a row, so the session names the points from the cheapest on, then reports infeasible."""
     program, points = _packing()
     objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
     session = solver.open(program)

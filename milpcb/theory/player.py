@@ -33,7 +33,7 @@ class Variant:
     mix: Callable[[Floats, Any], Floats] = game.mix
 
 
-class Reply(NamedTuple):
+class Response(NamedTuple):
     """What is played on one future: q (K,), and the slack of the game that q* was to win, in units of cost."""
 
     q: tuple[Fraction, ...]
@@ -64,7 +64,7 @@ class Player:
             return q, self.hit / (self.scale * q) if q else Fraction(0)
         return min(q, 1 / self.scale), Fraction(self.hit)
 
-    def _reply(self, profile: Totals) -> Reply:
+    def _reply(self, profile: Totals) -> Response:
         """Return q and the game's slack where V[a] = ``profile`` (K,), by the functions that a run calls."""
         V = np.array([v if v == np.inf else Fraction(v) for v in profile], dtype=object)
         variant = self._variant
@@ -76,7 +76,7 @@ class Player:
             raise InputError(f"{variant.name}: q = ({', '.join(map(str, q))}) is no distribution; mend its respond()")
         lifted = sum(p * min(v + xi for v, xi in zip(V, noise, strict=True)) for noise, p in self.noise.items())
         lost: Any = variant.relaxation.loss(q_star, self._phi(V), self.scale)
-        return Reply(q, self.unit * (min(V) - lifted) - lost)
+        return Response(q, self.unit * (min(V) - lifted) - lost)
 
     def _leftover(self, V: Floats) -> Floats:
         if self._variant.leftover != "leader":

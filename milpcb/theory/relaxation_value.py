@@ -22,7 +22,7 @@ from milpcb.relaxations.base import Relaxation
 from milpcb.types import Floats, Ints
 
 DRAWS, PRECISION, POINTS, FACTOR = 50, 0.01, 15, 4.0
-LOOK = 10  # draws between two looks at the precision: fewer say little about their own spread
+LOOK = 10  # draws between two looks at the precision: fewer give a poor estimate of their own spread
 
 
 @dataclass(frozen=True)

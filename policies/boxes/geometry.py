@@ -15,7 +15,7 @@ from policies.cuts import Distinct, Thresholds, cut_points, is_binary
 class Boxes:
     """The different boxes; number 0 holds all contexts.
 
-    ``cuts`` are the cut points of each feature, ``binary`` tells which features only take 0 and 1; ``group`` (m,) and
+    ``cuts`` are the cut points of each feature, ``binary`` marks which features only take 0 and 1; ``group`` (m,) and
     ``contexts`` (g, d) are those of Opened.
 
     Bound 0 is minus infinity, bound 1 infinity, then come all cut points; ``_corners`` (4, B + 1) holds the bounds

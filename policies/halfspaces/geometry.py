@@ -1,4 +1,4 @@
-"""Contexts as points between -1 and 1, and the linear programs that tell which of their labels halfspaces make."""
+"""Contexts as points between -1 and 1, and the linear programs that find which labels halfspaces give them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Policy class
     w in R^d and a cut t; action 1 where w.x >= t. A labeling counts when some rule makes it with every score, w.x - t, at
-    least 1e-6 of the largest away from 0: of what is closer, solvers cannot tell the side.
+    least 1e-6 of the largest away from 0: of what is closer, solvers cannot determine the side.
 Variables
     y[j] in {0, 1}      the label of distinct context j
 Constraints
@@ -47,6 +47,6 @@ class HalfspaceEncoding(Encoding):
         """Return what label 1 costs more than label 0, which is the offset."""
         return Objective(costs[:, 1] - costs[:, 0], float(costs[:, 0].sum()))
 
-    def decode(self, x: Floats, costs: Floats) -> HalfspaceRule:  # noqa: ARG002 - the labels say it all
+    def decode(self, x: Floats, costs: Floats) -> HalfspaceRule:  # noqa: ARG002 - the labels alone determine the rule
         """Return the rule of the widest margin that labels so."""
         return rule_of(self._points, x > 0.5)

@@ -1,4 +1,4 @@
-"""Rows that cut off what is no labeling of a halfspace, and good labelings near a point; program.py says which rows."""
+"""Rows that cut off what is no labeling of a halfspace, and good labelings near a point; program.py defines the rows."""
 
 from __future__ import annotations
 

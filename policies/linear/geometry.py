@@ -33,7 +33,7 @@ class Scored:
     """The distinct contexts as columns of whole numbers, and the rules that weights on those columns make.
 
     ``group`` (m,) and ``contexts`` (g, d) are those of Opened, ``points`` (g, d) the whole numbers, ``steps`` how they come
-    from contexts. ``columns`` are the columns that tell contexts apart, those equal up to sign and shift merged, and
+    from contexts. ``columns`` are the columns in which contexts differ, those equal up to sign and shift merged, and
     ``copies`` the number of features of each; at most ``limit`` features have a weight, in [-max_weight, max_weight].
     """
 
@@ -80,28 +80,28 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Column:
+class ScoredColumn:
     """Whole numbers (g,) that are 0 at the first context, and the (feature, sign) pairs that carry them."""
 
     values: Ints
     members: list[tuple[int, int]]
 
 
-def _columns(points: Floats) -> list[Column]:
+def _columns(points: Floats) -> list[ScoredColumn]:
     """Return the columns that are not constant, those equal up to sign and shift merged.
 
     No rule is lost: a shift of a column moves every score, and so the cuts, by the same amount.
     """
-    found: dict[bytes, Column] = {}
+    found: dict[bytes, ScoredColumn] = {}
     for i, column in enumerate((points - points[0]).astype(np.int64).T):
         if column.any():
             sign = int(np.sign(column[column != 0][0]))
             values = sign * column
-            found.setdefault(values.tobytes(), Column(values, [])).members.append((i, sign))
+            found.setdefault(values.tobytes(), ScoredColumn(values, [])).members.append((i, sign))
     return list(found.values())
 
 
-def _table(columns: list[Column], n_rows: int) -> Floats:
+def _table(columns: list[ScoredColumn], n_rows: int) -> Floats:
     """Return X (g, columns) without the common factor of all its entries, which scales scores and cuts alike."""
     table = np.array([column.values for column in columns], dtype=np.int64).reshape(len(columns), n_rows).T
     return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)

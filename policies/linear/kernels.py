@@ -1,4 +1,4 @@
-"""Compiled parts of the branch and bound over integer weights; search_branching.py says what they do.
+"""Compiled parts of the branch and bound over integer weights; search_branching.py describes what they do.
 
 Weights are fixed column by column; *level* k has k of them fixed. Its *patterns* are the combinations of values that the
 contexts have in the columns still free. Arrays over patterns hold those of all levels one after the other: level k has

@@ -75,7 +75,7 @@ class LinearRules(NamedClass):
 
 
 class OpenedLinear(Opened):
-    """Scoring rules on fixed contexts; which program and which search fit the sizes is settled when first asked for.
+    """Scoring rules on fixed contexts; which program and which search fit the sizes is decided when first asked for.
 
     ``log_size`` is the log of an upper bound on the number of labelings, the least of four. With g distinct contexts and s
     of d columns: the weight vectors times the placements of K - 1 cuts among at most g + 1 places; K - 1 halfspaces on s
@@ -90,7 +90,7 @@ class OpenedLinear(Opened):
 
     @cached_property
     def can(self) -> frozenset[str]:  # type: ignore[override]  # found when first asked for, as it may build tables
-        """Everything but "fixed", less what ``cannot`` says."""
+        """Everything but "fixed", less the keys of ``cannot``."""
         return frozenset({"program", "search", "action_weights", "policies"}) - self.cannot.keys()
 
     @cached_property
@@ -127,7 +127,7 @@ class OpenedLinear(Opened):
         return log(min(bounds))
 
     def program(self, *, constrained: bool = False) -> Encoding:
-        """Return the encoding that fits the sizes; its ``why`` names it and says what it was chosen for."""
+        """Return the encoding that fits the sizes; its ``why`` names it and gives the reason for the choice."""
         self.require("program")
         if not self._no_program_by_tables:
             return TableEncoding(self._supports)
@@ -135,7 +135,7 @@ class OpenedLinear(Opened):
         return LinearEncoding(self.scored, constrained=constrained, why=why)
 
     def search(self) -> Search:
-        """Return the search that fits the sizes; its ``describe()`` names it and says why."""
+        """Return the search that fits the sizes; its ``describe()`` names it and gives the reason."""
         self.require("search")
         if not self._no_tables:
             return TableSearch(self._supports)
@@ -144,7 +144,7 @@ class OpenedLinear(Opened):
     def policies(self) -> Iterator[LinearRule]:
         """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.
 
-        Constant columns get no weight, and weights with a common factor are left out: neither tells more contexts apart.
+        Constant columns get no weight, and weights with a common factor are left out: neither would distinguish more contexts.
         """
         for weights in self._weights():
             for cuts in combinations_with_replacement(_places(self.scored.points @ weights), self.n_actions - 1):

@@ -49,13 +49,13 @@ LARGEST_BIG_M = 1e5
 
 
 def beyond_tolerance(scored: Scored) -> str:
-    """Say why scores span too much for a solver's tolerances and what would mend it, or nothing when they do not."""
+    """Return why scores span too much for a solver's tolerances and what would mend it, or nothing when they do not."""
     big = 2.0 * float(_reach(scored).max()) + 1.0
     if big <= LARGEST_BIG_M:
         return ""
     feature, _ = scored.columns[int(np.abs(scored.table()).max(axis=0).argmax())].members[0]
     return (
-        f"scores may differ by {big:.0f}, where a solver tells 1 apart only up to {LARGEST_BIG_M:.0f}: "
+        f"scores may differ by {big:.0f}, where a solver resolves a difference of 1 only up to {LARGEST_BIG_M:.0f}: "
         f"give feature {scored.names.feature(feature)} in larger units or in classes, or lower max_weight"
     )
 
@@ -88,7 +88,7 @@ class LinearEncoding(Encoding):
         coefficients[self._below.columns] = falls
         return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
 
-    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t say it all
+    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t alone determine the rule
         """Round w and label by t."""
         totals = np.rint(x[self._w])
         # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.

@@ -1,4 +1,4 @@
-"""Linear rules as a choice of a support and a row of its table; supports.py says what these are.
+"""Linear rules as a choice of a support and a row of its table; supports.py defines both.
 
 Policy class
     That of program_bigm.py, where the rows of all tables are few.
@@ -31,7 +31,7 @@ COLUMNS_PER_CONTEXT = 4_000
 
 
 def too_many_rows(supports: Supports) -> str:
-    """Say what makes the supports too large for a program and what would mend it, or nothing when they are not."""
+    """Return what makes the supports too large for a program and what would mend it, or nothing when they are not."""
     most = most_columns(supports)
     if supports.n_rows > most:
         return f"support tables have {supports.n_rows} rows, more than {most}: lower max_features"
@@ -60,7 +60,7 @@ class TableEncoding(Encoding):
         prices = [(G.reshape(len(G), -1) @ batch.table.above).ravel() for batch, G in totals]
         return Objective(np.concatenate(prices), float(costs[:, 0].sum()))
 
-    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column says it all
+    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column alone determines the rule
         """Return the rule of the column at 1."""
         column = int(x.argmax())
         for batch in self._supports.batches:

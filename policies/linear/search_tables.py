@@ -1,4 +1,4 @@
-"""The exact search of linear rules by support tables, for any number of actions; supports.py says what these are.
+"""The exact search of linear rules by support tables, for any number of actions; supports.py defines these.
 
 Supports are visited by sum_p min_a sum_{k <= a} G[k, p], which no row of theirs undercuts, until that passes the best row
 found. A derivation is a support and a row of its table, so a labeling comes once with every support it can be made on: a

@@ -21,7 +21,7 @@ from math import comb, log10, prod
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Column, Scored
+from policies.linear.geometry import Scored, ScoredColumn
 from policies.linear.monomials import Monomials, n_nodes
 from policies.linear.rule import LinearRule
 from policies.linear.tables import Grid, Shape, Table, labels_to_build, support_table
@@ -41,7 +41,7 @@ class Batch:
     """The supports (n, s) that share a table, as columns in the order of the table's.
 
     ``numbers`` (n,) places them among all supports, ``sizes`` (s,) counts the values of the columns, and ``places``
-    (n, P) says which sums of Monomials make up their totals.
+    (n, P) lists which sums of Monomials make up their totals.
     """
 
     table: Table
@@ -86,7 +86,7 @@ class Supports:
         return sum(len(numbers) * len(self._table(shapes).labels) for shapes, (_, numbers) in self._by_shapes.items())
 
     def obstacle(self) -> str:
-        """Say what is too large for tables and what would mend it, or nothing when they can be used."""
+        """Return what is too large for tables and what would mend it, or nothing when they can be used."""
         if self.n_supports > MOST_SUPPORTS:
             return f"{_about(self.n_supports)} supports are more than {_about(MOST_SUPPORTS)}: lower max_features"
         largest = max(self._by_shapes, key=lambda shapes: labels_to_build(shapes, self.scored.n_cuts))
@@ -154,7 +154,7 @@ def _about(number: int) -> str:
     return f"{number}" if number < 10**6 else f"10^{log10(number):.1f}"
 
 
-def _coded(column: Column) -> tuple[Grid, Ints]:
+def _coded(column: ScoredColumn) -> tuple[Grid, Ints]:
     """Return the values of a column, from 0 up, and which of them each distinct context has (g,)."""
     values, codes = np.unique(column.values, return_inverse=True)
     return tuple((values - values[0]).tolist()), codes

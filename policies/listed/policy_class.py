@@ -1,4 +1,4 @@
-"""Classes given by their list alone: say what the policies are, and the program, the search and the rest follow."""
+"""Classes given by their list alone: list the policies, and the program, the search and the rest follow."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ListedRules(PolicyClass):
 class FiniteClass(PolicyClass):
     """An explicit list of policies, given by what they play on the contexts that the class is opened on.
 
-    A labeling is a function of the *row*: equal contexts may be told apart.
+    A labeling is a function of the *row*: equal contexts may get different labels.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class FiniteClass(PolicyClass):
 
 
 def _merged(labels: Ints, contexts: Floats) -> Distinct:
-    """Merge equal contexts, unless some labeling tells them apart: then only the table as it is can be answered."""
+    """Merge equal contexts, unless some labeling gives them different labels: then only the table as it is can be answered."""
     distinct = Distinct.rows(contexts)
     if (labels[:, distinct.first][:, distinct.group] != labels).any():
         return Distinct(np.arange(len(contexts)), np.arange(len(contexts)))

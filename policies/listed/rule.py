@@ -51,7 +51,7 @@ class ListedPolicy(Rule):
         return np.searchsorted(self.leaf_actions, labels).astype(np.int64)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether two labelings are of the same contexts and alike; names and numbers in a list do not count."""
+        """Return whether two labelings are of the same contexts and alike; names and numbers in a list do not count."""
         if not isinstance(other, ListedPolicy):
             return NotImplemented
         return np.array_equal(self.contexts, other.contexts) and np.array_equal(self.labels, other.labels)

@@ -24,7 +24,7 @@ from policies.names import Names
 
 @dataclass(frozen=True)
 class MonotoneRules(NamedClass):
-    """Rules whose action never goes down when a feature goes up (or, as its direction says, down).
+    """Rules whose action never goes down when a feature goes up (or, as its direction is, down).
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ Point = tuple[float, ...]
 class Axis:
     """How a feature orders contexts: by its value, or by the number of ``steps`` below it; ``sign`` -1 turns it round.
 
-    ``binary`` says that the feature only takes 0 and 1, and that its one step is between them.
+    ``binary`` means that the feature only takes 0 and 1, and that its one step is between them.
     """
 
     feature: int
@@ -40,7 +40,7 @@ class Axis:
         return np.asarray(self.sign * place + 0.0)  # adding 0 makes -0 and 0 the same
 
     def condition(self, floor: float, names: Names) -> str:
-        """Return "stands at ``floor`` or further" as people say it; "" when that is always so."""
+        """Return "stands at ``floor`` or further" in plain English; "" when that is always so."""
         name = names.feature(self.feature)
         if self.steps is None:
             return f"{name} >= {written(floor)}" if self.sign > 0 else f"{name} <= {written(0.0 - floor)}"

@@ -1,6 +1,6 @@
 """The exact search of monotone rules: a maximum flow on the covers (the program is in program.py).
 
-The nodes are (j, k), "the action of context j is at least k"; an arc says that its tail needs its head: (i, k) needs
+The nodes are (j, k), "the action of context j is at least k"; an arc means that its tail needs its head: (i, k) needs
 (j, k) when j covers i, (j, k + 1) needs (j, k). Taking a node costs costs[j, k] - costs[j, k - 1]. The cheapest set that
 holds whatever its nodes need is a minimum cut (Picard, Management Science 1976): a node that gains has that much supply,
 a node that costs that much demand, arcs carry any flow, and at a maximum flow the nodes that supply can still reach are

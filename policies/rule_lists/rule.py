@@ -1,4 +1,4 @@
-"""One rule list: the first clause whose condition holds says what is played."""
+"""One rule list: the first clause whose condition holds gives the action."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Bins:
     """Features with the cut points that divide the contexts, and the bin of each context.
 
     ``cuts`` holds the increasing cut points of each feature that has any; where none has, feature 0 with no cut stands
-    for the constants. ``bins`` (g, features) is the number of those cuts below the context, ``binary`` tells which
+    for the constants. ``bins`` (g, features) is the number of those cuts below the context, ``binary`` marks which
     features only take 0 and 1; ``group`` (m,) and ``contexts`` (g, d) are those of Opened.
     """
 

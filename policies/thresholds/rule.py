@@ -25,7 +25,7 @@ class ThresholdRule(Rule):
     """``actions[i]`` where exactly i of the increasing ``cuts`` lie below the feature.
 
     Neighbouring pieces with one action are merged, and a constant is a rule on feature 0, so that equal rules compare
-    equal. ``binary`` says that the feature only takes 0 and 1.
+    equal. ``binary`` means that the feature only takes 0 and 1.
     """
 
     feature: int

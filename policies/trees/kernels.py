@@ -13,7 +13,7 @@ near, far : (2, p + 1, K) and (2, p + 1), the answers of the side of test f that
 best : (2, K), the answers of all trees, by action at ``pattern``
 weighted, marginals : (2, A, B) and (p + 1, A), room for what is computed on the way
 
-``pattern`` (p + 1,) says which literals hold at the row that is asked about. Of ``soft`` only the type counts: None for
+``pattern`` (p + 1,) marks which literals hold at the row that is asked about. Of ``soft`` only the type counts: None for
 the semiring (min, +), a float for -log-sum-exp of minus the costs.
 """
 

@@ -30,7 +30,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """A test ``x[feature] <= threshold``; ``binary`` says that the feature only takes 0 and 1."""
+    """A test ``x[feature] <= threshold``; ``binary`` means that the feature only takes 0 and 1."""
 
     feature: int
     threshold: float

@@ -123,7 +123,7 @@ PLUGINS = {
     "function": ("def Mine(): pass\n", "is a function, and must be a class"),
     "constructor without types": (
         "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    def __init__(self, size): pass\n",
-        "Mine does not say the type of its argument 'size'",
+        "Mine does not declare the type of its argument 'size'",
     ),
     "constructor that fails": (
         "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    def __init__(self, n_actions: int):\n        {}['x']\n",

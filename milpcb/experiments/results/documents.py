@@ -30,7 +30,7 @@ def check_ending(path: Path) -> str:
     """Return the format by the ending of a path: json, png or svg; raises InputError for any other."""
     kind = path.suffix.lstrip(".").lower()
     if kind not in {"json", *FORMATS}:
-        raise InputError(f"cannot write '{path.name}': the ending says the format, use .json, .png or .svg")
+        raise InputError(f"cannot write '{path.name}': the ending decides the format, use .json, .png or .svg")
     return kind
 
 

@@ -38,7 +38,7 @@ def digest(content: bytes) -> str:
 
 
 def is_temporary(path: Path) -> bool:
-    """Tell whether a file has a name that only ``write_file`` gives, and only until it has written the file."""
+    """Return whether a file has a name that only ``write_file`` gives, and only until it has written the file."""
     return TEMPORARY.fullmatch(path.name) is not None and (path.is_symlink() or path.is_file())
 
 

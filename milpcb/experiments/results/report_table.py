@@ -16,7 +16,7 @@ from milpcb.experiments.study.cells import NO_ORACLE
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportColumn:
     """A column of the table of results: its key in the address, its heading, whether it holds numbers."""
 
     key: str
@@ -59,17 +59,21 @@ def _sorted(rows: Sequence[Summary]) -> list[Summary]:
     return sorted(rows, key=lambda row: (worlds.index((row.environment, row.policies)), row.horizon, row.regret))
 
 
-def _columns(keys: Sequence[str], *, certified: bool) -> list[Column]:
-    columns = [Column(key, key, numeric=False) for key in [*keys, "learner"]]
-    columns += [Column("horizon", "horizon T"), Column("seeds", "seeds")]
-    columns += [Column("cost", "mean cost"), Column("best_cost", "best cost"), Column("regret", "regret")]
-    columns += [Column("guarantee", "guarantee"), Column("share", "of the guarantee")]
-    columns += [Column("certificate", "certificate")] if certified else []
+def _columns(keys: Sequence[str], *, certified: bool) -> list[ReportColumn]:
+    columns = [ReportColumn(key, key, numeric=False) for key in [*keys, "learner"]]
+    columns += [ReportColumn("horizon", "horizon T"), ReportColumn("seeds", "seeds")]
+    columns += [
+        ReportColumn("cost", "mean cost"),
+        ReportColumn("best_cost", "best cost"),
+        ReportColumn("regret", "regret"),
+    ]
+    columns += [ReportColumn("guarantee", "guarantee"), ReportColumn("share", "of the guarantee")]
+    columns += [ReportColumn("certificate", "certificate")] if certified else []
     return [
         *columns,
-        Column("calls", "oracle calls"),
-        Column("time", "\u00b5s per round"),
-        Column("oracle_time", "in oracle"),
+        ReportColumn("calls", "oracle calls"),
+        ReportColumn("time", "\u00b5s per round"),
+        ReportColumn("oracle_time", "in oracle"),
     ]
 
 

@@ -19,7 +19,7 @@ class Slope:
     """The fit ``regret ~ exp(intercept) T^slope`` and the 95 % interval of the slope.
 
     ``slope`` is NaN where nothing can be fitted and ``low``, ``high`` are NaN where no error can be estimated; ``note``
-    then says why, and else what the fit was made from.
+    then gives the reason, and else what the fit was made from.
     """
 
     slope: float
@@ -30,7 +30,7 @@ class Slope:
 
     @property
     def fitted(self) -> bool:
-        """Tell whether there is a slope."""
+        """Return whether there is a slope."""
         return bool(np.isfinite(self.slope))
 
     def at(self, horizons: Floats) -> Floats:

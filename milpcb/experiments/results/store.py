@@ -71,7 +71,7 @@ class Held:
 class RunDirectory:
     """One directory of results; a directory of something else, or of another format, is refused.
 
-    Refused is whatever exists and is neither empty nor a directory that milpcb made, which it tells by config.toml or, where
+    Refused is whatever exists and is neither empty nor a directory that milpcb made, which it recognises by config.toml or, where
     that is damaged, by study.json. Files that only a killed run can have left there count as nothing.
     """
 
@@ -203,7 +203,7 @@ class RunDirectory:
 
 
 def read_index(path: Path) -> dict[str, Any]:
-    """Return what study.json says; raises RunError when the directory has none that is whole."""
+    """Return the contents of study.json; raises RunError when the directory has none that is whole."""
     try:
         content = (path / INDEX).read_bytes()
     except OSError as error:
@@ -278,7 +278,7 @@ def _read(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
 
 
 def _is_record(record: Mapping[str, Any], key: str, horizon: int) -> bool:
-    """Tell whether a record is that of a task, with columns of one length up to its horizon."""
+    """Return whether a record is that of a task, with columns of one length up to its horizon."""
     columns = [record[name] for name in record if name in _COLUMNS]
     lists = all(isinstance(column, list) and len(column) == len(columns[0]) > 0 for column in columns)
     facts = all(isinstance(record.get(name), dict) for name in ("versions", "pictures"))
@@ -286,7 +286,7 @@ def _is_record(record: Mapping[str, Any], key: str, horizon: int) -> bool:
 
 
 def _has_pictures(path: Path, task: Task, record: Mapping[str, Any]) -> bool:
-    """Tell whether the pictures that are wanted were drawn; raises _DamagedError where one is not as it was drawn."""
+    """Return whether the pictures that are wanted were drawn; raises _DamagedError where one is not as it was drawn."""
     if not task.draw or not (isinstance(task, Yardstick) or "leader" in record):
         return True
     for suffix, wanted in record["pictures"].items():

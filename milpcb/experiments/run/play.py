@@ -194,7 +194,7 @@ class CellPlayer:
 
 
 def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
-    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where it can say that.
+    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where it can compute that.
 
     ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
     """

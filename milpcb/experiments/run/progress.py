@@ -256,7 +256,7 @@ def _table(positions: list[Position], width: int) -> Table:
 
 
 def _shortened(title: str, room: int) -> str:
-    """Cut the middle out: titles that begin alike are told apart by their ends."""
+    """Cut the middle out: titles that begin alike differ at their ends."""
     if len(title) <= room:
         return title
     end = (room - 1) * 2 // 3

@@ -52,7 +52,7 @@ def foreign_code(directory: Path) -> dict[str, Path]:
 
 
 def _note(directory: Path) -> Path | None:
-    """Return the file that says that this user ran this config.toml in this directory; None where there is no home."""
+    """Return the file that records that this user ran this config.toml in this directory; None where there is no home."""
     try:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
     except RuntimeError:

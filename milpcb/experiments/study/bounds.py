@@ -20,8 +20,8 @@ from milpcb.theory.relaxation_value import RelaxationValue, relaxation_value
 
 
 @dataclass(frozen=True)
-class Setting:
-    """One environment, policy class and horizon; ``seed`` decides the contexts."""
+class BoundTask:
+    """One environment, policy class and horizon, opened for bounds of its regret; ``seed`` decides the contexts."""
 
     name: str
     oracle: Oracle
@@ -32,19 +32,19 @@ class Setting:
 
 @dataclass(frozen=True)
 class Bound:
-    """What one relaxation promises in a setting: at the closed form's best L, and over a grid of L."""
+    """The regret that one relaxation guarantees for a task: at the closed form's best L, and over a grid of L."""
 
-    setting: Setting
+    setting: BoundTask
     noise: str
     closed_scale: float
     closed_form: float
     value: RelaxationValue
 
 
-def settings(config: Config) -> Iterator[Setting]:
+def settings(config: Config) -> Iterator[BoundTask]:
     """Open every environment with every class at every horizon, at the first seed.
 
-    Rel(empty) is the same for all exact oracles, so the fastest one is asked, whatever the config says.
+    Rel(empty) is the same for all exact oracles, so the fastest one is asked, whatever the config names.
     """
     seed = config.experiment.seeds[0]
     for environment, policies, horizon in product(config.environments, config.policies, config.experiment.horizon):
@@ -60,10 +60,10 @@ def settings(config: Config) -> Iterator[Setting]:
         )
         world = open_world(task)
         oracle, pool = world.yardstick_oracle(config.constraints), world.knowledge("pool")
-        yield Setting(_name(config, environment, policies), oracle, pool, horizon, seed)
+        yield BoundTask(_name(config, environment, policies), oracle, pool, horizon, seed)
 
 
-def bound(setting: Setting, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
+def bound(setting: BoundTask, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
     """Return the closed form of a registered relaxation and its estimate from ``draws`` draws."""
     relaxation = supply.make(registry.load("relaxation", noise), {})
     oracle, T = setting.oracle, setting.horizon

@@ -24,7 +24,7 @@ NO_ORACLE = "-"
 class Task:
     """What cells and yardsticks share: rounds 1..``horizon`` of one environment, seen at ``checkpoints``.
 
-    ``title`` is how people tell tasks of one study apart; it is presentation, like all labels, and no part of ``key``.
+    ``title`` is what people distinguish the tasks of one study by; it is presentation, like all labels, and no part of ``key``.
     Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one, nor ``folder``,
     where classes of the config's own are.
     """
@@ -52,14 +52,14 @@ class Task:
         }
 
     def is_current(self) -> bool:
-        """Tell whether the files and the source code that the task reads are still those of its key."""
+        """Return whether the files and the source code that the task reads are still those of its key."""
         if self.folder is not None:  # a worker process has not read the config
             registry.look_in(self.folder)
         return replace(self).key == self.key
 
     @cached_property
     def key(self) -> str:
-        """The task's name on disk: equal settings, equal key. It is computed once, so it says what was there then."""
+        """The task's name on disk: equal settings, equal key. It is computed once, so it describes what was there then."""
         text = json.dumps(self.settings(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -91,7 +91,7 @@ class Cell(Task):
 
     @property
     def labels(self) -> dict[str, Any]:
-        """The columns that tell this cell's curve from the others."""
+        """The columns by which this cell's curve differs from the others."""
         return {
             "learner": self.learner.label,
             "environment": self.environment.label,
@@ -104,7 +104,7 @@ class Cell(Task):
 
 @dataclass(frozen=True)
 class Study:
-    """All cells of a config, each with the number of its yardstick; ``left_out`` says which are not played, and why."""
+    """All cells of a config, each with the number of its yardstick; ``left_out`` lists those not played, with the reason."""
 
     cells: tuple[Cell, ...]
     yardsticks: tuple[Yardstick, ...]
@@ -156,12 +156,12 @@ def build_study(config: Config) -> Study:
 
 
 def asks_oracle(learner: LearnerSection) -> bool:
-    """Tell whether a learner's constructor asks for an oracle."""
+    """Return whether a learner's constructor asks for an oracle."""
     return supply.asks(registry.load("learner", learner.component.name), "oracle")
 
 
 def keeps_estimates(learner: LearnerSection) -> bool:
-    """Tell whether a learner's class says what its estimates are."""
+    """Return whether a learner's class exposes its cost estimates."""
     return registry.load("learner", learner.component.name).estimates is not Learner.estimates
 
 

@@ -110,7 +110,7 @@ def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None, *
 
 
 def _names_class(value: Any) -> bool:
-    """Tell whether some text in a nested value looks like ``module:Class``."""
+    """Return whether some text in a nested value looks like ``module:Class``."""
     if isinstance(value, dict):
         return any(_names_class(item) for key, item in value.items() if key != "solver")
     if isinstance(value, list):
@@ -184,7 +184,7 @@ class _Reader:
         return tuple(found)
 
     def check_labels(self, config: Config) -> None:
-        """Raise InputError where a label is taken, so that two curves could not be told apart."""
+        """Raise InputError where a label is taken, as two curves would then look alike."""
         self._check_labels("learners", "learners", config.learners)
         self._check_labels("environment", "[[environment]] sections", config.environments)
         self._check_labels("policies", "[[policies]] sections", config.policies)

@@ -1,7 +1,7 @@
 """What a component depends on besides its options: the contents of files, and source code that is not milpcb's.
 
-A class says in ``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class
-that does not say so, and is no class of milpcb, every option that is the path of a file counts as read.
+A class lists in ``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class
+that has no such list, and is no class of milpcb, every option that is the path of a file counts as read.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def source_file(name: str, *folders: Path) -> Path | None:
 
 
 def is_installed(file: Path) -> bool:
-    """Tell whether a file of source code belongs to Python, to an installed package, or to milpcb itself."""
+    """Return whether a file of source code belongs to Python, to an installed package, or to milpcb itself."""
     paths = sysconfig.get_paths()
     folders = [Path(paths[name]) for name in ("purelib", "platlib", "stdlib", "platstdlib")]
     own = (_OWN, _OWN.with_name("policies"))
@@ -77,7 +77,7 @@ def is_installed(file: Path) -> bool:
 def source_digest(name: str) -> str | None:
     """Return the SHA-256 of the source behind ``module:Class`` and of the modules beside it that it imports.
 
-    None for milpcb's own classes, whose version says what they are, and where no such module is found.
+    None for milpcb's own classes, whose version identifies their code, and where no such module is found.
     """
     file = source_file(name)
     if (
@@ -143,7 +143,7 @@ def _imported_names(file: Path, root: Path, _content: str) -> tuple[tuple[str, .
     """Return the dotted names, in parts, that a source file imports; none where it is no source that can be read."""
     try:
         tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):  # importing it will say what is wrong
+    except (OSError, SyntaxError, ValueError):  # importing it will raise with the reason
         return ()
     return tuple(tuple(name) for name in _imports(tree, list(file.parent.relative_to(root).parts)))
 

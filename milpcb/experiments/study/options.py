@@ -69,7 +69,7 @@ _CONFIG = ConfigDict(arbitrary_types_allowed=True)
 
 
 def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
-    """Return a value as its annotation says it must be."""
+    """Return a value converted to the type of its annotation."""
     if _largest(value) > LARGEST:
         raise KeyProblemError(key, f"{key} in {where}: whole numbers beyond 2**63 - 1 are too large")
     try:

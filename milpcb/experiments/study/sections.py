@@ -44,7 +44,7 @@ class ExperimentSection(BaseModel):
 class RunSection(BaseModel):
     """``[run]``: where the results go, how they are drawn, and who computes them; none of it changes a number.
 
-    ``folder`` is where classes are that the config names as ``module:Class``: its own folder, unless it says another.
+    ``folder`` is where classes are that the config names as ``module:Class``: its own folder, unless another is given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

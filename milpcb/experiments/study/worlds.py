@@ -58,7 +58,7 @@ class World:
         return self.search_or({"kind": "milp"}, sections)
 
     def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
-        """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` say."""
+        """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` name."""
         if not sections and "search" in self.opened.can:
             return self.oracle({"kind": "search"}, ())
         return self.oracle(options, sections)
@@ -143,7 +143,7 @@ def build_learner(cell: Cell, world: World, best: Ints | None) -> tuple[Learner,
 
 
 def asks_best(learner: LearnerSection) -> bool:
-    """Tell whether a learner asks for the best policy in hindsight."""
+    """Return whether a learner asks for the best policy in hindsight."""
     return _asks(learner, "best")
 
 

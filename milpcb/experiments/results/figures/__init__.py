@@ -1,4 +1,4 @@
-"""The figures of a study, one idea a file: the registry names them; each draws what applies and says what to see."""
+"""The figures of a study, one idea a file: the registry names them; each draws what applies and adds a caption on what to see."""
 
 from __future__ import annotations
 

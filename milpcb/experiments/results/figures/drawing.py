@@ -137,7 +137,7 @@ def tick_at(axis: Any, values: Floats) -> None:
 
 
 def wants_log(values: Floats, ratio: float = 20.0, least: float = 0.0) -> bool:
-    """Tell whether values are all above the least that means something and spread over more than this ratio."""
+    """Return whether values are all above the least that means something and spread over more than this ratio."""
     shown = values[np.isfinite(values)]
     return bool(len(shown) and shown.min() > least and shown.max() > ratio * shown.min())
 

@@ -88,7 +88,7 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
 
 
 def _texts(panels: list[Panel], *, with_fits: bool) -> dict[str, str]:
-    """Return what the legend of a single panel says of each learner: its slope, or else its guarantee."""
+    """Return the text on each learner in the legend of a single panel: its slope, or else its guarantee."""
     if len(panels) > 1:
         return {}
     if with_fits:

@@ -13,7 +13,7 @@ from milpcb.experiments.results.figures.results import Panel, Results, guarantee
 
 THIN = "\u202f"  # a narrow space that no line is broken at
 YARDSTICKS = ("best_in_hindsight",)  # learners that know the costs beforehand are no winners
-MANY_SEEDS = 5  # from so many on, an interval of the mean says more than the range
+MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ here. Workers may come and go meanwhile. What they need:
 
 Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is started
 here is therefore closed by TLS with a key that is made for it and kept nowhere (this needs the package cryptography, which
-``pip install 'milpcb[dask]'`` brings; without it a line says that every user of this machine can connect). A scheduler
+``pip install 'milpcb[dask]'`` brings; without it a line warns that every user of this machine can connect). A scheduler
 with an address of tls:// is connected to with the key that Dask's own settings name (``distributed.comm.tls``); for one of
-tcp:// a line says that whoever can reach it can run code as you.
+tcp:// a line warns that whoever can reach it can run code as you.
 
 How often a task is tried whose worker dies is up to a scheduler that was not started here
 (``distributed.scheduler.allowed-failures``, 3 by default: four tries), but at least three times.

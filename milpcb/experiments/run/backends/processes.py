@@ -24,7 +24,7 @@ METHOD = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
 
 
 class Processes:
-    """As many worker processes as there are cores, unless ``workers`` says how many."""
+    """As many worker processes as there are cores, unless ``workers`` is given."""
 
     def __init__(self, workers: int | None = None, scheduler: str | None = None) -> None:
         del scheduler
@@ -107,7 +107,7 @@ class _Worker:
         """Hand over a job; return what becomes ready when there is an answer, or when the process is dead."""
         self._job = job
         job.tries += 1
-        with contextlib.suppress(OSError):  # it died while idle; the answer says so
+        with contextlib.suppress(OSError):  # it died while idle; the answer below shows it
             self._pipe.send(job.task)
         return self._pipe
 
