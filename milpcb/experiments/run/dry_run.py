@@ -38,11 +38,11 @@ def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[
     where = f" in {path}" if finished else ""
     yield f"{len(study.cells)} cells, of which {len(finished)} are finished{where}"
     if missing:
-        seconds = estimate(missing, workers)
+        seconds = estimated_seconds(missing, workers)
         yield f"estimate: {span(seconds)} with backend {name}, {workers} worker{'s' if workers > 1 else ''}"
 
 
-def estimate(cells: list[Cell], workers: int) -> float:
+def estimated_seconds(cells: list[Cell], workers: int) -> float:
     """Return the seconds that the cells may take, from the pace of the first rounds of one cell of each kind.
 
     Later rounds may be slower or faster, and the best policies in hindsight are not counted: it is an estimate.
