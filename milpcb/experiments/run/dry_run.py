@@ -25,7 +25,10 @@ ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 
 
 def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
-    """Yield the parts of the answer; nothing is written, and no more than a few rounds of each kind of cell are played."""
+    """Yield what --dry-run prints, tables and lines: the cells of the config, how many are finished, the time for the rest.
+
+    Nothing is written, and no more than a few rounds of each kind of cell are played.
+    """
     study, directory = build_study(config), RunDirectory(path)
     held = directory.held(study.cells)
     finished = held.finished
