@@ -124,7 +124,8 @@ def measure(task: Yardstick, files: TaskFiles) -> Outcome:
 def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
     """Return the least cost of any policy after each of the rounds ``at`` (n,), and the policy that attains the last.
 
-    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver where there are side constraints. Progress goes to ``files``.
+    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver where
+    there are side constraints. Progress is written to ``files``.
     """
 
     def tick(played: int) -> None:
