@@ -12,7 +12,7 @@ from typing import Any, cast
 import click
 
 from milpcb import registry
-from milpcb.commands.console import plain
+from milpcb.commands.console import escaped
 from milpcb.errors import InputError, MilpcbError, cause, clipped, did_you_mean
 
 MEMORY = "out of memory; make the policy class, the contexts or the number of checkpoints smaller, or allow more memory"
@@ -143,7 +143,7 @@ def _as_interrupt(_signal: int, _frame: Any) -> None:
 
 
 def _fail(message: str) -> None:
-    sys.stderr.write(f"milpcb: {plain(clipped(message, LONGEST))}\n")
+    sys.stderr.write(f"milpcb: {escaped(clipped(message, LONGEST))}\n")
     try:
         sys.stdout.flush()
     except OSError:

@@ -2,7 +2,7 @@
 
 Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may also
 name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is checked against
-the promise of its kind before anybody calls it.
+the interface of its kind before it is called.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from milpcb.errors import InputError, UnknownNameError, cause, clipped
 
 @dataclass(frozen=True)
 class Kind:
-    """What all entries of a kind are: what messages call one, and the promise that each must keep.
+    """What all entries of a kind are: what messages call one, and the interface that each must fit.
 
-    ``promise`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a "function" is
+    ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a "function" is
     annotated to return it, or a collection of it; a "value" is an instance of it. ``supplied`` are the arguments that the
     runtime gives to constructors and functions that name them; all their other arguments are options.
     """
 
     called: str
-    promise: str
+    interface: str
     form: Literal["class", "function", "value"] = "class"
     supplied: tuple[str, ...] = ()
 
@@ -198,14 +198,14 @@ def target(kind: str, name: str) -> str:
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return what stands behind a name; raises InputError unless it is there and keeps the promise of its kind.
+    """Import and return what stands behind a name; raises InputError unless it is there and fits the interface of its kind.
 
     Importing a module runs it. Its mistakes are one line that names its file.
     """
     module, _, attribute = target(kind, name).partition(":")
     with _own_folder_on_path() if ":" in name else _as_it_is():
         entry = _attribute(kind, name, module, attribute.partition(" ")[0])
-        problem = _broken_promise(kind, entry)
+        problem = _mismatch(kind, entry)
     if problem:
         raise InputError(f"{kind} '{clipped(name)}' {problem}")
     return entry
@@ -287,7 +287,7 @@ def _is_installed_file(file: str) -> bool:
     return any(path and Path(path) in Path(file).parents for path in sys.path)
 
 
-# --------------------------------------------------------------------------- from a name to what keeps the promise
+# --------------------------------------------------------------------------- from a name to what it stands for
 
 
 def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
@@ -332,42 +332,42 @@ def _hidden(module: str) -> str:
 
 
 @cache
-def _broken_promise(kind: str, entry: Any) -> str:
+def _mismatch(kind: str, entry: Any) -> str:
     """Return how an entry fails the Protocol or base class of its kind; "" where it fits."""
     wanted = KINDS[kind]
-    module, _, name = wanted.promise.partition(":")
-    promise = getattr(import_module(module), name)
+    module, _, name = wanted.interface.partition(":")
+    interface = getattr(import_module(module), name)
     if wanted.form == "value":
-        return "" if isinstance(entry, promise) else f"is {_described(entry)}, and must be a {wanted.promise}"
+        return "" if isinstance(entry, interface) else f"is {_described(entry)}, and must be a {wanted.interface}"
     if wanted.form == "function":
-        return _not_returning(entry, promise, wanted)
+        return _not_returning(entry, interface, wanted)
     if not isinstance(entry, type):
-        return f"is {_described(entry)}, and must be a class that keeps {wanted.promise}"
-    return _lacking(entry, promise, wanted.promise)
+        return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
+    return _lacking(entry, interface, wanted.interface)
 
 
 def _described(entry: Any) -> str:
     return "a function" if isinstance(entry, FunctionType) else f"a {type(entry).__name__}"
 
 
-def _lacking(entry: type, promise: Any, called: str) -> str:
+def _lacking(entry: type, interface: Any, called: str) -> str:
     """Return what a class lacks of a base class or a Protocol; "" where it lacks nothing."""
-    if not getattr(promise, "_is_protocol", False):
-        if not issubclass(entry, promise):
+    if not getattr(interface, "_is_protocol", False):
+        if not issubclass(entry, interface):
             return f"is a class that does not inherit from {called}"
         if isabstract(entry):
             return f"is not finished: {', '.join(sorted(vars(entry)['__abstractmethods__']))} of {called} is missing"
         return ""
-    wanted = {*vars(promise), *getattr(promise, "__annotations__", ())}
-    missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, promise, name)]
+    wanted = {*vars(interface), *getattr(interface, "__annotations__", ())}
+    missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, interface, name)]
     if missing:
         return f"is a class without {', '.join(missing)} of {called}"
-    return "" if _takes(entry, promise) else f"takes other arguments than {called}"
+    return "" if _takes(entry, interface) else f"takes other arguments than {called}"
 
 
-def _sets(entry: type, promise: Any, name: str) -> bool:
+def _sets(entry: type, interface: Any, name: str) -> bool:
     """Return whether a class has a name: as an attribute, as an annotation, or set by its constructor."""
-    if isinstance(vars(promise).get(name), (FunctionType, classmethod)):
+    if isinstance(vars(interface).get(name), (FunctionType, classmethod)):
         return callable(getattr(entry, name, None))
     if hasattr(entry, name):
         return True
@@ -376,11 +376,14 @@ def _sets(entry: type, promise: Any, name: str) -> bool:
     return annotated or any(name in maker.__code__.co_names for maker in makers)
 
 
-def _takes(entry: type, promise: Any) -> bool:
+def _takes(entry: type, interface: Any) -> bool:
     """Return whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
-    if not isinstance(vars(promise).get("__init__"), FunctionType) or "__init__" not in promise.__init__.__qualname__:
+    if (
+        not isinstance(vars(interface).get("__init__"), FunctionType)
+        or "__init__" not in interface.__init__.__qualname__
+    ):
         return True
-    made_with = list(signature(promise.__init__).parameters)[1:]
+    made_with = list(signature(interface.__init__).parameters)[1:]
     try:
         signature(entry).bind(*made_with)
     except (TypeError, ValueError):
@@ -388,16 +391,16 @@ def _takes(entry: type, promise: Any) -> bool:
     return True
 
 
-def _not_returning(entry: Any, promise: Any, wanted: Kind) -> str:
+def _not_returning(entry: Any, interface: Any, wanted: Kind) -> str:
     if not isinstance(entry, FunctionType):
         return f"is {'a class' if isinstance(entry, type) else _described(entry)}, and must be a function"
     try:
         returned = get_type_hints(entry).get("return")
     except Exception as error:  # noqa: BLE001 - annotations are expressions, and may raise anything
         return f"has annotations that cannot be read: {cause(error)}"
-    if returned is promise or promise in getattr(returned, "__args__", ()):
+    if returned is interface or interface in getattr(returned, "__args__", ()):
         return ""
-    return f"is a function that is not annotated to return {wanted.promise}, or a list of them"
+    return f"is a function that is not annotated to return {wanted.interface}, or a list of them"
 
 
 def _known(kind: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The registry: one table of names, and nothing is called that does not keep the promise of its kind."""
+"""The registry: one table of names, and nothing is called that does not fit the interface of its kind."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def refusal(kind, name):
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)])
-def test_every_entry_keeps_the_promise_of_its_kind(kind, name):
+def test_every_entry_fits_the_interface_of_its_kind(kind, name):
     """What is registered loads, which checks it."""
     assert registry.load(kind, name) is registry.load(kind, name)
     assert registry.is_installed(kind, name)

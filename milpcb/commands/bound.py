@@ -50,8 +50,7 @@ def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path
 
 
 def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
-    from milpcb.experiments.study.bounds import bound as compute
-    from milpcb.experiments.study.bounds import settings
+    from milpcb.experiments.study.bounds import compute_bound, settings
 
     found = []
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
@@ -60,7 +59,7 @@ def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
         for setting in settings(study):
             for noise in noises:
                 bars.reset(bar, description=f"{setting.name}, T = {setting.horizon:,}, {noise}")
-                found.append(compute(setting, noise, draws, lambda done: bars.update(bar, completed=done)))
+                found.append(compute_bound(setting, noise, draws, lambda done: bars.update(bar, completed=done)))
     return found
 
 

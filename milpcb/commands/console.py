@@ -24,7 +24,7 @@ UNSAFE = {
 }  # Unicode categories: control, format (such as right-to-left), half pairs, line ends
 
 
-def plain(text: str) -> str:
+def escaped(text: str) -> str:
     """Return text that does nothing to a terminal but show: control characters become escapes, a backslash and letters."""
     if text.isascii() and text.isprintable():
         return text
@@ -45,7 +45,7 @@ class PlainConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as any console does, with control characters in texts made visible."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+            yield segment if segment.control else Segment(escaped(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Print nothing from now on."""
@@ -58,7 +58,7 @@ out = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
 
-def draw(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
+def write_pictures(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
     """Write figures by their names as pictures and return their paths."""
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import render

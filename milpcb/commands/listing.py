@@ -59,12 +59,12 @@ def _kind(kind: str) -> Table:
     """Return the names of a kind with a line each."""
     table = Table("name", "what it is", title=f"{kind}: {WRITTEN[kind]}", title_justify="left", box=SIMPLE)
     for name in registry.entries(kind):
-        table.add_row(name, summary(registry.load(kind, name)))
+        table.add_row(name, first_sentence(registry.load(kind, name)))
     return table
 
 
-def summary(entry: Any) -> str:
-    """Return the first sentence of an entry's own documentation, without marks of the documentation's own."""
+def first_sentence(entry: Any) -> str:
+    """Return the first sentence of an entry's own documentation, without its markup."""
     if isinstance(entry, click.Command):
         return _sentence(" ".join((entry.help or "").split()))
     return _sentence(supply.summary(entry))
@@ -78,7 +78,7 @@ def _sentence(text: str) -> str:
 def _explain(kind: str, name: str) -> None:
     """Print what an entry is, how it is written, and its options."""
     entry = registry.load(kind, name)
-    out.print(f"{name}: {summary(entry)}")
+    out.print(f"{name}: {first_sentence(entry)}")
     out.print(f"written: {WRITTEN[kind]} {name if kind in {'figure', 'command'} else f'= {_quoted(name)}'}")
     if kind not in HAVE_OPTIONS:
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from milpcb.commands.console import draw, out, print_remarks
+from milpcb.commands.console import out, print_remarks, write_pictures
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
@@ -29,7 +29,7 @@ def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], 
     names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
     for directory in directories:
         print_remarks(directory)
-    for picture in draw(_read(directories), names, target or directories[0]):
+    for picture in write_pictures(_read(directories), names, target or directories[0]):
         out.print(f"picture: {picture}")
 
 

@@ -9,7 +9,7 @@ import click
 from rich.measure import Measurement
 from rich.table import Table
 
-from milpcb.commands.console import draw, err, out
+from milpcb.commands.console import err, out, write_pictures
 from milpcb.errors import MilpcbError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.errors import RunError
     from milpcb.experiments.results.curves import CSV, load
     from milpcb.experiments.results.figures.results import read_results
-    from milpcb.experiments.results.tables import summary
+    from milpcb.experiments.results.tables import summary_table
 
     try:
         frame = load(path)
@@ -93,10 +93,10 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
         if failed:
             return
         raise
-    pictures = draw(read_results(path), ["regret_loglog" if config.run.loglog else "regret"], path)
+    pictures = write_pictures(read_results(path), ["regret_loglog" if config.run.loglog else "regret"], path)
     if quiet:
         return
-    _print_whole(summary(frame))
+    _print_whole(summary_table(frame))
     _print_policy(path)
     out.print(f"curves: {path / CSV}")
     out.print(f"picture: {pictures[0]}")

@@ -41,15 +41,15 @@ class BestInHindsight(Learner):
         return np.array(self._q[row])
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Learn nothing: everything is known."""
+        """Do nothing: the best policy is known."""
 
     def guarantee(self) -> float:
         """Return 0, the regret after all T rounds."""
         return 0.0
 
     def _state(self) -> dict[str, Any]:
-        """Return nothing: there is nothing to remember."""
+        """Return an empty state: this learner keeps none."""
         return {}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Do nothing: there is no state."""

@@ -14,7 +14,7 @@ from milpcb.types import Floats
 class EpochGreedy(Learner):
     """Epoch l: one uniform round, a training on the l uniform rounds so far, then s_l rounds of the policy it gives.
 
-    Setting: rounds (context, costs) i.i.d.; nothing is promised when costs change with time. T need not be known.
+    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time. T need not be known.
     s_l = floor(1 / eps_l), where eps_l = min(1, sqrt(2 K log N / l)) bounds what the policy may lose in a round (see
     milpcb.learners.logged_costs). So each epoch loses at most 1 in its uniform round and at most s_l eps_l <= 1 in the others.
     Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of epochs begun by round T: to leading order

@@ -19,7 +19,7 @@ Data = Literal["all", "exploration"]
 class EpsilonGreedy(Learner):
     """In round t: uniform with probability e_t = min(1, a / t^(1/3)), else the best policy of the last training.
 
-    Setting: rounds (context, costs) i.i.d.; nothing is promised when costs change with time.
+    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time.
     Guarantee: to leading order, and if it trained in every round, E[regret] <= 4.5 / 3^(1/3) T^(2/3) (K log N)^(1/3)
     = 3.12 (...) for a = (K log N / 3)^(1/3) and ``data = "exploration"`` (derived for this project). ``guarantee()``
     is not that constant but a bound that holds at every T: the sum of all e_t, of what the policy then in force may lose

@@ -151,8 +151,8 @@ def _distinct(oracle: ValueOracle, seed: int) -> Ints:
         rng.child(seed, "learner", "probe").integers(2**16, size=(oracle.n_contexts, oracle.n_actions)).astype(float)
     )
     np.subtract.at(probe, first[group.reshape(-1)], probe.copy())
-    told_apart = oracle.value(probe) < 0 or oracle.value(-probe) < 0
-    return np.arange(oracle.n_contexts) if told_apart else np.sort(first)
+    differ = oracle.value(probe) < 0 or oracle.value(-probe) < 0
+    return np.arange(oracle.n_contexts) if differ else np.sort(first)
 
 
 def _separating(oracle: ValueOracle, separator: list[int]) -> Ints:

@@ -24,11 +24,11 @@ class Uniform(Learner):
         return self._q.copy()
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Learn nothing."""
+        """Do nothing: no cost changes what is played."""
 
     def _state(self) -> dict[str, Any]:
-        """Return nothing: there is nothing to remember."""
+        """Return an empty state: this learner keeps none."""
         return {}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Remember nothing."""
+        """Do nothing: there is no state."""

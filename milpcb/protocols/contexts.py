@@ -1,4 +1,4 @@
-"""What a model of future contexts promises."""
+"""The interface of a model of future contexts."""
 
 from __future__ import annotations
 

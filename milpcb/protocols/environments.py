@@ -1,4 +1,4 @@
-"""What an environment promises: opened for a horizon and a seed it is a stream of contexts and costs."""
+"""The interface of an environment: opened for a horizon and a seed it is a stream of contexts and costs."""
 
 from __future__ import annotations
 

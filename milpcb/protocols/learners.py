@@ -1,4 +1,4 @@
-"""What a learner promises, the rules of play that its base class holds, and what it sees of an oracle."""
+"""The interface of a learner, the rules of play that its base class checks, and the part of an oracle that it may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy class promises: opened on contexts it has a program, a list, and perhaps a search of its own."""
+"""The interface of a policy class: opened on contexts it has a program, a list, and perhaps a search of its own."""
 
 from __future__ import annotations
 

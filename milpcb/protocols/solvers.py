@@ -1,4 +1,4 @@
-"""What a solver promises: opened on a program it answers for many objectives."""
+"""The interface of a solver: opened on a program it answers for many objectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a relaxation is: one file each keeps this promise, and one loop (milpcb.learners.bistro_plus) plays all of them."""
+"""What a relaxation is: one file each implements this class, and one loop (milpcb.learners.bistro_plus) plays all of them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The theorems on one instance: their bounds, computed rather than bounded again, and whether they hold."""
+"""The paper's theorems by computation: the proofs on small games exactly, and Rel(empty) of one class by sampling."""

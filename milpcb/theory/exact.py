@@ -1,6 +1,7 @@
-"""A relaxation on a game small enough to enumerate: Rel, the strategy on every future, every reachable past, exactly.
+"""Rel, the played q and every reachable past of a relaxation on a small game: by enumeration, in rational arithmetic.
 
-Policies enter only through their labels, and the past only through each policy's total of estimates, its *base*.
+Policies enter only through their labels. The past enters only through its *base* (N,): for each policy, the total of the
+estimates of the actions that it would have played.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from operator import add
 from typing import Any, NamedTuple
 
 from milpcb.theory.games import Game
-from milpcb.theory.player import Player, Totals, plain
+from milpcb.theory.player import Player, Totals, int_if_whole
 
 
 class Round(NamedTuple):
@@ -30,7 +31,12 @@ class Round(NamedTuple):
 
 
 class ExactRun:
-    """A player on a game. ``n`` is always a number of future rounds; a base (N,) is in units of the player."""
+    """A player on a game: how it is played, by whom, and each answer computed once.
+
+    In all methods ``base`` (N,) is a past in units of the player, ``x`` the number of a context, ``i`` an action, and ``n`` the
+    number of rounds that follow: after the past for ``rel(base, n)``, which returns Rel in units of cost, and after the
+    current round for ``round(base, n, x)``, which returns the Round that shows x, and all others.
+    """
 
     def __init__(self, player: Player, game: Game) -> None:
         self.player, self.game = player, game
@@ -51,7 +57,7 @@ class ExactRun:
         return levels
 
     def outcomes(self, base: Totals, n: int, x: int, i: int) -> dict[Totals, Fraction]:
-        """Return the bases that counting action i may lead to, with their probabilities, where its cost is 1."""
+        """Return the bases after a round at x, with probabilities: those that differ from ``base``, if only i costs 1."""
         policies, law = self.game.playing[x][i], self.round(base, n, x).counted[i]
         return {_raised(base, policies, step): p for step, p in law.items()}
 
@@ -94,20 +100,21 @@ class ExactRun:
         return Round(loss, counted, sum((p * reply.slack for p, reply in replies), Fraction(0)))
 
     def _profile(self, totals: Totals, x: int) -> Totals:
-        """Return V[a] (K,): the least total of the policies that play a at x."""
+        """Return V[a] (K,): the least of ``totals`` (N,) over the policies that play a at x, infinite where none does."""
         return tuple(
             min([totals[policy] for policy in policies], default=float("inf")) for policies in self.game.playing[x]
         )
 
     def _counted(self, plays: dict[tuple[Fraction, ...], Fraction], i: int) -> dict[Any, Fraction]:
+        """Return the law of the estimate of action i at cost 1, its value 0 left out; ``plays`` is the law of q (K,)."""
         law: defaultdict[Any, Fraction] = defaultdict(Fraction)
         for q, p in plays.items():
             chance, step = self.player.estimate(q[i])
-            law[plain(step)] += p * chance
+            law[int_if_whole(step)] += p * chance
         return {step: p for step, p in law.items() if p}
 
     def _convolved(self, n: int) -> tuple[dict[Totals, int], int]:
-        """Return the law of the noise (N,) of n future rounds as whole parts, and how many parts there are in all."""
+        """Return the law of the noise (N,) of n future rounds, as weights that are whole numbers, and their sum."""
         if n == 0:
             return {self.empty: 1}, 1
         law: Counter[Totals] = Counter()
@@ -119,6 +126,7 @@ class ExactRun:
         return law, parts * parts_before
 
     def _one_round(self) -> tuple[dict[Totals, int], int]:
+        """Return the same for one future round: its context is drawn, and each policy gets the noise of its action."""
         law: defaultdict[Totals, Fraction] = defaultdict(Fraction)
         for x in self.contexts:
             for noise, p in self.player.noise.items():
@@ -128,6 +136,7 @@ class ExactRun:
 
 
 def _raised(base: Totals, policies: list[int], step: Any) -> Totals:
+    """Return ``base`` (N,) with ``step`` added to the totals of these policies."""
     total = list(base)
     for policy in policies:
         total[policy] += step

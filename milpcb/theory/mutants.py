@@ -1,6 +1,6 @@
-"""What else is admissible, and mutants that are not: each changes one thing, and the verification must reject it.
+"""Variants that test the verification itself: some it must accept, and mutants, with one thing changed, it must reject.
 
-The noise condition behind the figures (derived for this project): with xi the noise of a future round,
+The noise condition behind their numbers (derived for this project): with xi the noise of a future round,
 E max(xi_i, xi_j - g) >= (1 - g/L)^+ must hold for all actions i != j and all g >= 0. For independent signs, kappa Z eps
 with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one sign on one action, kappa >= 1.
 """
@@ -54,7 +54,7 @@ class OneSign(Coordinate):
 
 
 class FreeExploration(Paper):
-    """Rel without the price of exploring."""
+    """The paper's relaxation, its Rel without the price of exploring."""
 
     def exploration(self, n_actions: int) -> float:
         """Return 0."""
@@ -63,7 +63,7 @@ class FreeExploration(Paper):
 
 
 class IgnoresTheOracle(Paper):
-    """Uniform play, whatever the oracle answers."""
+    """The paper's relaxation, played uniformly whatever the oracle answers."""
 
     def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
         """Return the leftover distribution, uniform."""
@@ -72,7 +72,7 @@ class IgnoresTheOracle(Paper):
 
 
 class Reversed(Paper):
-    """1 - phi in the place of phi."""
+    """The paper's relaxation, played with 1 - phi in the place of phi."""
 
     def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
         """Fill up to 1 - phi."""

@@ -1,4 +1,4 @@
-"""One round of a relaxation's strategy in rational arithmetic: the framework's own computation of q, fed with Fractions."""
+"""One round of a relaxation in rational arithmetic: the functions that a run calls for q, called with Fractions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ FRACTIONAL_BITS = 20  # a float with more of them is taken for a rounded number
 
 @dataclass(frozen=True)
 class Variant:
-    """A relaxation and how it is played, as a learner would be configured; ``mix`` adds the exploration."""
+    """A relaxation and the options it is played with, those of the learner BistroPlus.
+
+    ``mix`` turns q* (K,) and L into the q that is played, which explores.
+    """
 
     name: str
     relaxation: Relaxation
@@ -34,17 +37,23 @@ class Variant:
 
 
 class Response(NamedTuple):
-    """What is played on one future: q (K,), and the slack of the game that q* was to win, in units of cost."""
+    """What is played on one future: q (K,), and the slack of the per-round game, in units of cost.
+
+    The slack is the first of milpcb.theory.verdicts.Slacks, for this future.
+    """
 
     q: tuple[Fraction, ...]
     slack: Fraction
 
 
 class Player:
-    """A variant at one K and L. Totals are in units of the relaxation, ``unit`` of cost each.
+    """A variant at one number of actions K and one scale L.
 
-    ``price`` is what exploring may cost a round; ``noise`` is the law of one future round's noise (K,), rounds without
-    noise included. Raises InputError where the relaxation does not compute exactly, or not with probabilities.
+    Totals, profiles and noise are in units of the relaxation: ``hit`` of them make one L, and one is ``unit`` = L / ``hit`` in
+    cost. ``price`` is the most that exploring costs in a round, in cost. ``noise`` is the law of the noise (K,) of one future
+    round: probabilities by vector, that of no noise included. ``reply(profile)`` returns the Response to V (K,).
+
+    Raises InputError where the relaxation returns rounded numbers, or what are no probabilities.
     """
 
     def __init__(self, variant: Variant, n_actions: int, scale: Fraction) -> None:
@@ -59,13 +68,13 @@ class Player:
         self._equal = np.full(n_actions, Fraction(1, n_actions))
 
     def estimate(self, q: Fraction) -> tuple[Fraction, Fraction]:
-        """Return, for an action of cost 1 with probability ``q``: the chance that it is played and counted, and as what."""
+        """Return how an action of probability ``q`` and cost 1 is estimated: the chance of an estimate above 0, and its units."""
         if self._variant.estimator == "ips":
             return q, self.hit / (self.scale * q) if q else Fraction(0)
         return min(q, 1 / self.scale), Fraction(self.hit)
 
     def _reply(self, profile: Totals) -> Response:
-        """Return q and the game's slack where V[a] = ``profile`` (K,), by the functions that a run calls."""
+        """Return q and the slack of the per-round game where V[a] = ``profile`` (K,)."""
         V = np.array([v if v == np.inf else Fraction(v) for v in profile], dtype=object)
         variant = self._variant
         q_star = variant.relaxation.respond(
@@ -79,6 +88,7 @@ class Player:
         return Response(q, self.unit * (min(V) - lifted) - lost)
 
     def _leftover(self, V: Floats) -> Floats:
+        """Return the distribution (K,) of the mass that Algorithm 2 leaves free; "leader" shares it among the least V."""
         if self._variant.leftover != "leader":
             return self._equal
         least = V.min()
@@ -86,13 +96,16 @@ class Player:
         return np.array([Fraction(leads, sum(leaders)) for leads in leaders])
 
     def _phi(self, V: Floats) -> Floats:
-        """Return phi by its definition, which is not what a run calls: psi_i asks every policy, and i costs L more."""
+        """Return phi (K,) from V (K,) by its definition, so that the shorter formula of a run is checked too.
+
+        psi_i is the least total of any policy when action i costs L more in this round, and phi_i = (psi_i - psi_0) / L.
+        """
         raised = [min(v + self.hit * (a == i) for a, v in enumerate(V)) for i in range(self.n_actions)]
         return np.array([(psi - min(V)) / self.hit for psi in raised], dtype=object)
 
 
 def exact(value: Any, what: str) -> Fraction:
-    """Return a number as a Fraction; raises InputError for a float that looks like a rounded number."""
+    """Return a number as a Fraction; ``what`` names it in the InputError for a float that looks like a rounded number."""
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float) and (value * 2**FRACTIONAL_BITS).is_integer():
@@ -102,7 +115,7 @@ def exact(value: Any, what: str) -> Fraction:
     )
 
 
-def plain(value: Fraction) -> Any:
+def int_if_whole(value: Fraction) -> Any:
     """Return a whole number as an int, which is faster; the rest as it is."""
     return value.numerator if value.denominator == 1 else value
 
@@ -114,7 +127,7 @@ def _one_round(variant: Variant, n_actions: int, scale: Any) -> dict[Totals, Fra
     law: defaultdict[Totals, Fraction] = defaultdict(Fraction)
     law[(0,) * n_actions] = 1 - rate
     for p, noise in variant.relaxation.law(n_actions):
-        law[tuple(plain(exact(v, what)) for v in noise)] += rate * exact(p, what)
+        law[tuple(int_if_whole(exact(v, what)) for v in noise)] += rate * exact(p, what)
     if sum(law.values()) != 1 or min(law.values()) < 0:
         raise InputError(f"{what} is no law at K = {n_actions}, L = {scale}: mend its law(), rate() or least_scale()")
     return {noise: p for noise, p in law.items() if p}

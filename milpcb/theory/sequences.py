@@ -1,6 +1,7 @@
-"""Every sequence of contexts and of costs in {0, 1}: condition (2), and the regret against the worst oblivious plan.
+"""Every sequence of contexts and of costs in {0, 1}: condition (2), and the largest expected regret.
 
-Everything is counted in whole parts of 1, as Fractions are several times slower.
+A *plan* chooses, before the first round, the cost vector of every round and context. Numbers are whole *parts*, numerators
+over a common denominator that is also called parts, as Fractions are several times slower.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from milpcb.theory.player import Totals
 class Move(NamedTuple):
     """What follows from a past, a context and a cost vector, in parts of the round.
 
-    ``loss`` is the expected cost, ``law`` that of the next past, ``least`` the expectation of its smallest total.
+    ``loss`` is the expected cost of the round, ``law`` the probability of each past after it, ``least`` the expectation of the
+    smallest total in that past, times the number that makes totals whole.
     """
 
     loss: int
@@ -30,7 +32,7 @@ class Move(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """One round: the move of every past, context and number of a cost vector, and how many parts make 1."""
+    """One round: the move for every past, number of a context and number of a cost vector; ``parts`` of them make 1."""
 
     moves: dict[tuple[Totals, int, int], Move]
     parts: int
@@ -59,6 +61,7 @@ class Sequences:
         self.regret = worst_plan(self._lost - self._best * parts, run.likely) / parts
 
     def _stage(self, pasts: list[Totals], n: int) -> Stage:
+        """Return the moves of the round that ``n`` rounds follow, from each of ``pasts``."""
         run = self._run
         rounds = {
             (past, x): (run.round(past, n, x).loss, [run.outcomes(past, n, x, i) for i in run.game.actions])
@@ -80,7 +83,7 @@ class Sequences:
         return Stage(moves, parts)
 
     def _move(self, past: Totals, losses: Iterable[int], laws: Iterable[dict[Totals, int]], parts: int) -> Move:
-        """Return the move, from what the actions of cost 1 add to it."""
+        """Return the move from ``past``; the actions of cost 1 have expected costs ``losses`` and later pasts ``laws``."""
         law = Counter({past: parts})
         for counted in laws:
             law.update(counted)
@@ -88,7 +91,11 @@ class Sequences:
         return Move(sum(losses), law, sum(p * self._least_total[after] for after, p in law.items()))
 
     def _walk(self, place: tuple[int, ...], pasts: dict[Totals, int], lost: int, paid: Totals) -> None:
-        """Go on from the rounds of ``place``, with the law of pasts and the expected cost, in parts, and what policies paid."""
+        """Fill the tables of costs for all sequences that begin with ``place``, by one call for each later round.
+
+        ``place`` holds the numbers of the context and of the cost vector of each round so far. After these rounds, ``pasts``
+        is the law of the past and ``lost`` the learner's expected cost, both in parts; ``paid`` (N,) is each policy's cost.
+        """
         stage, labelings = self._stages[len(place) // 2], self._run.game.labelings
         for (j, x), (number, costs) in product(enumerate(self._run.contexts), enumerate(self._costs)):
             now = (*place, j, number)
@@ -103,6 +110,7 @@ class Sequences:
 
 
 def _mixture(moves: list[tuple[int, Move]]) -> dict[Totals, int]:
+    """Return the law of the next past, where each move is made with its weight."""
     law: Counter[Totals] = Counter()
     for p, move in moves:
         for after, q in move.law.items():
@@ -121,6 +129,7 @@ def worst_plan(regrets: Any, likely: list[Fraction]) -> Fraction:
 
 
 def _worst(regrets: Any, weights: list[int]) -> int:
+    """Return what ``worst_plan`` does, for whole weights of the contexts."""
     if regrets.ndim == 2:  # the choices of the last round do not touch one another
         return sum(weight * max(row) for weight, row in zip(weights, regrets, strict=True))
     plans = product(range(regrets.shape[1]), repeat=len(weights))

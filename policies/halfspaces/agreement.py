@@ -25,14 +25,14 @@ class Agreement:
         self._find = conflict
 
     def grow(self, kept: Bools) -> Bools:
-        """Add what can be added."""
+        """Return ``kept`` (g,) with every further context, by number, that a halfspace can label along with the set so far."""
         for j in self._left_out(kept):
             if self._conflict(more := _with(kept, j, True)) is None:
                 kept = more
         return kept
 
     def swap(self, kept: Bools) -> Bools | None:
-        """Add one context for another and then what can be added; return None when nothing heavier is found."""
+        """Return a heavier set: ``kept`` (g,) with one context exchanged for another, then grown. None where none is found."""
         for j in self._left_out(kept):
             more = _with(kept, j, True)
             for i in self._in_the_way(more, j):
@@ -44,9 +44,11 @@ class Agreement:
         return None
 
     def _left_out(self, kept: Bools) -> Ints:
+        """Return the numbers of the contexts of positive weight that are not in ``kept`` (g,)."""
         return np.flatnonzero(~kept & (self.weight > 0))
 
     def _in_the_way(self, more: Bools, j: int) -> list[int]:
+        """Return the contexts other than j of one conflict in the set ``more`` (g,); none where it has no conflict."""
         members = self._conflict(more)
         return [] if members is None else [i for i in members % len(more) if i != j]
 

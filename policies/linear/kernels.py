@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 
 
 @compiled()
-def descend(columns: Array, gains: Array, weights: Array, bounds: Array, largest: int, limit: int) -> float:
+def descend_weights(columns: Array, gains: Array, weights: Array, bounds: Array, largest: int, limit: int) -> float:
     """Change one weight at a time while the least total of the gains over all cuts falls; return where it ends.
 
     ``columns`` is (n, contexts). ``weights`` (n,) is changed in place; its entries are at most ``bounds`` in size, and

@@ -89,7 +89,7 @@ class LinearEncoding(Encoding):
         return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
 
     def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t alone determine the rule
-        """Round w and label by t."""
+        """Return the rule with the weights w of ``x``, rounded, and the labels that their scores get at the cuts t."""
         totals = np.rint(x[self._w])
         # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.
         labels = ((self._X @ totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)

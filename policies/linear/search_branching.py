@@ -71,13 +71,13 @@ class BranchingSearch(Search):
 
     def _search(self, X: Ints, gains: Floats) -> Ints:
         """Return total weights that cost least, some cut given; only contexts whose gains are not 0 are handed over."""
-        from policies.linear.kernels import branch, descend  # with them numba, which takes a second to import
+        from policies.linear.kernels import branch, descend_weights  # with them numba, which takes a second to import
 
         bounds, largest, limit = self._bounds, self._scored.max_weight, self._scored.limit
         pull = gains @ (X - X.mean(axis=0))
         order = np.argsort(-np.abs(pull), kind="stable")
         starts = [self._last.copy(), _along(-pull, bounds, largest, limit)]
-        ends = [descend(np.ascontiguousarray(X.T), gains, start, bounds, largest, limit) for start in starts]
+        ends = [descend_weights(np.ascontiguousarray(X.T), gains, start, bounds, largest, limit) for start in starts]
         best = int(np.argmin(ends))
         found = starts[best][order]
         whole = bool((gains == np.rint(gains)).all())

@@ -15,7 +15,11 @@ from policies.kernels import compiled
 
 @compiled()
 def maximum_flow(first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floats, flow: Floats) -> Bools:
-    """Send as much supply to demand as goes; arcs carry any flow, ways back what flows. Return what supply reaches."""
+    """Send as much ``supply`` (nodes,) to ``demand`` (nodes,) as possible; return the nodes that supply still reaches.
+
+    Arcs carry any flow, and their reverses as much as flows along them. The nodes returned are the side of supply of a
+    minimum cut. ``supply``, ``demand`` and ``flow`` are changed in place to what is left and what flows.
+    """
     n_nodes = len(supply)
     depth, queue, arc, path = np.empty((4, n_nodes), np.int64)
     while _layer(first, to, need, supply, demand, flow, depth, queue):

@@ -48,6 +48,6 @@ class MonotoneEncoding(Encoding):
         return Objective(np.diff(costs, axis=1).ravel(), float(costs[:, 0].sum()))
 
     def decode(self, x: Floats, costs: Floats) -> MonotoneRule:
-        """Count the steps up of each context."""
+        """Return the rule in which the action of a context is the number of its steps that are 1 in ``x``."""
         del costs  # x holds the labels
         return self._order.rule((x.reshape(len(self._order.contexts), -1) > 0.5).sum(axis=1))

@@ -57,7 +57,7 @@ class RuleListEncoding(Encoding):
         return Objective(np.concatenate([part.ravel() for part in parts]))
 
     def decode(self, x: Floats, costs: Floats) -> RuleList:
-        """Follow the path; what ends plays the action of its column, or the cheapest of its contexts."""
+        """Return the list whose path is 1 in ``x``; a rule plays the action of its column, or the cheapest of its contexts."""
         cells, cell, steps = self._cells, 0, []
         totals = cells.totals(costs)
         for level, y in enumerate(self._nodes):

@@ -59,7 +59,7 @@ class ThresholdEncoding(Encoding):
         return Objective((totals[self._upper] - totals[self._lower]).ravel())
 
     def decode(self, x: Floats, costs: Floats) -> ThresholdRule:
-        """Read the pieces that the path takes, from low to high."""
+        """Return the rule whose pieces, from low to high, are those of the path that is 1 in ``x``."""
         del costs  # x holds the actions
         table = x.reshape(self._shape)
         taken = np.flatnonzero(table.max(axis=1) > 0.5)

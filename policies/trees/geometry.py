@@ -1,6 +1,6 @@
 """The paths of a tree through the literals: the costs of the contexts that follow each, and a tree from its choices.
 
-The geometry itself are the literals (policies/literals.py): their outcome at each distinct context.
+Which contexts pass which tests is in the literals (policies/literals.py).
 """
 
 from __future__ import annotations

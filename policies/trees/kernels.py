@@ -1,20 +1,25 @@
-"""Compiled kernels of the exact search over decision trees; policies/trees/search.py states the recursion.
+"""Compiled kernels of the exact search over decision trees, of depth 1 to 3; policies/trees/search.py states the recursion.
+
+In go the costs (g, K) of the distinct contexts, the tests (*literals*) that hold at each, and ``pattern``, the literals that
+hold at one context x. Out come, for each literal f as the test at the root, the answers for all trees with that root, and
+the answers for all trees together, in both cases by the action that the tree plays at x. Where ``soft`` is None, an answer
+is the least total cost; where it is a float (its value is not used), -log of the summed exp(-total cost). Alternatives are
+joined by (+), which is min or -log(e^-a + e^-b), and the two sides of a test by (x), which is the sum in both cases.
 
 Literal 0 is a constant that always holds, the p literals of the class are 1..p. The A = K - 1 *differences*
-costs[., a] - costs[., 0] stand for the costs: what action 0 costs on all contexts is added at the end.
+costs[., a] - costs[., 0] stand for the costs, so every answer is less by what action 0 costs on all contexts; the caller adds
+that at the end.
 
-Arrays, all float32 or all float64, allocated once and passed around:
+Arrays, all float32 or all float64, allocated once and passed around. A first axis of 2 is 0 for the whole tree and 1 for the
+subtrees of depth 2 below its root:
 
 literals : (blocks, P, B) 0/1, literal f on the contexts of a block that fits the cache; P >= p + 4, what is over is 0
 costs : (2, blocks, A, B), the differences on all contexts, and on those where a test at the root holds (0 elsewhere)
 pairs : (2, A, p + 2, P), pairs[., a, f, g] is the total of those differences where literals f and g hold, for g >= f
-near, far : (2, p + 1, K) and (2, p + 1), the answers of the side of test f that ``pattern`` takes, by action there, and
-    of the other side
-best : (2, K), the answers of all trees, by action at ``pattern``
+near : (2, p + 1, K), for each test f the answers of the subtree on x's side of f, by the action at x
+far : (2, p + 1), for each test f the answer of the subtree on the other side
+best : (2, K), the answers of all trees by the action at x: the sum (+) over f of near[f] (x) far[f]
 weighted, marginals : (2, A, B) and (p + 1, A), room for what is computed on the way
-
-``pattern`` (p + 1,) marks which literals hold at the row that is asked about. Of ``soft`` only the type counts: None for
-the semiring (min, +), a float for -log-sum-exp of minus the costs.
 """
 
 from __future__ import annotations
@@ -62,10 +67,11 @@ def search(
     far: Array,
     best: Array,
 ) -> tuple[float, float]:
-    """Search all trees of depth 1, 2 or 3 at the costs ``table`` (g, K); fill near[0], far[0] and best[0].
+    """Search all trees of depth 1, 2 or 3. In: costs ``table`` (g, K), ``pattern`` (p + 1,) and ``literals``.
 
-    Returns what action 0 costs on all contexts, and a bound on all partial sums of differences, infinite when some
-    difference is not whole. A bound over ``largest`` ends the search before it starts.
+    Fills near[0], far[0] and best[0]; the other arrays are working space. Returns what action 0 costs on all contexts, and a
+    bound on the absolute value of all partial sums of differences, infinite when some difference is not whole. Where that
+    bound is over ``largest``, nothing is filled.
     """
     everywhere, bound = _differences(table, costs[0])
     if bound > largest:
@@ -83,7 +89,7 @@ def search(
 
 @compiled(_NO_NAN)
 def _differences(table: Array, costs: Array) -> tuple[float, float]:
-    """Fill costs (blocks, A, B) from table (g, K); return what ``search`` returns."""
+    """Fill costs (blocks, A, B) with the differences of table (g, K); return the two numbers that ``search`` returns."""
     block = costs.shape[2]
     everywhere = bound = 0.0
     for j in range(len(table)):
@@ -128,7 +134,7 @@ def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, last: 
 
 @compiled(_NO_NAN)
 def _one_test(soft: Soft, pattern: Array, pairs: Array, near: Array, far: Array) -> None:
-    """Fill near and far for leaves below the test."""
+    """Fill near (p + 1, K) and far (p + 1,) for trees of one test with two leaves, from pairs[., 0, f]."""
     for f in range(1, len(pattern)):
         near[f, 0] = far[f] = 0.0
         for a in range(len(pairs)):
@@ -139,9 +145,11 @@ def _one_test(soft: Soft, pattern: Array, pairs: Array, near: Array, far: Array)
 
 @compiled(_NO_NAN)
 def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near: Array, far: Array) -> None:
-    """Fill near and far for tests with leaves below the test; each pair f <= g serves the roots f and g.
+    """Fill near (p + 1, K) and far (p + 1,) for a test at the root and one test with two leaves on each side of it.
 
-    The pair cuts the contexts in four: ``both`` tests as at the pattern, other than it at f only, at g only, at both.
+    Each pair of tests f <= g serves twice: as root f with g below it, and the other way round. It cuts the contexts in four:
+    those that agree with ``pattern`` on both tests (``same``), and those that differ from it at f only (``other_f``), at g
+    only (``other_g``) or at both (``other_both``). ``marginals[f]`` are the totals of the contexts on x's side of f.
     """
     n_actions, same = len(pairs), marginals[0]  # row 0 is free: the constant is no test
     for f in range(1, len(pattern)):
@@ -166,10 +174,10 @@ def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near:
 
 @compiled(_NO_NAN)
 def _add_test(soft: Soft, near: Array, same: Array, sibling: float) -> None:
-    """Replace near[a] by near[a] (+) (leaf[a] (x) sibling), a = 0..K-1: one more way to test, two leaves below.
+    """Add one alternative to ``near`` (K,): one more test below x's side of the root, with two leaves.
 
-    In: ``same`` (K - 1,), what the leaf at ``pattern`` costs with each action, less what it costs with action 0, so that
-    leaf[0] = 0; ``sibling``, the answer of the other leaf. Out: ``near`` (K,).
+    In: ``same`` (K - 1,), what the leaf of x costs with each action less what it costs with action 0; ``sibling``, the answer
+    of the other leaf. Out: near[a] (+) (leaf[a] (x) sibling) for a = 0..K-1, with leaf[0] = 0 and leaf[a] = same[a - 1].
     """
     near[0] = _add(soft, near[0], sibling)
     for a in range(len(same)):
@@ -189,7 +197,11 @@ def _three_tests(
     far: Array,
     best: Array,
 ) -> None:
-    """Fill near[0] and far[0] for two levels of tests below the root; where f fails is all less where it holds."""
+    """Fill near[0] (p + 1, K) and far[0] (p + 1,) for two levels of tests below the root.
+
+    For each root f, ``_two_tests`` answers for the contexts where f holds, then for those where it fails; the totals of the
+    latter are those of all contexts less those of the former.
+    """
     for f in range(1, len(pattern)):
         for b in range(len(literals)):
             for a in range(costs.shape[2]):
@@ -212,7 +224,7 @@ def _three_tests(
 
 @compiled(_NO_NAN)
 def _choose(soft: Soft, near: Array, far: Array, best: Array) -> None:
-    """Fill best (K,) with the sum over all tests f of near[f] (x) far[f]."""
+    """Fill best (K,) with the sum (+) over all tests f of near[f] (x) far[f]: the answers of all trees."""
     best[:] = np.inf
     for f in range(1, len(near)):
         for a in range(len(best)):

@@ -74,7 +74,7 @@ class TreeEncoding(Encoding):
         return Objective(coefficients)
 
     def decode(self, x: Floats, costs: Floats) -> DecisionTree:
-        """Follow the ones of y; a leaf plays its u, or the cheapest action of the contexts that reach it."""
+        """Return the tree whose paths are 1 in y; a leaf plays its u, or the cheapest action of the contexts that reach it."""
         everyone = np.ones(len(self._truth), bool)
         root = grow(lambda path, here: self._chosen(x, costs, path, here), self._truth, self._tests, everyone)
         return DecisionTree(root, self._names)

@@ -70,6 +70,7 @@ class TreeSearch(Search):
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
 
     def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
+        """Return the test for the node below ``path``, whose contexts are ``here`` (g,), or the leaf at full depth."""
         height = self._depth - len(path) // 2
         if height == 0:
             return cheapest_leaf(costs, here)
@@ -77,7 +78,10 @@ class TreeSearch(Search):
         return int(by_root.min(axis=1).argmin())
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
-        """Return T (K,) for the row with ``pattern`` (p + 1,), in (min, +), or as -log weights if ``soft`` is given."""
+        """Return T (K,) of all trees of this height, for the context where the literals ``pattern`` (p + 1,) hold.
+
+        The numbers are least total costs where ``soft`` is None, else -log of the summed exp(-total cost).
+        """
         if height == 0:
             return np.asarray(costs.sum(axis=0))
         if height > COMPILED_DEPTH:
@@ -86,7 +90,7 @@ class TreeSearch(Search):
         return np.asarray(np.add(filled.best[0], everywhere, dtype=float))
 
     def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
-        """Return (p, K): the alternatives that T sums, one for each test at the root."""
+        """Return (p, K): as ``_answers``, but for each test at the root by itself."""
         if height <= COMPILED_DEPTH:
             everywhere, filled = self._run(soft, costs, pattern, height)
             return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))

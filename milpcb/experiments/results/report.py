@@ -16,7 +16,7 @@ from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits
 from milpcb.experiments.results.figures.results import Results, entries, read_results
 from milpcb.experiments.results.figures.words import count, legible, verdict, with_separators
-from milpcb.experiments.results.report_table import summary
+from milpcb.experiments.results.report_table import report_table
 from milpcb.experiments.results.store import CONFIG, read_index, read_record
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
@@ -58,7 +58,7 @@ def report_page(
         subtitle=_subtitle(results),
         verdict=verdict(results),
         warnings=list(_warnings(results, n_runs)),
-        summary=summary(results),
+        summary=report_table(results),
         pictures=[picture(drawing) for drawing in draw(results)],
         slopes=list(_slopes(results)),
         policies=list(_policies(policies)),

@@ -33,7 +33,7 @@ class Entry:
     numeric: bool = True
 
 
-def summary(results: Results) -> dict[str, Any]:
+def report_table(results: Results) -> dict[str, Any]:
     """Return columns, rows of entries and a caption; by environment, policy class and horizon, the least regret first."""
     frame = results.finals
     keys = [key for key in ("environment", "policies") if frame[key].n_unique() > 1]

@@ -12,8 +12,8 @@ from milpcb.experiments.results.summary import summaries
 from milpcb.experiments.study.cells import NO_ORACLE
 
 
-def summary(frame: pl.DataFrame) -> Table:
-    """Return the table of the last rounds, means over seeds: mean cost per round, regret, guarantee, calls, ms per round.
+def summary_table(frame: pl.DataFrame) -> Table:
+    """Return the table of final results, as means over seeds: mean cost per round, regret, guarantee, calls, ms per round.
 
     Environment, policies and oracle have a column each where there are several of them.
     """

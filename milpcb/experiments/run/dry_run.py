@@ -25,7 +25,10 @@ ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 
 
 def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
-    """Yield the parts of the answer; nothing is written, and no more than a few rounds of each kind of cell are played."""
+    """Yield what --dry-run prints, tables and lines: the cells of the config, how many are finished, the time for the rest.
+
+    Nothing is written, and no more than a few rounds of each kind of cell are played.
+    """
     study, directory = build_study(config), RunDirectory(path)
     held = directory.held(study.cells)
     finished = held.finished
@@ -38,11 +41,11 @@ def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[
     where = f" in {path}" if finished else ""
     yield f"{len(study.cells)} cells, of which {len(finished)} are finished{where}"
     if missing:
-        seconds = estimate(missing, workers)
+        seconds = estimated_seconds(missing, workers)
         yield f"estimate: {span(seconds)} with backend {name}, {workers} worker{'s' if workers > 1 else ''}"
 
 
-def estimate(cells: list[Cell], workers: int) -> float:
+def estimated_seconds(cells: list[Cell], workers: int) -> float:
     """Return the seconds that the cells may take, from the pace of the first rounds of one cell of each kind.
 
     Later rounds may be slower or faster, and the best policies in hindsight are not counted: it is an estimate.

@@ -13,7 +13,7 @@ from milpcb.types import Floats, Ints
 
 @dataclass
 class Tally:
-    """Where a play stands: rounds played, their expected cost sum_t <q_t, c_t>, and the seconds the learner thought."""
+    """Where a play stands: rounds played, their expected cost sum_t <q_t, c_t>, and the seconds spent in the learner."""
 
     round: int = 0
     cost: float = 0.0

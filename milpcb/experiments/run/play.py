@@ -112,7 +112,7 @@ def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
 def measure(task: Yardstick, files: TaskFiles) -> Outcome:
     """Find the best policy in hindsight, and draw it."""
     world = open_world(task)
-    best = best_policy(task, world, checkpoints(task.horizon, task.checkpoints), files)
+    best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files)
     record = {
         "key": task.key,
         "rounds": list(best.best_cost),
@@ -125,8 +125,12 @@ def measure(task: Yardstick, files: TaskFiles) -> Outcome:
     return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
 
 
-def best_policy(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
-    """Walk through the rounds once; the world's search, or a solver where there are side constraints, is asked ``at``."""
+def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
+    """Return the least cost of any policy after each of the rounds ``at`` (n,), and the policy that attains the last.
+
+    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver where
+    there are side constraints. Progress is written to ``files``.
+    """
 
     def tick(played: int) -> None:
         if files is not None and played % 1024 == 0:
@@ -208,5 +212,5 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
 
 def _labels(cell: Cell, world: World) -> Ints:
     """Return the actions (m,) of the best policy in hindsight."""
-    policy = best_policy(cell, world, np.array([cell.horizon])).policy
+    policy = hindsight_of_task(cell, world, np.array([cell.horizon])).policy
     return np.asarray(policy.predict(world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)

@@ -32,7 +32,7 @@ MIN_SHARE = 0.01  # of a task's rounds before its own pace counts: opening an or
 
 
 class Progress(Protocol):
-    """Is given what will be played and what has been; a context manager around the whole run."""
+    """Shows how far a run is, as a context manager around it; the run reports its tasks, and each of them when it ends."""
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -221,7 +221,7 @@ def open_progress(mode: str, console: Console, live: Path) -> Progress:
 
 
 def span(seconds: float) -> str:
-    """Return a duration in its two greatest units: nobody knows the seconds of an hour that is to come."""
+    """Return a duration in its two largest units; an estimate of hours is not precise to the second."""
     whole = max(1, round(seconds))
     for unit, size, lesser, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
         if whole >= size:

@@ -18,7 +18,7 @@ from pathlib import Path
 from milpcb.errors import RunError
 from milpcb.experiments.results.files import write_file
 from milpcb.experiments.results.store import CONFIG
-from milpcb.experiments.study.fingerprints import class_names, is_installed, source_file
+from milpcb.experiments.study.fingerprints import class_names, is_installed_file, source_file
 
 
 def check(directory: Path) -> None:
@@ -48,7 +48,7 @@ def foreign_code(directory: Path) -> dict[str, Path]:
     run = tables.get("run", {})
     folders = [directory, *([Path(str(run["folder"]))] if "folder" in run else [])]
     found = {name: file for name in class_names(tables) if (file := source_file(name, *folders))}
-    return {name: file for name, file in found.items() if not is_installed(file)}
+    return {name: file for name, file in found.items() if not is_installed_file(file)}
 
 
 def _note(directory: Path) -> Path | None:

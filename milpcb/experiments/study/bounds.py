@@ -63,7 +63,7 @@ def settings(config: Config) -> Iterator[BoundTask]:
         yield BoundTask(_name(config, environment, policies), oracle, pool, horizon, seed)
 
 
-def bound(setting: BoundTask, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
+def compute_bound(setting: BoundTask, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
     """Return the closed form of a registered relaxation and its estimate from ``draws`` draws."""
     relaxation = supply.make(registry.load("relaxation", noise), {})
     oracle, T = setting.oracle, setting.horizon

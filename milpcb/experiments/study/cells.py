@@ -1,4 +1,4 @@
-"""A study: the cells of a grid, and the yardsticks they are measured with. Plain values that can be pickled."""
+"""What a study computes: cells (a learner at play) and yardsticks (a best policy). Plain values that can be pickled."""
 
 from __future__ import annotations
 
@@ -22,11 +22,16 @@ NO_ORACLE = "-"
 
 @dataclass(frozen=True)
 class Task:
-    """What cells and yardsticks share: rounds 1..``horizon`` of one environment, seen at ``checkpoints``.
+    """One computation of a study, and the settings that cells and yardsticks share.
 
-    ``title`` is what people distinguish the tasks of one study by; it is presentation, like all labels, and no part of ``key``.
-    Nor is ``draw``, which asks for pictures of the policy that the task ends with, where it ends with one, nor ``folder``,
-    where classes of the config's own are.
+    environment : what makes contexts and costs; ``seed`` fixes them, and rounds 1..``horizon`` are played
+    policies, constraints : the policy class, and the side constraints that every policy must keep
+    checkpoints : number of evenly spaced rounds at which the curve has a point, and of logarithmically spaced ones
+    title : a line of text by which people distinguish the tasks of one study
+    draw : whether the policy that the task ends with is also drawn as a picture
+    folder : where classes that the config names as ``module:Class`` are; None when it has no folder of its own
+
+    ``title``, ``draw``, ``folder`` and all labels change no number, so they are no part of ``key``.
     """
 
     environment: Component
@@ -66,7 +71,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Yardstick(Task):
-    """Find the best policy in hindsight."""
+    """The task to find the best policy in hindsight, the one of least total cost over the rounds; regret is against it."""
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
@@ -75,7 +80,10 @@ class Yardstick(Task):
 
 @dataclass(frozen=True)
 class Cell(Task):
-    """Play one learner, which ends with its leader if it keeps estimates; ``oracle`` is None where it opens none."""
+    """The task to play one learner; ``oracle`` is None for a learner that needs none.
+
+    A learner that keeps estimates of costs ends with its leader, the policy of least total estimate.
+    """
 
     learner: LearnerSection
     oracle: OracleSection | None
@@ -104,7 +112,11 @@ class Cell(Task):
 
 @dataclass(frozen=True)
 class Study:
-    """All cells of a config, each with the number of its yardstick; ``left_out`` lists those not played, with the reason."""
+    """All tasks of a config.
+
+    ``yardstick_of`` gives, for the key of a cell, the key of the yardstick that its regret is measured with. ``left_out``
+    holds a message for each learner and horizon that are not played, with the reason.
+    """
 
     cells: tuple[Cell, ...]
     yardsticks: tuple[Yardstick, ...]
@@ -121,7 +133,7 @@ class Study:
         return tuple(task for yardstick in longest_first for task in (yardstick, *of_cells[yardstick.key]))
 
 
-MOST_DRAWN = 24  # pictures of best policies, and of leaders: a study of thousands of seeds wants its curves first
+MOST_DRAWN = 24  # best policies, and as many leaders: in a study of thousands of seeds, pictures would delay the curves
 
 
 def build_study(config: Config) -> Study:
@@ -156,21 +168,22 @@ def build_study(config: Config) -> Study:
 
 
 def asks_oracle(learner: LearnerSection) -> bool:
-    """Return whether a learner's constructor asks for an oracle."""
+    """Return whether a learner's constructor has an argument ``oracle``."""
     return supply.asks(registry.load("learner", learner.component.name), "oracle")
 
 
 def keeps_estimates(learner: LearnerSection) -> bool:
-    """Return whether a learner's class exposes its cost estimates."""
+    """Return whether a learner's class defines ``estimates``, so that it has a leader."""
     return registry.load("learner", learner.component.name).estimates is not Learner.estimates
 
 
 def _worlds(config: Config) -> Iterator[tuple[Component, Component, int, int]]:
+    """Yield every combination of environment, policy class, horizon and seed."""
     return product(config.environments, config.policies, config.experiment.horizon, config.experiment.seeds)
 
 
 def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleSection | None]]:
-    """Return the learners that play at a horizon, each with every oracle that it asks."""
+    """Return the learners that play at a horizon, each with every oracle that the config gives it, or None."""
     return [
         (learner, oracle)
         for learner in config.learners
@@ -180,7 +193,10 @@ def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleS
 
 
 def _drawn(config: Config, cells: list[Cell]) -> set[str]:
-    """Return the cells whose leaders are drawn: first seed, longest horizon, and where they are many, the first world."""
+    """Return the keys of the cells whose leader is drawn: those of the first seed at the longest horizon.
+
+    Where these are more than MOST_DRAWN, only those of the first environment and policy class, and at most MOST_DRAWN.
+    """
     horizon, seed = max(config.experiment.horizon), config.experiment.seeds[0]
     wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle and keeps_estimates(c.learner)]
     if len(wanted) > MOST_DRAWN:
@@ -233,6 +249,7 @@ def _settings(kind: str, component: Component) -> dict[str, Any]:
 
 
 def _oracle_settings(oracle: OracleSection) -> dict[str, Any]:
+    """Return what decides an oracle's answers: its options, and the source code of classes that they name."""
     options = oracle.options
     sources = {cls: digest for cls in class_names(options) if (digest := source_digest(cls))}
     return {**options, "source": sources} if sources else options

@@ -1,7 +1,8 @@
-"""What a component depends on besides its options: the contents of files, and source code that is not milpcb's.
+"""Digests of what a component's numbers depend on besides its options: files that it reads, and its source code.
 
-A class lists in ``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class
-that has no such list, and is no class of milpcb, every option that is the path of a file counts as read.
+They are part of the key of a cell: where a file or the code changes, the cell is played again. A class lists in
+``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class that has no such list,
+and is no class of milpcb, every option that is the path of a file counts as read.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def source_file(name: str, *folders: Path) -> Path | None:
     return next((file for folder in within if (file := _file_of(folder, parts[1:]))), None)
 
 
-def is_installed(file: Path) -> bool:
+def is_installed_file(file: Path) -> bool:
     """Return whether a file of source code belongs to Python, to an installed package, or to milpcb itself."""
     paths = sysconfig.get_paths()
     folders = [Path(paths[name]) for name in ("purelib", "platlib", "stdlib", "platstdlib")]
@@ -88,7 +89,7 @@ def source_digest(name: str) -> str | None:
         return None
     module = name.partition(":")[0].split(".")
     root = file.parents[len(module) - (file.name != "__init__.py")]
-    files = [file] if is_installed(file) else sorted(_with_imports({file, *_files_of(root, module)}, root))
+    files = [file] if is_installed_file(file) else sorted(_with_imports({file, *_files_of(root, module)}, root))
     parts = [f"{each.relative_to(root).as_posix()} {content_digest(each)}" for each in files]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from milpcb.experiments.results.tables import summary
+from milpcb.experiments.results.tables import summary_table
 
 
 def printed(table):
@@ -28,7 +28,7 @@ def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_frame):
             make_frame("uniform", 0, [0.5, -3.25, 4.0], guarantee=np.inf),
         ]
     )
-    headings, *lines = printed(summary(frame))
+    headings, *lines = printed(summary_table(frame))
     assert headings == ["learner", "seeds", "rounds", "mean cost", "regret", "guarantee", "oracle calls", "ms/round"]
     assert lines == [
         ["bistro_plus", "2", "2", "750.6250", "1,500.2", "1,234.5", "6", "500.000"],
@@ -46,7 +46,7 @@ def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
             make_frame("a", 0, [5.0], environment="two", oracle="y"),
         ]
     )
-    headings, *lines = printed(summary(frame))
+    headings, *lines = printed(summary_table(frame))
     assert headings[:3] == ["learner", "environment", "oracle"]
     assert [[*line[1:3], line[4], line[6]] for line in lines] == [
         ["one", "x", "2", "2.0"],

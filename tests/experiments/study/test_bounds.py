@@ -15,8 +15,7 @@ from milpcb.commands.bound import bound
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
 from milpcb.experiments.results.figures.bounds import bounds_figure
-from milpcb.experiments.study.bounds import Bound, bounds_frame, settings
-from milpcb.experiments.study.bounds import bound as compute
+from milpcb.experiments.study.bounds import Bound, bounds_frame, compute_bound, settings
 from milpcb.experiments.study.config import Config, read_config
 from policies import DecisionTrees
 
@@ -61,7 +60,9 @@ def run(*arguments: object) -> Result:
 
 def computed(config: Config, *noises: str, draws: int = 10) -> list[Bound]:
     """Return the bounds of every setting."""
-    return [compute(setting, noise, draws, lambda _done: None) for setting in settings(config) for noise in noises]
+    return [
+        compute_bound(setting, noise, draws, lambda _done: None) for setting in settings(config) for noise in noises
+    ]
 
 
 def test_the_table_holds_every_relaxation_with_its_closed_form(config: Path) -> None:
@@ -147,7 +148,7 @@ def test_the_same_config_gives_the_same_numbers(tmp_path: Path) -> None:
     assert not bounds_frame(alone).equals(bounds_frame(other))
     ticks: list[int] = []
     again = replace(alone[0].setting, seed=7)
-    assert compute(again, "half", 10, ticks.append).value.best != alone[0].value.best
+    assert compute_bound(again, "half", 10, ticks.append).value.best != alone[0].value.best
     assert ticks == list(range(1, 21))
 
 

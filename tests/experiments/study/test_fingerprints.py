@@ -14,7 +14,13 @@ from milpcb.errors import InputError
 from milpcb.experiments.study import fingerprints
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
-from milpcb.experiments.study.fingerprints import class_names, fingerprint, is_installed, source_digest, source_file
+from milpcb.experiments.study.fingerprints import (
+    class_names,
+    fingerprint,
+    is_installed_file,
+    source_digest,
+    source_file,
+)
 
 FOREIGN = """\
 from milpcb.learners.uniform import Uniform
@@ -130,8 +136,8 @@ def test_names_of_classes_are_found_wherever_they_stand():
 def test_what_is_installed(module):
     """Python, installed packages and milpcb are; the folder is not; what is not there has no file."""
     for name in ("json:dumps", "numpy.linalg:norm", "policies:DecisionTrees", "milpcb.learners.uniform:Uniform"):
-        assert is_installed(source_file(name)), name
-    assert not is_installed(source_file(module))
+        assert is_installed_file(source_file(name)), name
+    assert not is_installed_file(source_file(module))
     assert source_file("no_such_module:X") is None
     assert source_file("my_pack.deep.down:x") == Path("my_pack/deep/down.py").resolve()
     assert source_file("policies:X") == Path(policies.__file__)

@@ -1,4 +1,4 @@
-"""Final regret against the horizon T: one fitted power of T per learner, beside slopes that theorems promise."""
+"""Final regret against the horizon T: one fitted power of T per learner, beside the slopes of the theorems."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Final:
 
     @property
     def share(self) -> float:
-        """The regret as a share of the guarantee; NaN without a guarantee, or where it promises that there is no regret."""
+        """The regret as a share of the guarantee; NaN without a guarantee, or where the guarantee is 0."""
         return self.regret / self.guarantee if 0 < self.guarantee < np.inf else np.nan
 
 

@@ -66,7 +66,7 @@ def cores() -> int:
 
 @dataclass
 class _Job:
-    """A task and how often it was begun."""
+    """A task, and the number of times that a worker has begun it."""
 
     task: Any
     tries: int = 0
@@ -74,14 +74,14 @@ class _Job:
 
 @dataclass
 class _Ended:
-    """What a task came to."""
+    """The end of a task: ``value`` is what the work returned, or the exception that it raised."""
 
     value: Any
 
 
 @dataclass
 class _Died:
-    """What became of a worker."""
+    """The end of a worker process: its exit code, None where it is not known."""
 
     code: int | None
 
@@ -104,7 +104,7 @@ class _Worker:
         self._job: _Job
 
     def give(self, job: _Job) -> Connection:
-        """Hand over a job; return what becomes ready when there is an answer, or when the process is dead."""
+        """Send a job to the process; return the pipe, which can be read from when the job has ended or the process is dead."""
         self._job = job
         job.tries += 1
         with contextlib.suppress(OSError):  # it died while idle; the answer below shows it
@@ -112,7 +112,7 @@ class _Worker:
         return self._pipe
 
     def take(self) -> tuple[_Job, _Ended | _Died | None]:
-        """Return the job with what it came to, or with how the process died."""
+        """Return the job and how it ended, or how the process died."""
         try:
             return self._job, _Ended(self._pipe.recv())
         except (EOFError, OSError):

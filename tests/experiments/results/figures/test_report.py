@@ -18,7 +18,7 @@ from matplotlib.image import imread
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.report import DrawnPolicy, picture, remark, report_page
-from milpcb.experiments.results.report_table import summary
+from milpcb.experiments.results.report_table import report_table
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="#00f"/></svg>'
@@ -134,7 +134,7 @@ def test_a_row_says_what_the_runs_say(results):
     """Mean and interval, guarantee and share, calls and microseconds are recomputed here from the last rows."""
     own = (pl.col("learner") == "hedge") & (pl.col("environment") == "K = 5") & (pl.col("horizon") == 1000)
     runs = results.finals.filter(own)
-    table = summary(results)
+    table = report_table(results)
     keys = [column.key for column in table["columns"]]
     cells = [dict(zip(keys, row, strict=True)) for row in table["rows"]]
     (row,) = [
@@ -156,16 +156,16 @@ def test_a_row_says_what_the_runs_say(results):
 def test_certificates_are_shown_where_there_are_any(results):
     """A study with inexact answers has a column for what they may have cost."""
     frame = results.frame.with_columns(certificate=pl.when(pl.col("learner") == "hedge").then(7.5).otherwise(0.0))
-    table = summary(Results(frame, "t"))
+    table = report_table(Results(frame, "t"))
     place = [column.key for column in table["columns"]].index("certificate")
     assert {row[place].text for row in table["rows"]} == {"0", "7.5"}
 
 
 def test_a_learner_without_guarantee_has_none(results):
     """No number, no share, and nothing to sort by, so that it comes last; a guarantee of 0 has no share either."""
-    nothing = summary(Results(results.frame.with_columns(guarantee=0.0), "t"))
+    nothing = report_table(Results(results.frame.with_columns(guarantee=0.0), "t"))
     assert {row[[column.key for column in nothing["columns"]].index("share")].text for row in nothing["rows"]} == {""}
-    table = summary(results)
+    table = report_table(results)
     keys = [column.key for column in table["columns"]]
     row = next(row for row in table["rows"] if row[keys.index("learner")].value == "uniform")
     assert (row[keys.index("guarantee")].text, row[keys.index("guarantee")].value) == ("none", None)
@@ -392,7 +392,7 @@ def test_long_names_do_not_widen_the_page(look_at, make_frame):
 def test_the_address_says_the_order(browse, text, results, key, sign):
     """#sort=KEY puts the rows in ascending order, #sort=-KEY in descending; what has no value comes last either way."""
     dom = browse(text, "--dump-dom", address=f"#sort={'-' if sign < 0 else ''}{key}")
-    table = summary(results)
+    table = report_table(results)
     keys = [column.key for column in table["columns"]]
     rows = [[cell.text for cell in row] for row in table["rows"]]
     if key in keys:
@@ -417,7 +417,7 @@ def test_clicks_on_a_heading_sort_and_turn_round(browse, text, results):
     """
     dom = browse(text, "--dump-dom", script=script)
     assert 'data-hash="#sort=-time"' in dom
-    place = [column.key for column in summary(results)["columns"]].index("time")
+    place = [column.key for column in report_table(results)["columns"]].index("time")
     times = [float(row[place]) for row in body_rows(dom)]
     assert times == sorted(times, reverse=True)
     assert times[0] > times[-1]
