@@ -67,6 +67,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "decision_trees": "policies.trees:DecisionTrees",
         "threshold_rules": "policies.thresholds:ThresholdRules",
         "linear_rules": "policies.linear:LinearRules",
+        "halfspaces": "policies.halfspaces:Halfspaces",
         "finite_class": "policies.listed:FiniteClass",
         "rule_lists": "policies.rule_lists:RuleLists",
         "box_rules": "policies.boxes:BoxRules",
@@ -78,6 +79,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "DecisionTree": "policies.trees:DecisionTree",
         "RuleList": "policies.rule_lists:RuleList",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
+        "HalfspaceRule": "policies.halfspaces:HalfspaceRule",
+        "LinearRule": "policies.linear:LinearRule",
         "MonotoneRule": "policies.monotone:MonotoneRule",
     },
     "solver": {

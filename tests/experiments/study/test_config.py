@@ -171,7 +171,7 @@ LIMITS = {
     "name that leaves the folder": ('name = "tiny"', 'name = ".."', "name in [experiment]"),
     "name that is a path": ('name = "tiny"', 'name = "a/b"', "name in [experiment]"),
     "name that is hidden": ('name = "tiny"', 'name = ".git"', "name in [experiment]"),
-    "name that is long": ('name = "tiny"', f'name = "{"x" * 100_000}"', "at most 200 characters"),
+    "name that is long": ('name = "tiny"', f'name = "{"x" * 100_000}"', "at most 100 characters"),
     "label that is long": ("scale = 8", f'label = "{"x" * 100_000}"', "100000 characters; at most 200"),
     "integer beyond 64 bits": ("depth = 1", f"depth = {2**63}", "beyond 2**63 - 1"),
     "integer in a list beyond 64 bits": ("depth = 1", f"thresholds = [[{10**30}]]", "beyond 2**63 - 1"),
