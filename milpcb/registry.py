@@ -66,6 +66,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "policies": {
         "decision_trees": "policies.trees:DecisionTrees",
         "threshold_rules": "policies.thresholds:ThresholdRules",
+        "halfspaces": "policies.halfspaces:Halfspaces",
         "linear_rules": "policies.linear:LinearRules",
         "finite_class": "policies.listed:FiniteClass",
         "rule_lists": "policies.rule_lists:RuleLists",
@@ -78,6 +79,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "DecisionTree": "policies.trees:DecisionTree",
         "RuleList": "policies.rule_lists:RuleList",
         "ThresholdRule": "policies.thresholds:ThresholdRule",
+        "HalfspaceRule": "policies.halfspaces:HalfspaceRule",
+        "LinearRule": "policies.linear:LinearRule",
         "MonotoneRule": "policies.monotone:MonotoneRule",
     },
     "solver": {
