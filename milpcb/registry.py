@@ -66,8 +66,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     "policies": {
         "decision_trees": "policies.trees:DecisionTrees",
         "threshold_rules": "policies.thresholds:ThresholdRules",
-        "linear_rules": "policies.linear:LinearRules",
         "halfspaces": "policies.halfspaces:Halfspaces",
+        "linear_rules": "policies.linear:LinearRules",
         "finite_class": "policies.listed:FiniteClass",
         "rule_lists": "policies.rule_lists:RuleLists",
         "box_rules": "policies.boxes:BoxRules",

@@ -65,7 +65,7 @@ def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mappin
         return what(**given, **settings)
     except (MilpcbError, MemoryError):
         raise
-    except Exception as error:  # a constructor may raise anything
+    except (Exception, SystemExit) as error:  # a constructor may raise anything, and try to exit
         raise InputError(f"{_name(what)} cannot be made: {cause(error)}") from error
 
 

@@ -358,3 +358,11 @@ def test_learners_without_estimates_have_no_best_policy() -> None:
     for learner in (Hedge(oracle(), horizon=10), Uniform(3)):
         with pytest.raises(InputError, match=r"keeps no estimated costs of policies.* bistro_plus"):
             learner.policy()
+
+
+@pytest.mark.parametrize("change", [{"played": 10**9}, {"turn": [0, [2.0, 0.0, 0.0], None]}], ids=["rounds", "q"])
+def test_a_state_that_no_play_leads_to_is_refused(change):
+    """More rounds than the horizon, or a q that is no distribution, would void the guarantee unseen."""
+    learner = Uniform(n_actions=3, horizon=5)
+    with pytest.raises(InputError, match="no state of a Uniform"):
+        learner.restore({**learner.state(), **change})

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
+import policies
 from milpcb import registry, testing
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
+from policies.rule import Rule
 
 
 @pytest.fixture
@@ -51,6 +55,24 @@ def test_every_entry_fits_the_interface_of_its_kind(kind, name):
     """What is registered loads, which checks it."""
     assert registry.load(kind, name) is registry.load(kind, name)
     assert registry.is_installed(kind, name)
+
+
+def test_every_public_class_and_every_rule_has_a_name():
+    """What policies/ exports can be named in a config, and every rule that a class may answer can be read back from JSON."""
+    exported = {getattr(policies, name) for name in policies.__all__} - {policies.ListedRules, policies.from_json}
+    assert exported == {registry.load("policies", name) for name in registry.names("policies")}
+    modules = {f"policies.{file.parent.name}.rule" for file in Path(policies.__file__).parent.glob("*/rule.py")}
+    rules = {
+        entry
+        for module in modules
+        for entry in vars(import_module(module)).values()
+        if isinstance(entry, type) and issubclass(entry, Rule) and entry.__module__ == module
+    }
+    written = {registry.load("policy", name) for name in registry.names("policy")}
+    assert rules <= written
+    assert {cls.__name__: cls for cls in written} == {
+        name: registry.load("policy", name) for name in registry.names("policy")
+    }
 
 
 def test_importing_the_registry_imports_nothing_else():
@@ -149,7 +171,7 @@ OWN = {
     "no such class": ("class Y: pass\n", "mine.py has no 'X'"),
     "function": ("def X(): pass\n", "is a function, and must be a class"),
     "unfinished": (
-        "from milpcb.protocols import Learner\nclass X(Learner):\n def act(self, row): pass\n",
+        "from milpcb.protocols import Learner\nclass X(Learner):\n def _act(self, row): pass\n",
         "is not finished: ",
     ),
 }

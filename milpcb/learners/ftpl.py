@@ -89,7 +89,7 @@ class ContextualFTPL(Learner):
         """Return the bound on expected regret at this T, K, eps, M, class and set of contexts."""
         K, T = self.n_actions, self.horizon
         instability = 2 * self.epsilon * self._stability * K * T
-        return float(instability + self._noise_price / self.epsilon + K * T / (np.e * self.cap))
+        return float(instability + self._noise_price / self.epsilon + K * T / (math.e * self.cap))
 
     def estimates(self) -> Floats | None:
         """Return the estimates J c e_y, summed by context (m, K), without noise."""

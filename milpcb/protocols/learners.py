@@ -238,7 +238,11 @@ class Learner(ABC):
             raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")
         try:
             self.played, turn = whole("played", state["played"], 0), state["turn"]
-            self._turn = None if turn is None else (turn[0], list(turn[1]))
+            if self.horizon is not None and self.played > self.horizon:
+                raise InputError(f"it has played {self.played} rounds of {self.horizon}")
+            self._turn = (
+                None if turn is None else (turn[0], probabilities(np.array(turn[1], dtype=float), self.n_actions))
+            )
             self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
             self._restore({key: value for key, value in state.items() if key not in ("learner", "played", "turn")})
             same = json.dumps(self.state(), sort_keys=True) == json.dumps(state, sort_keys=True)

@@ -53,6 +53,27 @@ def test_pipes_and_devices_are_not_read(command, tmp_path, milpcb_, write, asser
     assert_one_line(milpcb_(tmp_path, *command), "it is a device or a pipe, not a file")
 
 
+@pytest.mark.parametrize("name", ["cells/*.json", "study.json"])
+def test_a_pipe_in_a_run_directory_is_a_damaged_file(name, tmp_path, milpcb_, write, config):
+    """Reading it would wait for ever; it is replaced, as any file that is not as a run wrote it."""
+    write(tmp_path, {"tiny.toml": config})
+    command = ("run", "tiny.toml", "--out", "out", "--progress", "quiet")
+    assert milpcb_(tmp_path, *command).returncode == 0
+    file = next((tmp_path / "out").glob(name))
+    file.unlink()
+    os.mkfifo(file)
+    assert milpcb_(tmp_path, *command).returncode == 0
+    assert file.is_file()
+
+
+def test_a_class_that_ends_python_is_a_mistake(tmp_path, milpcb_, write, assert_one_line, config):
+    """Its exit code would say that all went well."""
+    source = "import sys\nfrom milpcb.environments.planted import Planted\n"
+    source += "class Exits(Planted):\n    def open(self, *_):\n        sys.exit(0)\n"
+    write(tmp_path, {"mine.py": source, "tiny.toml": config.replace('"planted"', '"mine:Exits"')})
+    assert_one_line(milpcb_(tmp_path, "run", "tiny.toml", "--progress", "quiet"), "mine.py, line 5: SystemExit: 0")
+
+
 def test_a_byte_order_mark_is_no_mistake(tmp_path, milpcb_, write, config):
     """Some editors write one."""
     write(tmp_path, {"tiny.toml": b"\xef\xbb\xbf" + config.encode()})

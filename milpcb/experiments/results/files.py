@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +32,13 @@ def unsealed(content: bytes) -> dict[str, Any] | None:
         return None
     text = b"{" + content[seal.end() :]
     return dict(json.loads(text)) if digest(text) == seal.group(1).decode() else None
+
+
+def contents(path: Path) -> bytes:
+    """Return what a file holds; raises OSError where it is no plain file: a pipe is waited for, a device has no end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return path.read_bytes()
 
 
 def digest(content: bytes) -> str:

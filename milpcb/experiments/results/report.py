@@ -16,6 +16,7 @@ from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits
 from milpcb.experiments.results.figures.results import Results, entries, read_results
 from milpcb.experiments.results.figures.words import count, legible, verdict, with_separators
+from milpcb.experiments.results.files import contents
 from milpcb.experiments.results.report_table import report_table
 from milpcb.experiments.results.store import CONFIG, read_index, read_record
 
@@ -73,7 +74,7 @@ def report_page(
 def report(directory: Path) -> str:
     """Return the page of a run directory; raises RunError where it holds no curves."""
     results = read_results(directory)
-    config = (directory / CONFIG).read_text(encoding="utf-8")
+    config = contents(directory / CONFIG).decode()
     n_runs = len(read_index(directory)["cells"])
     return report_page(results, config, read_policies(directory), read_leaders(directory), n_runs)
 
@@ -122,8 +123,8 @@ def _read(directory: Path, file: str, heading: str, note: str = "") -> list[Draw
     rules, drawing = (directory / f"{file}.{suffix}" for suffix in ("txt", "svg"))
     if not rules.exists():
         return []
-    svg = drawing.read_bytes() if drawing.exists() else b""
-    return [DrawnPolicy(heading, rules.read_text(encoding="utf-8").rstrip(), svg, note)]
+    svg = contents(drawing) if drawing.exists() else b""
+    return [DrawnPolicy(heading, contents(rules).decode().rstrip(), svg, note)]
 
 
 def _subtitle(results: Results) -> str:

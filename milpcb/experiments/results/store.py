@@ -30,6 +30,7 @@ from filelock import FileLock, Timeout
 from milpcb.errors import RunError
 from milpcb.experiments.results.files import (
     append,
+    contents,
     digest,
     is_temporary,
     make_folder,
@@ -97,7 +98,7 @@ class RunDirectory:
             raise RunError(f"{file} is a link, and a run writes only inside its own directory; remove it")
         holder = ""
         with suppress(OSError, UnicodeDecodeError):
-            holder = file.read_text(encoding="utf-8")
+            holder = contents(file).decode()
         try:
             lock = FileLock(file, timeout=0)
             lock.acquire()
@@ -192,7 +193,7 @@ class RunDirectory:
                 continue
             files = {"txt": f"{record[rules]}\n".encode()}
             for suffix in record["pictures"] if of_task["draw"] else ():
-                files[suffix] = file_of(self.path, suffix, of_task["key"]).read_bytes()
+                files[suffix] = contents(file_of(self.path, suffix, of_task["key"]))
             for suffix, content in files.items():
                 names.add(write_file(self.path / f"{of_task['file']}.{suffix}", content, durable=False).name)
         for stale in set(index["written"]) - names:
@@ -205,7 +206,7 @@ class RunDirectory:
 def read_index(path: Path) -> dict[str, Any]:
     """Return the contents of study.json; raises RunError when the directory has none that is whole."""
     try:
-        content = (path / INDEX).read_bytes()
+        content = contents(path / INDEX)
     except OSError as error:
         raise RunError(
             f"{path} holds no curves that can be read ({INDEX}: {error.strerror}); is it a run directory? "
@@ -248,7 +249,7 @@ def remarks(path: Path) -> tuple[str, ...]:
 def check_config(path: Path) -> None:
     """Raise RunError where config.toml is not byte for byte as a run wrote it: damaged, or edited by hand."""
     try:
-        text = (path / CONFIG).read_text(encoding="utf-8")
+        text = contents(path / CONFIG).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(f"cannot read {path / CONFIG}: {error}; milpcb run CONFIG --out {path} mends it") from error
     seal = _CONFIG_SEAL.search(text)
@@ -266,7 +267,7 @@ class _DamagedError(Exception):
 def _read(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
     """Return a task's record, None where there is none; raises _DamagedError."""
     try:
-        content = file_of(path, "record", key).read_bytes()
+        content = contents(file_of(path, "record", key))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -291,7 +292,7 @@ def _has_pictures(path: Path, task: Task, record: Mapping[str, Any]) -> bool:
         return True
     for suffix, wanted in record["pictures"].items():
         try:
-            found = digest(file_of(path, suffix, task.key).read_bytes())
+            found = digest(contents(file_of(path, suffix, task.key)))
         except OSError:
             return False
         if found != wanted:
@@ -327,7 +328,7 @@ def _check_owner(path: Path) -> None:
     if not file.exists():
         raise RunError(f"{path} exists and is no run directory; choose another with --out")
     try:
-        versions = tomllib.loads(file.read_text(encoding="utf-8")).get("versions")
+        versions = tomllib.loads(contents(file).decode()).get("versions")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RunError(f"cannot read {file}: {error}; choose another directory with --out") from error
     if not (isinstance(versions, dict) and "milpcb" in versions):

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from milpcb import rng
-from milpcb.errors import MilpcbError, RunError
+from milpcb.errors import MilpcbError, RunError, cause
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.leader import actions, leader
 from milpcb.experiments.run.loop import Tally, checkpoints, play
@@ -63,8 +63,8 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
         return Failure(str(error))
     except MemoryError:
         return Failure("out of memory; make the policy class, the contexts or the number of workers smaller")
-    except Exception as error:  # noqa: BLE001 - a mistake in one learner must not end the others
-        return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a mistake in one learner must not end the others
+        return Failure(cause(error), traceback.format_exc())
 
 
 def play_cell(cell: Task, files: TaskFiles) -> Outcome:

@@ -14,6 +14,8 @@ from pathlib import Path
 from time import time
 from typing import Protocol
 
+from milpcb.experiments.results.files import contents
+
 
 class TaskInfo(Protocol):
     """A cell or a yardstick, as far as progress is concerned; ``horizon`` in rounds."""
@@ -59,7 +61,7 @@ def read_positions(live: Path, tasks: Iterable[TaskInfo]) -> list[Position]:
 
 def _read(path: Path, task: TaskInfo) -> Position | None:
     try:
-        written = json.loads(path.read_bytes())
+        written = json.loads(contents(path))
         seconds = time() - float(written["started"])
         return Position(task, int(written["round"]), int(written.get("first", 0)), float(written["cost"]), seconds)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # the task has ended, or is writing just now

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter, time
 from typing import Any
 
-from milpcb.experiments.results.files import make_folder, open_to_append, sealed, unsealed, write_file
+from milpcb.experiments.results.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
 from milpcb.experiments.results.store import file_of
 from milpcb.experiments.results.versions import describe, installed
 
@@ -38,7 +38,7 @@ class TaskFiles:
     def saved(self) -> dict[str, Any] | None:
         """Return the last checkpoint; None where there is none, or none to go on from, which is added to ``remarks``."""
         try:
-            state = unsealed(self._part.read_bytes())
+            state = unsealed(contents(self._part))
         except FileNotFoundError:
             return None
         except OSError:

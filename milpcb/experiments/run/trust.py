@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from milpcb.errors import RunError
-from milpcb.experiments.results.files import write_file
+from milpcb.experiments.results.files import contents, write_file
 from milpcb.experiments.results.store import CONFIG
 from milpcb.experiments.study.fingerprints import class_names, is_installed_file, source_file
 
@@ -44,7 +44,7 @@ def remember(directory: Path) -> None:
 
 def foreign_code(directory: Path) -> dict[str, Path]:
     """Return the classes that are not installed, as config.toml names them, with their files; nothing is imported."""
-    tables = tomllib.loads((directory / CONFIG).read_text(encoding="utf-8"))
+    tables = tomllib.loads(contents(directory / CONFIG).decode())
     run = tables.get("run", {})
     folders = [directory, *([Path(str(run["folder"]))] if "folder" in run else [])]
     found = {name: file for name in class_names(tables) if (file := source_file(name, *folders))}
@@ -57,5 +57,5 @@ def _note(directory: Path) -> Path | None:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
     except RuntimeError:
         return None
-    what = f"{directory.resolve()}\0".encode() + (directory / CONFIG).read_bytes()
+    what = f"{directory.resolve()}\0".encode() + contents(directory / CONFIG)
     return state / "milpcb/trusted" / hashlib.sha256(what).hexdigest()

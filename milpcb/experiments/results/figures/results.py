@@ -15,6 +15,7 @@ import polars as pl
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import load
 from milpcb.experiments.results.figures.looks import Look, looks
+from milpcb.experiments.results.files import contents
 from milpcb.experiments.results.store import CONFIG
 from milpcb.types import Floats
 
@@ -90,7 +91,7 @@ def read_results(directory: Path) -> Results:
     """Read curves and config of a run directory; raises RunError where it holds none."""
     frame = load(directory)
     try:
-        settings = tomllib.loads((directory / CONFIG).read_text(encoding="utf-8"))
+        settings = tomllib.loads(contents(directory / CONFIG).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RunError(f"cannot read {directory / CONFIG}: {error}; run its config again into {directory}") from error
     return Results(in_order(frame, settings), settings["experiment"]["name"], settings)
