@@ -11,7 +11,7 @@ from milpcb.checks import whole
 from milpcb.environments.chances import Chances, Labelled, Phases
 from milpcb.environments.stream import BernoulliStream, check_opening, check_probability
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, Policy, PolicyClass
+from milpcb.protocols import Opened, Policy, PolicyClass, open_class
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
@@ -52,8 +52,8 @@ class Planted:
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        whole("n_contexts", self.n_contexts, 1)
-        whole("n_features", self.n_features, 1)
+        whole("n_contexts", self.n_contexts, 1, 10_000_000)
+        whole("n_features", self.n_features, 1, 10_000)  # beyond, opening a class takes minutes
         check_probability("cost_right", self.cost_right)
         check_probability("cost_wrong", self.cost_wrong)
         if self.cost_right > self.cost_wrong:
@@ -80,7 +80,7 @@ class Planted:
         """Return the stream of one seed with policies of ``policies`` planted; raises InputError."""
         check_opening(self.n_actions, policies, horizon)
         contexts = self.contexts(seed)
-        opened = policies.on(contexts)
+        opened = open_class(policies, contexts)
         planted: list[Policy] = []
         labels: list[Ints] = []
         for number in range(self.n_planted(horizon)):

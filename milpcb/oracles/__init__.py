@@ -10,7 +10,7 @@ from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened, PolicyClass
+from milpcb.protocols import Opened, PolicyClass, open_class
 
 
 def open_oracle(
@@ -52,7 +52,7 @@ def open_oracle(
     if not isinstance(policies, (PolicyClass, Opened)):
         raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=2), got {shown(policies)}")
     array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
-    opened = policies if isinstance(policies, Opened) else policies.on(contexts)
+    opened = policies if isinstance(policies, Opened) else open_class(policies, contexts)
     fixed = {"opened": opened, "contexts": array, "constraints": _rules(constraints)}
     return cast("Oracle", supply.make(cls, fixed, given))
 

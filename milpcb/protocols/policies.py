@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from milpcb.checks import context_array
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.program import Program
 from milpcb.types import Floats, Ints, Policy
 
@@ -184,3 +184,11 @@ class PolicyClass(ABC):
     def patterns(self, contexts: Floats) -> Any:
         """Return an array (n, k) whose equal rows are contexts that every policy of a fixed class labels alike."""
         return contexts
+
+
+def open_class(policies: PolicyClass, contexts: Any) -> Opened:
+    """Return ``policies.on(contexts)``; raises InputError where a class of somebody else's returns anything but an Opened."""
+    opened = policies.on(contexts)
+    if not isinstance(opened, Opened):
+        raise InputError(f"{type(policies).__name__}.on must return an Opened, got {shown(opened)}")
+    return opened

@@ -292,3 +292,14 @@ def test_a_session_can_be_closed_twice() -> None:
     assert isinstance(oracle, MilpOracle)
     oracle.close()
     oracle.close()
+
+
+def test_a_class_must_open_itself() -> None:
+    """A class of somebody's own whose ``on`` forgets to return is named, not what came of it."""
+
+    class Forgetful(DecisionTrees):
+        def on(self, contexts: object) -> None:  # type: ignore[override]
+            del contexts
+
+    with pytest.raises(InputError, match=r"Forgetful\.on must return an Opened, got None"):
+        open_oracle(Forgetful(2), np.eye(2))

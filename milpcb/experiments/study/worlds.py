@@ -18,7 +18,7 @@ from milpcb.experiments.study.cells import Cell, Task
 from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream
+from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream, open_class
 from milpcb.types import Ints
 
 KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
@@ -37,7 +37,7 @@ class World:
     @cached_property
     def opened(self) -> Opened:
         """The policy class on the contexts of this world; all its oracles share the geometry."""
-        return self.policies.on(self.stream.contexts)
+        return open_class(self.policies, self.stream.contexts)
 
     def constraints(self, sections: tuple[Component, ...]) -> tuple[LabelConstraint, ...]:
         """Return the side constraints on the contexts of this world."""
