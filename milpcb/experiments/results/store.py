@@ -268,7 +268,7 @@ def _read(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
     """Return a task's record, None where there is none; raises _DamagedError."""
     try:
         content = contents(file_of(path, "record", key))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise _DamagedError from error
