@@ -81,11 +81,12 @@ class ExactRun:
 
     def bias(self, base: Totals, n: int, x: int) -> Fraction:
         """Return the largest |E chat_i - (c_i - shift)| over actions i and costs 0 and 1."""
-        return max(
-            Fraction(abs(self.player.unit * sum(p * step for step, p in law.items()) - (cost - self.player.shift)))
-            for laws in self.round(base, n, x).counted
-            for cost, law in zip(COSTS, laws, strict=True)
-        )
+        bias = Fraction(0)
+        for cost, i in product(COSTS, self.game.actions):
+            law = self.round(base, n, x).counted[i][cost]
+            expected = sum((p * step for step, p in law.items()), Fraction(0)) * self.player.unit
+            bias = max(bias, abs(expected - (cost - self.player.shift)))
+        return bias
 
     def _rel(self, base: Totals, n: int) -> Fraction:
         """Return Rel: E max over policies of -(base + noise of n rounds), in units of cost, plus n prices."""

@@ -50,7 +50,7 @@ class Player:
     def __init__(self, variant: Variant, n_actions: int, scale: Fraction) -> None:
         self.n_actions = n_actions
         self.scale: Any = scale  # goes where a float is declared and a Fraction is kept
-        self.hit, self.probe, self.shift = (getattr(variant.relaxation, name) for name in ("hit", "probe", "shift"))
+        self.hit, self.probe, self.shift = variant.relaxation.hit, variant.relaxation.probe, variant.relaxation.shift
         self.unit = exact(variant.relaxation.unit(scale), f"{variant.name}: unit")
         self.price = exact(variant.relaxation.exploration(n_actions), f"{variant.name}: exploration") / scale
         self.noise = _one_round(variant, n_actions, scale)
