@@ -75,6 +75,15 @@ def test_drawn_noise_has_the_law_s_variance(name: str) -> None:
     assert draws.var(axis=0) == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_of_endless_futures_is_drawn_at_once(name: str) -> None:
+    """10^12 rounds on one context are summed from their law, not one by one."""
+    noise, rng, counts = relaxation(name), np.random.default_rng(2), np.array([10**12, 3])
+    draws = np.array([noise.noise(counts, 3, rng)[0] for _ in range(800)]) * noise.unit(1.0)
+    per_round = {"half": 0.25, "coordinate": 1 / 3, "signed": 1 / 12}.get(name, 4.0)
+    assert (draws / 1e6).var() == pytest.approx(per_round, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("name", "bound"),
     [
