@@ -86,12 +86,12 @@ class BistroPlus(Learner):
             choice("estimator", estimator, get_args(Estimator))
         self.relaxation: Relaxation = registry.load("relaxation", noise)()
         self._anytime, self._queries = flag("anytime", anytime), queries
+        self._estimator: Estimator = estimator or self.relaxation.estimator
         self._leftover_rule = self._check_rules(noise, leftover)
         require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUESTION[queries])
         pool.attach(oracle, horizon)
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self._draws = whole("draws", draws, 1)
-        self._estimator: Estimator = estimator or self.relaxation.estimator
         self._oracle, self._pool = oracle, pool
         self._grows = hasattr(oracle, "extend")  # a GrowingOracle takes in contexts while it is played
         self.estimated_guarantee: Estimate | None = None
@@ -169,6 +169,10 @@ class BistroPlus(Learner):
             raise InputError('queries = "argmin" knows a leader and no psi: set leftover = "leader", or leave it out')
         if self._queries not in self.relaxation.queries:
             raise InputError(f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"')
+        if self._queries == "argmin" and self.relaxation.even_ties and self._estimator == "ips":
+            raise InputError(
+                f'noise = "{noise}" with queries = "argmin" needs whole totals: set estimator = "bernoulli", or queries = "profile"'
+            )
         if self._anytime and (self._queries == "profile" or leftover == "uniform" or not self.relaxation.certified):
             raise InputError(
                 f'anytime play needs queries "all" with leftover "descending", or "argmin", and a certified noise; '
@@ -225,8 +229,12 @@ class BistroPlus(Learner):
         return Reply(self.relaxation.respond(psi_from_profile(profile, self.relaxation.probe), leftover))
 
     def _ask_argmin(self, row: int) -> Reply:
-        """Ask for one minimiser and follow it: where minimisers disagree on ``row`` every q* is optimal."""
-        answer = self._oracle.minimise(self._costs)
+        """Ask for one minimiser and follow it: where minimisers disagree on ``row`` every q* is optimal, or an even mixture."""
+        costs = self._costs
+        if self.relaxation.even_ties:  # totals are whole, so the ranks only choose among minimisers
+            costs = self.n_actions * costs
+            costs[row] += self._future_rng.permutation(self.n_actions)
+        answer = self._oracle.minimise(costs)
         gap = answer.upper - (answer.lower if self._anytime else answer.value)
         if answer.policy is None:
             return Reply(self._everyone, 1.0)

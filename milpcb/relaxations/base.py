@@ -32,6 +32,7 @@ class Relaxation(ABC):
     shift : costs are estimated less this number, the same for every policy, which regret does not feel
     queries : the ways to ask the oracle that tell enough to play; "argmin" where all mass on the action of a single
         minimiser is optimal
+    even_ties : whether that holds only if the action is drawn evenly from those that the minimisers play
     estimator : how c_t is estimated unless the learner is told otherwise
     certified : whether ``excess`` bounds what approximate values cost
 
@@ -40,6 +41,7 @@ class Relaxation(ABC):
     hit: ClassVar[int]
     shift: ClassVar[Fraction] = Fraction(0)
     queries: ClassVar[tuple[str, ...]] = ("all", "profile", "argmin")
+    even_ties: ClassVar[bool] = False
     estimator: ClassVar[Estimator] = "bernoulli"
     certified: ClassVar[bool] = True
 

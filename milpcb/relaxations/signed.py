@@ -21,7 +21,14 @@ S <= (K - 1) M. Equality holds where all gaps are equal, always for K = 2.
 
 Exploring. F(q) - F(q*) <= 1/2 sum_i |q_i - q*_i| = 1/2 sum_i |1/L - K q*_i / L| <= (K - 1) / L for q = (1 - K/L) q* + 1/L.
 
-With random futures q* is drawn with them, and admissibility follows as for BISTRO+ (paper, section 3). The estimate (c - 1/2) / q
+With random futures q* is drawn with them, and admissibility follows as for BISTRO+ (paper, section 3).
+
+One minimiser is enough where totals are whole: ask for the least of K tot(pi) + rank[pi(x_t)] with a fresh random order
+rank = 0..K-1 of the actions. All its minimisers play one action, each leader's equally often; follow it, q* = e_i. The law of the
+estimate does not depend on q, and the payment is linear in q, so only the mean of q* over the ranks enters: uniform over the
+leaders, as above. An answer whose gap is not 0 may change that mean by the probability of such an answer, and so F by as much.
+
+The estimate (c - 1/2) / q
 has the range [-h, h] and Rel is convex in it, so it lies below the chord that the hits draw, on both sides of 0: "ips" holds too.
 """
 
@@ -41,8 +48,8 @@ class Signed(Coordinate):
     """Estimates of c - 1/2, and future noise of +-L/2 on one uniform action with probability 2 (K - 1) / L.
 
     Totals are kept in units of L/2: estimates are 0 or +-1, each kept round adds +-1 to one action. The oracle is asked for
-    psi_0 and for psi_i with action i made cheaper by one unit: i is a leader exactly where that is psi_0 - 1. One minimiser
-    alone does not tell whether others lead too, and following it then costs up to 1/2 a round, so "argmin" is not enough.
+    psi_0 and for psi_i with action i made cheaper by one unit: i is a leader exactly where that is psi_0 - 1. A single
+    minimiser must be one drawn evenly from the leaders' actions: following the same leader at every tie would cost 1/2 there.
 
     The guarantee is that of one sign on one action (see Coordinate) at this rate and unit; to leading order it is
     (K - 1)/K sqrt(T L log N) + T (K - 1) / L, least at L = (4 K^2 T / log N)^(1/3).
@@ -50,7 +57,7 @@ class Signed(Coordinate):
 
     hit = 1
     shift = Fraction(1, 2)
-    queries = ("all", "profile")
+    even_ties = True
 
     @property
     def probe(self) -> int:
