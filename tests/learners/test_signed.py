@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, open_oracle
+from milpcb import Empirical, FinitePool, LabelConstraint, Transductive, open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
@@ -104,6 +104,34 @@ def test_one_minimiser_is_the_same_for_every_kind_of_oracle() -> None:
             for oracle in ({"kind": "milp"}, {"kind": "search"}, {"kind": "enumeration"}, {"solver": "scipy"})
         }
         assert len(plays) == 1
+
+
+@pytest.mark.parametrize("queries", ["profile", "argmin"])
+def test_side_constraints_change_nothing_of_this(queries: Any) -> None:
+    """With a budget on an action, which some context may then never see, programs and lists play alike."""
+    weights = np.zeros((5, 3))
+    weights[:, 2], weights[4, 1] = 1.0, 2.0
+    rule = [LabelConstraint(weights, 1.0)]  # action 2 once at most; action 1 never on the last context
+    plays = {
+        transcript(learner_on(TREES, {"kind": kind, "constraints": rule}, queries=queries), 40)
+        for kind in ("milp", "enumeration")
+    }
+    assert len(plays) == 1
+    asked = transcript(learner_on(TREES, {"constraints": rule}), 40)
+    assert (asked in plays) == (queries == "profile")
+
+
+@pytest.mark.parametrize("model", [Transductive, Empirical])
+def test_other_models_of_the_contexts(model: Any) -> None:
+    """A known order has the guarantee of a known law, a guessed law has none; both play."""
+    order = np.random.default_rng(0).integers(5, size=60)
+    pool = model(CONTEXTS, order) if model is Transductive else model(CONTEXTS)
+    learner = BistroPlus(open_oracle(TREES, CONTEXTS, kind="search"), pool, horizon=60, noise="signed")
+    assert np.isinf(learner.guarantee()) == (model is Empirical)
+    for t, row in enumerate(order.tolist()):
+        q = learner.act(row)
+        learner.learn(row, t % 3, float(t % 2), q[t % 3])
+    assert (learner._past < 0).any()
 
 
 def test_one_inexact_minimiser_counts_a_whole_round() -> None:
