@@ -7,7 +7,7 @@ The game of one round. Write psi(v) for min_pi (tot(pi) + v[pi(x_t)]), phi+_i = 
 phi-_i = (psi(0) - psi(-h e_i)) / h. psi is concave and 1-Lipschitz in each entry, so 0 <= phi+_i <= phi-_i <= 1. With c_i the
 adversary pays h ((2 c_i - 1)^+ (q_i - phi+_i) + (1 - 2 c_i)^+ (phi-_i - q_i)) / L for action i, convex in c_i, so c_i is 0 or 1:
 
-    F(q) = 1/2 sum_i max(q_i - phi+_i, phi-_i - q_i) = 1/2 sum_i |q_i - mu_i| + (phi-_i - phi+_i) / 2,  mu = (phi+ + phi-) / 2.
+    F(q) = 1/2 sum_i max(q_i - phi+_i, phi-_i - q_i) = 1/2 sum_i (|q_i - mu_i| + (phi-_i - phi+_i) / 2),  mu = (phi+ + phi-) / 2.
 
 Let V[a] be the least total of the policies that play a now, i* its minimiser and g_a = V[a] - V[i*]. Then phi-_a is
 (1 - g_a / h)^+, which is 1 for i*; phi+ is 0 but for phi+_{i*} = 1 - M, with M = max_{a != i*} phi-_a. So phi- tells everything,
@@ -28,8 +28,8 @@ rank = 0..K-1 of the actions. All its minimisers play one action, each leader's 
 estimate does not depend on q, and the payment is linear in q, so only the mean of q* over the ranks enters: uniform over the
 leaders, as above. An answer whose gap is not 0 may change that mean by the probability of such an answer, and so F by as much.
 
-The estimate (c - 1/2) / q
-has the range [-h, h] and Rel is convex in it, so it lies below the chord that the hits draw, on both sides of 0: "ips" holds too.
+The estimate (c - 1/2) / q has the range [-h, h], and Rel is convex in it, so it lies below the chords that the hits draw on
+either side of 0: estimator = "ips" holds too.
 """
 
 from __future__ import annotations
