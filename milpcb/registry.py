@@ -101,6 +101,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "bistro": "milpcb.relaxations.bistro:Bistro",
         "half": "milpcb.relaxations.half:Half",
         "coordinate": "milpcb.relaxations.coordinate:Coordinate",
+        "signed": "milpcb.relaxations.signed:Signed",
     },
     "learner": {
         "best_in_hindsight": "milpcb.learners.best_in_hindsight:BestInHindsight",

@@ -41,6 +41,7 @@ Columns:
 Names:
   signs       noise kappa L eps with probability p in each future round
   coordinate  noise kappa L on one action, of either sign
+  signed      estimates of c - 1/2, noise L/2 on one action, of either sign
   price       E, where exploring is counted as E / L a round
 """
 

@@ -12,7 +12,7 @@ from milpcb.errors import InputError
 from milpcb.learners.needs import played_on, require
 from milpcb.protocols import ContextModel, Learner, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
-from milpcb.relaxations.game import excess, mix, psi_from_profile
+from milpcb.relaxations.game import mix, psi_from_profile, tightened
 from milpcb.theory.relaxation_value import Estimate, relaxation_value
 from milpcb.types import Floats
 
@@ -48,14 +48,16 @@ class BistroPlus(Learner):
         which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of Rel(empty) with its
         95 % interval, the sharper bound (see milpcb.theory.relaxation_value), and None for any other ``scale``
     noise : a registered relaxation: "paper" is BISTRO+ as published, "centred" the same with a sharper guarantee,
-        "half" and "coordinate" have less noise and sharper guarantees still, "bistro" is BISTRO (Rakhlin & Sridharan 2016)
+        "half" and "coordinate" have less noise and sharper guarantees still, "signed" estimates c - 1/2 and has the least,
+        "bistro" is BISTRO (Rakhlin & Sridharan 2016)
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin" asks for
         one policy and gives all leftover mass to its action, which is optimal too
     leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "descending", the same
         after going through the actions by phi, largest first; "leader", over the actions that some minimiser plays
-        (``queries="profile"``) or that the minimiser found plays (``"argmin"``). Every rule is optimal
+        (``queries="profile"``) or that the minimiser found plays (``"argmin"``). Every rule is optimal; "signed" and "bistro"
+        leave nothing over
     estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper, and keeps totals whole;
-        "ips" by (c / q) e_y, which has less variance; None takes the relaxation's own
+        "ips" by (c / q) e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
     draws : number of futures whose q is averaged in each round
     anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
         added up in ``certificate()``; exact answers add nothing. Without it an unproved answer is an error
@@ -84,12 +86,12 @@ class BistroPlus(Learner):
             choice("estimator", estimator, get_args(Estimator))
         self.relaxation: Relaxation = registry.load("relaxation", noise)()
         self._anytime, self._queries = flag("anytime", anytime), queries
+        self._estimator: Estimator = estimator or self.relaxation.estimator
         self._leftover_rule = self._check_rules(noise, leftover)
         require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUESTION[queries])
         pool.attach(oracle, horizon)
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self._draws = whole("draws", draws, 1)
-        self._estimator: Estimator = estimator or self.relaxation.estimator
         self._oracle, self._pool = oracle, pool
         self._grows = hasattr(oracle, "extend")  # a GrowingOracle takes in contexts while it is played
         self.estimated_guarantee: Estimate | None = None
@@ -115,11 +117,11 @@ class BistroPlus(Learner):
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate of c_t: L X e_y with X ~ Bernoulli(c / (L q)) (paper, equation (4)), or its mean given y."""
-        chance = cost / (self.scale * probability)
+        chance, units = self.relaxation.estimate(cost, probability, self.scale)
         if self._estimator == "ips":
-            self._past[row, action] += self.relaxation.hit * chance
+            self._past[row, action] += units * chance
         elif self._estimate_rng.random() < chance:
-            self._past[row, action] += self.relaxation.hit
+            self._past[row, action] += units
 
     def guarantee(self) -> float:
         """Return the bound on expected regret at this T, K, L and class; infinite where the pool is a guess."""
@@ -132,7 +134,7 @@ class BistroPlus(Learner):
         return self._certificate
 
     def estimates(self) -> Floats | None:
-        """Return the past estimates (m, K), in units of L."""
+        """Return the past estimates (m, K), in the relaxation's units: of L, or of L / 2 and of c - 1/2 where it is signed."""
         return self._past.copy()
 
     def _state(self) -> dict[str, Any]:
@@ -165,8 +167,12 @@ class BistroPlus(Learner):
             raise InputError('leftover = "leader" needs to know the leaders: set queries = "profile" or "argmin"')
         if leftover != "leader" and self._queries == "argmin":
             raise InputError('queries = "argmin" knows a leader and no psi: set leftover = "leader", or leave it out')
-        if self._queries == "argmin" and not self.relaxation.certified:
+        if self._queries not in self.relaxation.queries:
             raise InputError(f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"')
+        if self._queries == "argmin" and self.relaxation.even_ties and self._estimator == "ips":
+            raise InputError(
+                f'noise = "{noise}" with queries = "argmin" needs whole totals: set estimator = "bernoulli", or queries = "profile"'
+            )
         if self._anytime and (self._queries == "profile" or leftover == "uniform" or not self.relaxation.certified):
             raise InputError(
                 f'anytime play needs queries "all" with leftover "descending", or "argmin", and a certified noise; '
@@ -203,14 +209,14 @@ class BistroPlus(Learner):
 
     def _ask_all(self, row: int) -> Reply:
         """Ask psi_0..psi_K as K + 1 questions (paper, equation (9))."""
-        hit, costs = self.relaxation.hit, self._costs
+        probe, costs = self.relaxation.probe, self._costs
         ask = self._bounds if self._anytime else self._value
         psi = np.empty((self.n_actions + 1, 2))  # lower and upper bound of each
         psi[0] = ask()
         for i in range(self.n_actions):
-            costs[row, i] += hit
+            costs[row, i] += probe
             psi[i + 1] = ask()
-            costs[row, i] -= hit
+            costs[row, i] -= probe
         return self._respond(*psi.T)
 
     def _ask_profile(self, row: int) -> Reply:
@@ -220,11 +226,15 @@ class BistroPlus(Learner):
         if self._leftover_rule == "leader":
             leaders = profile == profile.min()
             leftover = leaders / leaders.sum()
-        return Reply(self.relaxation.respond(psi_from_profile(profile, self.relaxation.hit), leftover))
+        return Reply(self.relaxation.respond(psi_from_profile(profile, self.relaxation.probe), leftover))
 
     def _ask_argmin(self, row: int) -> Reply:
-        """Ask for one minimiser and follow it: where minimisers disagree on ``row`` every q* is optimal."""
-        answer = self._oracle.minimise(self._costs)
+        """Ask for one minimiser and follow it: where minimisers disagree on ``row`` every q* is optimal, or an even mixture."""
+        costs = self._costs
+        if self.relaxation.even_ties:  # totals are whole, so the ranks only choose among minimisers
+            costs = self.n_actions * costs
+            costs[row] += self._future_rng.permutation(self.n_actions)
+        answer = self._oracle.minimise(costs)
         gap = answer.upper - (answer.lower if self._anytime else answer.value)
         if answer.policy is None:
             return Reply(self._everyone, 1.0)
@@ -241,14 +251,12 @@ class BistroPlus(Learner):
         return answer.lower, min(answer.upper, float(self._costs.max(axis=1).sum()))
 
     def _respond(self, lower: Floats, upper: Floats) -> Reply:
-        """Return q* for the upper bounds, after psi_0 <= psi_i <= psi_0 + L has tightened both."""
-        hit, descending = self.relaxation.hit, self._leftover_rule == "descending"
+        """Return q* for the upper bounds, after what is known of the differences of psi has tightened both."""
+        descending = self._leftover_rule == "descending"
         if self._anytime:
-            lower[1:] = np.maximum(lower[1:], lower[0])
-            upper[0] = upper.min()
-            upper[1:] = np.minimum(upper[1:], upper[0] + hit)
+            lower, upper = tightened(lower, upper, self.relaxation.probe)
         q_star = self.relaxation.respond(upper, self._everyone, descending=descending)
-        return Reply(q_star, excess(lower, upper, q_star, hit) if self._anytime else 0.0)
+        return Reply(q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0)
 
 
 _QUESTION = {"all": "value", "profile": "profile"}

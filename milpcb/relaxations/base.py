@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from itertools import product
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from milpcb.relaxations.game import fill, phi_from_psi
+from milpcb.relaxations import game
 from milpcb.types import Floats, Ints
 
 Estimator = Literal["bernoulli", "ips"]
@@ -24,13 +24,42 @@ def sign_vectors(n_actions: int) -> list[KeptRound]:
 class Relaxation(ABC):
     """A law of the noise on imagined future rounds, the per-round game that it makes winnable, and the guarantee it gives.
 
-    Totals are whole numbers of a unit, ``hit`` of which make one L. ``estimator`` is how c_t is estimated unless the
-    learner is given another; ``certified`` means that milpcb.relaxations.game.excess bounds what approximate values cost.
+    It also holds what the loop asks and counts, so that the loop plays all relaxations alike.
+
+    Attributes
+    ----------
+    hit : totals are whole numbers of a unit; an estimate that is not 0 counts ``hit`` of them
+    shift : costs are estimated less this number, the same for every policy, which regret does not feel
+    queries : the ways to ask the oracle that tell enough to play; "argmin" where all mass on the action of a single
+        minimiser is optimal
+    even_ties : whether that holds only if the action is drawn evenly from those that the minimisers play
+    estimator : how c_t is estimated unless the learner is told otherwise
+    certified : whether ``excess`` bounds what approximate values cost
+
     """
 
     hit: ClassVar[int]
+    shift: ClassVar[Fraction] = Fraction(0)
+    queries: ClassVar[tuple[str, ...]] = ("all", "profile", "argmin")
+    even_ties: ClassVar[bool] = False
     estimator: ClassVar[Estimator] = "bernoulli"
     certified: ClassVar[bool] = True
+
+    @property
+    def probe(self) -> int:
+        """Return what question i adds to action i of the current context, in units: psi_i is the least total then."""
+        return self.hit
+
+    def unit(self, scale: Any) -> Any:
+        """Return one unit in units of cost; exactly for an exact L, and for each of an array of them."""
+        return scale / self.hit
+
+    def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
+        """Return the probability that the cost of the action just played counts, and as how many units.
+
+        Paper, equation (4): L with probability c / (L q), at most 1 as q >= 1/L. Exact for exact arguments.
+        """
+        return cost / (scale * probability), self.hit
 
     def least_scale(self, n_actions: int) -> float:
         """Return the smallest L for which the distributions are valid: K."""
@@ -50,15 +79,22 @@ class Relaxation(ABC):
 
     def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
         """Return q* (K,) for psi_0..psi_K in units (paper, Algorithm 2)."""
-        return fill(phi_from_psi(psi, self.hit), leftover, descending=descending)
+        return game.fill(game.phi_from_psi(psi, self.probe), leftover, descending=descending)
 
-    def loss(self, q_star: Floats, phi: Floats, scale: float) -> float:
+    def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
+        """Return a bound on what q* (K,) loses against the optimal one where psi_i lies in [lower_i, upper_i], i = 0..K."""
+        return game.excess(lower, upper, q_star, self.hit)
+
+    def loss(self, q_star: Floats, raised: Floats, lowered: Floats, scale: float) -> float:
         """Return what q* (K,) pays above -psi_0 against the worst estimate in the game of ``respond``, in units of cost.
 
-        Here L e_i has probability 1/L at most: sum_i (q_i - phi_i)^+ (paper, section 4). Exact for exact arguments.
+        A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``. The adversary
+        picks each cost in [0, 1] by itself: at best 1 or 0, as the payment is convex in it. With the paper's estimate, which
+        is never taken off, this is sum_i (q_i - phi_i)^+ (section 4). Exact for exact arguments.
         """
         del scale
-        lost: float = np.maximum(q_star - phi, 0).sum()
+        shift: Any = self.shift
+        lost: float = np.maximum((1 - shift) * (q_star - raised), shift * (lowered - q_star)).sum()
         return lost
 
     @abstractmethod

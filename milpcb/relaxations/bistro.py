@@ -19,6 +19,7 @@ class Bistro(Paper):
     units of L; estimates are real numbers from 0 to 1.
     """
 
+    queries = ("all", "profile")
     estimator = "ips"
     certified = False
 
@@ -32,9 +33,10 @@ class Bistro(Paper):
         del leftover, descending  # nothing is left over: the minimiser is unique
         return water_fill(psi[1:], self.hit)
 
-    def loss(self, q_star: Floats, phi: Floats, scale: float) -> float:
+    def loss(self, q_star: Floats, raised: Floats, lowered: Floats, scale: float) -> float:
         """Return L max_i (q_i - phi_i)^+: one L e_i may have all of the probability."""
-        lost: float = scale * np.maximum(q_star - phi, 0).max()
+        del lowered
+        lost: float = scale * np.maximum(q_star - raised, 0).max()
         return lost
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:

@@ -39,26 +39,45 @@ class Coordinate(Relaxation):
         return float(n_actions - 1)
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return inf over a > 0 of (L log N + T (cosh a - 1)) / a, plus T (K - 1) / L.
+        """Return inf over a > 0 of s (log N + T log(1 + r m(a))) / a, plus T (K - 1) / L.
 
-        The first term bounds E sup of the noise by its moment generating function; at most sqrt(2 T L log N) + L log N / sqrt 12.
+        Here r is the rate, s the unit in units of cost and m(a) = cosh(a (1 - 1/K)) / K + (1 - 1/K) cosh(a / K) - 1.
+
+        Proof. Rel(empty) = E max over pi of -sum_t xi_t(pi(x_t)) + T (K - 1) / L. Take from all K entries of xi_t their mean, a
+        number that is the same for every policy and has expectation 0: the expectation of the maximum stays. In a round that
+        carries noise the centred entry of the action that pi plays is +-s (1 - 1/K) with probability 1/K (I is that action)
+        and -+s/K otherwise, whatever the context, so E exp(-lambda xi) = 1 + r m(lambda s). Rounds are independent, and
+        E max_pi Y_pi <= log(sum_pi E exp(lambda Y_pi)) / lambda <= (log N + T log(1 + r m(lambda s))) / lambda by Jensen, for
+        every lambda > 0. So the number is a bound wherever the numerical search for a = lambda s ends.
         """
+        K = n_actions
+        explored = horizon * (K - 1) / scale
         if log_size <= 0:
-            return horizon * (n_actions - 1) / scale
-        noise = minimize_scalar(
-            lambda a: (scale * log_size + horizon * (np.cosh(a) - 1)) / a, bounds=(1e-6, 30.0), method="bounded"
-        )
-        return float(noise.fun + horizon * (n_actions - 1) / scale)
+            return explored
+        rate, size = self.rate(scale, K), self.unit(scale)
+
+        def sup(log_a: float) -> float:
+            a = np.exp(log_a)  # cosh(b) - 1 is written 2 sinh(b/2)^2, which keeps its digits for small b
+            moment = 2 * (np.sinh(a * (1 - 1 / K) / 2) ** 2 + (K - 1) * np.sinh(a / K / 2) ** 2) / K
+            return float(size * (log_size + horizon * np.log1p(rate * moment)) / a)
+
+        found = minimize_scalar(sup, bounds=(np.log(1e-9), np.log(30.0)), method="bounded")
+        return float(found.fun) + explored
 
     def best_scale(self, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return the minimiser of the guarantee over L >= K, found numerically around its leading-order value."""
-        K = n_actions
+        """Return the minimiser of the guarantee over the valid L, found numerically around its leading-order value.
+
+        To leading order the guarantee is sqrt(2 T L w log N) + T (K - 1) / L, where L w is the variance of one round's centred
+        noise; that is least at L = (2 (K - 1)^2 T / (w log N))^(1/3).
+        """
+        K, least = n_actions, self.least_scale(n_actions)
         if log_size <= 0:
-            return float(K * horizon)
-        near = np.log((2 * (K - 1) ** 2 * horizon / log_size) ** (1 / 3))
+            return float(max(K * horizon, least))
+        variance = self.rate(least, K) * self.unit(least) ** 2 * (K - 1) / K**2
+        near = np.log(2 * (K - 1) ** 2 * horizon * least / (variance * log_size)) / 3
         best = minimize_scalar(
             lambda log_scale: self.guarantee(float(np.exp(log_scale)), horizon, K, log_size),
             bounds=(near - 2.0, near + 2.0),
             method="bounded",
         )
-        return float(max(K, np.exp(best.x)))
+        return float(max(least, np.exp(best.x)))

@@ -10,21 +10,31 @@ import numpy as np
 from milpcb.types import Floats
 
 
-def psi_from_profile(profile: Floats, hit: float) -> Floats:
-    """Return (K+1,): psi_0 = min V and psi_i = min(min_{a != i} V[a], V[i] + L) (paper, equation (9)).
+def psi_from_profile(profile: Floats, probe: float) -> Floats:
+    """Return (K+1,): psi_0 = min V and psi_i = min(min_{a != i} V[a], V[i] + probe) (paper, equation (9), probe L).
 
-    ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``hit`` is L in its units.
+    ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``probe`` is in its units, of any sign.
     """
+    if probe < 0:  # every action may bring psi down
+        return np.concatenate([profile.min(keepdims=True), np.minimum(profile.min(), profile + probe)])
     least, second = np.partition(profile, 1)[:2]
     psi = np.full(len(profile) + 1, least)
     if second > least:  # only the action that every minimiser plays can lift psi
-        psi[1 + profile.argmin()] = min(second, least + hit)
+        psi[1 + profile.argmin()] = min(second, least + probe)
     return psi
 
 
-def phi_from_psi(psi: Floats, hit: float) -> Floats:
-    """Return (K,): phi_i = (psi_i - psi_0) / L, clipped to [0, 1] where an exact oracle leaves it anyway."""
-    return np.asarray(np.clip((psi[1:] - psi[0]) / hit, 0, 1))
+def phi_from_psi(psi: Floats, probe: float) -> Floats:
+    """Return (K,): phi_i = (psi_i - psi_0) / probe, clipped to [0, 1] where an exact oracle leaves it anyway."""
+    return np.asarray(np.clip((psi[1:] - psi[0]) / probe, 0, 1))
+
+
+def tightened(lower: Floats, upper: Floats, probe: float) -> tuple[Floats, Floats]:
+    """Return bounds (K+1,) of psi that use psi_i - psi_0 between 0 and ``probe``, whatever its sign."""
+    least, most = min(probe, 0), max(probe, 0)
+    below = np.append(lower[0], np.maximum(lower[1:], lower[0] + least))
+    top = min(upper[0], (upper[1:] - least).min())
+    return below, np.append(top, np.minimum(upper[1:], top + most))
 
 
 def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
@@ -66,3 +76,11 @@ def excess(lower: Floats, upper: Floats, q_star: Floats, hit: float) -> float:
     """
     reachable = np.clip((upper[1:] - lower[0]) / hit, 0, 1)
     return float(min(np.maximum(reachable - q_star, 0).max(), (upper - lower).max() / hit, 1))
+
+
+def centres(low: Floats, high: Floats) -> Floats:
+    """Return mu (K,), (phi_i + 1 - max_{a != i} phi_a) / 2 with phi_i = low_i and the others' phi = high (see signed.py)."""
+    second, most = np.partition(high, -2)[-2:]
+    others = np.full_like(high, most)
+    others[high.argmax()] = second
+    return np.asarray((low + 1 - others) / 2)

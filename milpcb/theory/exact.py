@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from math import lcm
 from operator import add
 from typing import Any, NamedTuple
@@ -16,17 +17,19 @@ from typing import Any, NamedTuple
 from milpcb.theory.games import Game
 from milpcb.theory.player import Player, Totals, int_if_whole
 
+COSTS = (0, 1)  # the worst costs are among these
+
 
 class Round(NamedTuple):
     """One round, given past and context, in expectation over all futures that the learner may draw.
 
-    ``loss`` (K,) is E q: what is paid in expectation for a cost of 1 on that action. ``counted[i]`` is the law of the estimate of
-    action i where its cost is 1: the number added to the totals of the policies that play i, each with its probability.
+    ``loss`` (K,) is E q: what is paid in expectation for a cost of 1 on that action. ``counted[i][c]`` is the law of the estimate
+    of action i where its cost is c, 0 or 1: the number added to the totals of the policies that play i, each with its probability.
     ``slack`` is that of the per-round game (see milpcb.theory.verdicts.Slacks).
     """
 
     loss: tuple[Fraction, ...]
-    counted: tuple[dict[Any, Fraction], ...]
+    counted: tuple[tuple[dict[Any, Fraction], ...], ...]
     slack: Fraction
 
 
@@ -52,33 +55,44 @@ class ExactRun:
             reached = dict.fromkeys(levels[-1])  # a dict keeps its order
             for base in levels[-1]:
                 for x in self.contexts:
-                    reached |= dict.fromkeys(after for i in self.game.actions for after in self.outcomes(base, n, x, i))
+                    for i, cost in product(self.game.actions, COSTS):
+                        reached |= dict.fromkeys(self.outcomes(base, n, x, i, cost))
             levels.append(list(reached))
         return levels
 
-    def outcomes(self, base: Totals, n: int, x: int, i: int) -> dict[Totals, Fraction]:
-        """Return the bases after a round at x, with probabilities: those that differ from ``base``, if only i costs 1."""
-        policies, law = self.game.playing[x][i], self.round(base, n, x).counted[i]
+    def outcomes(self, base: Totals, n: int, x: int, i: int, cost: int) -> dict[Totals, Fraction]:
+        """Return the bases that counting action i may lead to, with their probabilities, where it has this ``cost``."""
+        policies, law = self.game.playing[x][i], self.round(base, n, x).counted[i][cost]
         return {_raised(base, policies, step): p for step, p in law.items()}
 
     def condition(self, base: Totals, n: int) -> Fraction:
         """Return the slack of condition (1) before a round: Rel(past) - E_x max_c E[c(y) + Rel(past and round)].
 
-        The right-hand side is a sum over actions, as only the cost of the one played is seen, and convex in each cost:
-        it is largest at 0 or at 1, for each cost by itself.
+        Costs are counted less the player's shift, as they are estimated. The right-hand side is a sum over actions, as only the
+        cost of the one played is seen, and convex in each cost: it is largest at 0 or at 1, for each cost by itself.
         """
         rel = self.rel(base, n)
-        slack = self.rel(base, n + 1) - rel
+        slack = self.rel(base, n + 1) - rel + self.player.shift
         for x in self.contexts:
             for i, loss in enumerate(self.round(base, n, x).loss):
-                change = sum(p * (self.rel(after, n) - rel) for after, p in self.outcomes(base, n, x, i).items())
-                slack -= self.game.law[x] * max(loss + change, Fraction(0))
+                slack -= self.game.law[x] * max(cost * loss + self._change(base, n, x, i, cost) for cost in COSTS)
         return slack
 
+    def _change(self, base: Totals, n: int, x: int, i: int, cost: int) -> Fraction:
+        """Return what counting action i adds to Rel in expectation."""
+        rel, change = self.rel(base, n), Fraction(0)
+        for after, p in self.outcomes(base, n, x, i, cost).items():
+            change += p * (self.rel(after, n) - rel)
+        return change
+
     def bias(self, base: Totals, n: int, x: int) -> Fraction:
-        """Return the largest |E chat_i - c_i| over actions i and costs 0 and 1."""
-        expected = [sum(p * step for step, p in law.items()) for law in self.round(base, n, x).counted]
-        return max(Fraction(abs(self.player.unit * count - 1)) for count in expected)
+        """Return the largest |E chat_i - (c_i - shift)| over actions i and costs 0 and 1."""
+        bias = Fraction(0)
+        for cost, i in product(COSTS, self.game.actions):
+            law = self.round(base, n, x).counted[i][cost]
+            expected = sum((p * step for step, p in law.items()), Fraction(0)) * self.player.unit
+            bias = max(bias, abs(expected - (cost - self.player.shift)))
+        return bias
 
     def _rel(self, base: Totals, n: int) -> Fraction:
         """Return Rel: E max over policies of -(base + noise of n rounds), in units of cost, plus n prices."""
@@ -96,7 +110,7 @@ class ExactRun:
         for p, reply in replies:
             plays[reply.q] += p
         loss = tuple(sum((p * q[i] for q, p in plays.items()), Fraction(0)) for i in self.game.actions)
-        counted = tuple(self._counted(plays, i) for i in self.game.actions)
+        counted = tuple(tuple(self._counted(plays, i, cost) for cost in COSTS) for i in self.game.actions)
         return Round(loss, counted, sum((p * reply.slack for p, reply in replies), Fraction(0)))
 
     def _profile(self, totals: Totals, x: int) -> Totals:
@@ -105,11 +119,11 @@ class ExactRun:
             min([totals[policy] for policy in policies], default=float("inf")) for policies in self.game.playing[x]
         )
 
-    def _counted(self, plays: dict[tuple[Fraction, ...], Fraction], i: int) -> dict[Any, Fraction]:
-        """Return the law of the estimate of action i at cost 1, its value 0 left out; ``plays`` is the law of q (K,)."""
+    def _counted(self, plays: dict[tuple[Fraction, ...], Fraction], i: int, cost: int) -> dict[Any, Fraction]:
+        """Return the law of what counting action i at this ``cost`` adds, 0 left out; ``plays`` is the law of q (K,)."""
         law: defaultdict[Any, Fraction] = defaultdict(Fraction)
         for q, p in plays.items():
-            chance, step = self.player.estimate(q[i])
+            chance, step = self.player.estimate(cost, q[i])
             law[int_if_whole(step)] += p * chance
         return {step: p for step, p in law.items() if p}
 

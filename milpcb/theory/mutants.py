@@ -2,7 +2,8 @@
 
 The noise condition behind their numbers (derived for this project): with xi the noise of a future round,
 E max(xi_i, xi_j - g) >= (1 - g/L)^+ must hold for all actions i != j and all g >= 0. For independent signs, kappa Z eps
-with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one sign on one action, kappa >= 1.
+with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one sign on one action, kappa >= 1. Where c - 1/2 is
+estimated, see milpcb.relaxations.signed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from milpcb.relaxations.base import KeptRound
 from milpcb.relaxations.coordinate import Coordinate
 from milpcb.relaxations.game import fill, phi_from_psi
 from milpcb.relaxations.paper import Paper
+from milpcb.relaxations.signed import Signed
 from milpcb.theory.player import Variant
 from milpcb.types import Floats
 
@@ -79,6 +81,62 @@ class Reversed(Paper):
         return fill(1 - phi_from_psi(psi, self.hit), leftover, descending=descending)
 
 
+class ThinSigned(Signed):
+    """Half of the rounds that must carry noise."""
+
+    def rate(self, scale: float, n_actions: int) -> float:
+        """Return (K - 1) / L."""
+        return super().rate(scale, n_actions) / 2
+
+
+class SignedFromK(Signed):
+    """L from K on, where the rate 2 (K - 1) / L may be cut off at 1."""
+
+    def least_scale(self, n_actions: int) -> float:
+        """Return K."""
+        return float(n_actions)
+
+    def rate(self, scale: float, n_actions: int) -> float:
+        """Return min(1, 2 (K - 1) / L)."""
+        return min(super().rate(scale, n_actions), 1)
+
+
+class WrongSign(Signed):
+    """Hits with the sign of 1/2 - c."""
+
+    def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
+        """Return the chance, and the hit with the other sign."""
+        chance, units = super().estimate(cost, probability, scale)
+        return chance, -units
+
+
+class Unshifted(Signed):
+    """The paper's estimate in the place of the signed one: of c, with hits of L/2."""
+
+    def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
+        """Return c / (L q), and one hit."""
+        return cost / (scale * probability), self.hit
+
+
+class OneLeader(Signed):
+    """All mass on one leader, as a single minimiser would have it, where every leader has mu = 1/2."""
+
+    def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
+        """Return the indicator of the first leader."""
+        del descending
+        q_star = 0 * leftover
+        q_star[psi[1:].argmin()] += 1
+        return q_star
+
+
+class CheapSigned(Signed):
+    """A price of (K - 2) / L a round for exploring."""
+
+    def exploration(self, n_actions: int) -> float:
+        """Return K - 2."""
+        return float(n_actions - 2)
+
+
 def unmixed(q_star: Floats, scale: Any) -> Floats:
     """Return q = q*: no exploration."""
     del scale
@@ -102,4 +160,10 @@ MUTANTS = [
     Variant("M6 paper, leader, no mix", Paper(), leftover="leader", mix=unmixed),
     Variant("M7 paper, uniform play", IgnoresTheOracle()),
     Variant("M8 paper, 1 - phi for phi", Reversed()),
+    Variant("M9 signed, p (K-1)/L", ThinSigned()),
+    Variant("M10 signed, L from K", SignedFromK()),
+    Variant("M11 signed, wrong sign", WrongSign()),
+    Variant("M12 signed, c for c - 1/2", Unshifted()),
+    Variant("M13 signed, one leader", OneLeader()),
+    Variant("M14 signed, price K-2", CheapSigned()),
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from numbers import Rational
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -59,32 +59,34 @@ class Player:
     def __init__(self, variant: Variant, n_actions: int, scale: Fraction) -> None:
         self.n_actions = n_actions
         self.scale: Any = scale  # goes where a float is declared and a Fraction is kept
-        self.hit = variant.relaxation.hit
-        self.unit = scale / self.hit
+        self.hit, self.probe, self.shift = variant.relaxation.hit, variant.relaxation.probe, variant.relaxation.shift
+        self.unit = exact(variant.relaxation.unit(scale), f"{variant.name}: unit")
         self.price = exact(variant.relaxation.exploration(n_actions), f"{variant.name}: exploration") / scale
         self.noise = _one_round(variant, n_actions, scale)
         self.reply = cache(self._reply)
         self._variant = variant
         self._equal = np.full(n_actions, Fraction(1, n_actions))
 
-    def estimate(self, q: Fraction) -> tuple[Fraction, Fraction]:
-        """Return how an action of probability ``q`` and cost 1 is estimated: the chance of an estimate above 0, and its units."""
-        if self._variant.estimator == "ips":
-            return q, self.hit / (self.scale * q) if q else Fraction(0)
-        return min(q, 1 / self.scale), Fraction(self.hit)
+    def estimate(self, cost: int, q: Fraction) -> tuple[Fraction, Fraction]:
+        """Return, for an action of this cost with probability ``q``: the chance that it is played and counted, and as what."""
+        if not q:
+            return q, q
+        found = self._variant.relaxation.estimate(cost, cast("float", q), self.scale)
+        chance, units = (exact(number, f"{self._variant.name}: estimate") for number in found)
+        return (q, chance * units) if self._variant.estimator == "ips" else (q * min(chance, Fraction(1)), units)
 
     def _reply(self, profile: Totals) -> Response:
         """Return q and the slack of the per-round game where V[a] = ``profile`` (K,)."""
         V = np.array([v if v == np.inf else Fraction(v) for v in profile], dtype=object)
         variant = self._variant
         q_star = variant.relaxation.respond(
-            game.psi_from_profile(V, self.hit), self._leftover(V), descending=variant.leftover == "descending"
+            game.psi_from_profile(V, self.probe), self._leftover(V), descending=variant.leftover == "descending"
         )
         q = tuple(exact(share, f"{variant.name}: q") for share in variant.mix(q_star, self.scale))
         if sum(q) != 1 or min(q) < 0:
             raise InputError(f"{variant.name}: q = ({', '.join(map(str, q))}) is no distribution; mend its respond()")
         lifted = sum(p * min(v + xi for v, xi in zip(V, noise, strict=True)) for noise, p in self.noise.items())
-        lost: Any = variant.relaxation.loss(q_star, self._phi(V), self.scale)
+        lost: Any = variant.relaxation.loss(q_star, self._phi(V, 1), self._phi(V, -1), self.scale)
         return Response(q, self.unit * (min(V) - lifted) - lost)
 
     def _leftover(self, V: Floats) -> Floats:
@@ -95,13 +97,14 @@ class Player:
         leaders = [v == least for v in V]
         return np.array([Fraction(leads, sum(leaders)) for leads in leaders])
 
-    def _phi(self, V: Floats) -> Floats:
-        """Return phi (K,) from V (K,) by its definition, so that the shorter formula of a run is checked too.
+    def _phi(self, V: Floats, sign: int) -> Floats:
+        """Return what one more or one less hit on each action moves psi by, in hits.
 
-        psi_i is the least total of any policy when action i costs L more in this round, and phi_i = (psi_i - psi_0) / L.
+        By its definition, which is not what a run calls: psi_i asks every policy, and i costs L more, or less.
         """
-        raised = [min(v + self.hit * (a == i) for a, v in enumerate(V)) for i in range(self.n_actions)]
-        return np.array([(psi - min(V)) / self.hit for psi in raised], dtype=object)
+        step = sign * self.hit
+        moved = [min(v + step * (a == i) for a, v in enumerate(V)) for i in range(self.n_actions)]
+        return np.array([(psi - min(V)) / step for psi in moved], dtype=object)
 
 
 def exact(value: Any, what: str) -> Fraction:

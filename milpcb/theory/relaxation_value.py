@@ -126,7 +126,7 @@ class Setting:
 
     def interval(self, sups: Floats, scales: Floats) -> tuple[Floats, Floats]:
         """Return mean and half-width (G,) of Rel(empty) from draws (n, G) of the sups: Student's 95 % interval."""
-        n, size = len(sups), scales / self.relaxation.hit
+        n, size = len(sups), self.relaxation.unit(scales)
         explored = self.horizon * self.relaxation.exploration(self.oracle.n_actions) / scales
         error = np.std(sups, axis=0, ddof=1) / np.sqrt(n)
         return size * sups.mean(axis=0) + explored, size * error * stdtrit(n - 1, 0.975)

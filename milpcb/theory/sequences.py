@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import compress, product
+from functools import partial
+from itertools import compress, product, starmap
 from math import lcm, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.theory.exact import ExactRun
+from milpcb.theory.exact import COSTS, ExactRun
 from milpcb.theory.player import Totals
 
 
@@ -41,13 +42,13 @@ class Stage(NamedTuple):
 class Sequences:
     """A run of T rounds on every x_{1:T} and c_{1:T}.
 
-    ``final`` is the least slack of condition (2): E Rel(x_{1:T}, chat_{1:T}) + min_pi sum c. ``regret`` is the largest
-    E[regret] of all plans that choose the costs by round and context.
+    ``final`` is the least slack of condition (2): E Rel(x_{1:T}, chat_{1:T}) + min_pi sum c, with c less the player's shift.
+    ``regret`` is the largest E[regret] of all plans that choose the costs by round and context.
     """
 
     def __init__(self, run: ExactRun, horizon: int) -> None:
         self._run = run
-        self._costs = list(product((0, 1), repeat=run.game.n_actions))
+        self._costs = list(product(COSTS, repeat=run.game.n_actions))
         pasts = run.pasts(horizon)
         unit = lcm(*(total.denominator for past in pasts[-1] for total in past))
         self._least_total = {past: int(min(past) * unit) for past in pasts[-1]}
@@ -57,14 +58,14 @@ class Sequences:
         self._walk((), {run.empty: 1}, 0, run.empty)
         parts = prod(stage.parts for stage in self._stages)
         least = self._least * (run.player.unit / (unit * parts))
-        self.final = Fraction((self._best - least).min())
+        self.final = Fraction((self._best - least).min()) - horizon * run.player.shift
         self.regret = worst_plan(self._lost - self._best * parts, run.likely) / parts
 
     def _stage(self, pasts: list[Totals], n: int) -> Stage:
         """Return the moves of the round that ``n`` rounds follow, from each of ``pasts``."""
-        run = self._run
+        run, choices = self._run, list(product(self._run.game.actions, COSTS))
         rounds = {
-            (past, x): (run.round(past, n, x).loss, [run.outcomes(past, n, x, i) for i in run.game.actions])
+            (past, x): (run.round(past, n, x).loss, list(starmap(partial(run.outcomes, past, n, x), choices)))
             for past, x in product(pasts, run.contexts)
         }
         numbers = [
@@ -78,12 +79,14 @@ class Sequences:
         for (past, x), (loss, laws) in rounds.items():
             losses = [int(q * parts) for q in loss]
             counted = [{after: int(p * parts) for after, p in law.items()} for law in laws]
+            by_choice = dict(zip(choices, counted, strict=True))
             for number, costs in enumerate(self._costs):
-                moves[past, x, number] = self._move(past, compress(losses, costs), compress(counted, costs), parts)
+                seen = [by_choice[choice] for choice in enumerate(costs)]
+                moves[past, x, number] = self._move(past, compress(losses, costs), seen, parts)
         return Stage(moves, parts)
 
     def _move(self, past: Totals, losses: Iterable[int], laws: Iterable[dict[Totals, int]], parts: int) -> Move:
-        """Return the move from ``past``; the actions of cost 1 have expected costs ``losses`` and later pasts ``laws``."""
+        """Return the move, from the losses of the actions of cost 1 and what counting each action may lead to."""
         law = Counter({past: parts})
         for counted in laws:
             law.update(counted)

@@ -73,6 +73,8 @@ def learner_checks():
         "exp4 anytime": partial(Exp4, rate="anytime"),
         "exp4 adaptive": partial(Exp4, rate="adaptive"),
         "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half", draws=2),
+        "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),
+        "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed", draws=2),
     }
     for name, entry in entries.items():
         for check in testing.battery("learner", entry):

@@ -50,6 +50,10 @@ def run_of(variant: Variant, labelings, scale: int, law=UNIFORM) -> ExactRun:
         ("M2", CONSTANTS, F(1, 2) + F(2, 20) - 1),
         ("M3", CONSTANTS, F(1, 4) + F(2, 20) - 1),
         ("M4", CONSTANTS, F(0) + F(2, 20) - 1),
+        # signed: with costs counted less 1/2 the two constants lose 1/2 at a tie, of which noise pays half at half the rate
+        ("M9", CONSTANTS, F(1, 4) + F(1, 20) - F(1, 2)),
+        ("M13", CONSTANTS, F(1, 2) + F(1, 20) - (1 - F(1, 20))),
+        ("M14", ONE, F(0) - F(1, 20)),
     ],
 )
 def test_one_round_catches_the_mutants(mutant: str, labelings, slack: F) -> None:
@@ -65,6 +69,22 @@ def test_no_mixing_is_caught_by_its_bias_alone() -> None:
     assert found.bias == -1
     assert min(found._replace(bias=F(0))) == 0
     assert slacks(run_of(named("M6"), CONSTANTS, 20), 2).bias == -1  # there are ties as well, which have none
+
+
+def test_wrong_estimates_are_caught_by_their_bias() -> None:
+    """A hit of the wrong sign is off by 2 (c - 1/2), c for c - 1/2 with hits of L/2 by 1/2; both fail condition (2) as well."""
+    for mutant, bias in (("M11", F(1)), ("M12", F(1, 2))):
+        found = slacks(run_of(named(mutant), ONE, 20), 1)
+        assert -found.bias == bias
+        assert found.second < 0
+
+
+def test_too_small_a_scale_is_caught_where_the_rate_is_cut_off() -> None:
+    """K = 3 and L = 3 ask for 4/3 rounds in one: at a tie of three the noise lifts 3/4 where 1 is lost."""
+    game = Game(((0, 0), (1, 1), (2, 2)), UNIFORM, 3, F(3), 1)
+    found = slacks(ExactRun(Player(named("M10"), 3, F(3)), game), 1)
+    assert found.game == F(-1, 4)
+    assert found.first == F(3, 4) + F(2, 3) - 1  # the price of exploring, 2/3, hides it from condition (1)
 
 
 @pytest.mark.parametrize("column", Slacks._fields)
@@ -100,6 +120,9 @@ def test_leftover_rules(leftover: Leftover, profile: tuple[int, ...], q_star: tu
         ("paper", CONSTANTS, 1, "game", F(1)),  # E max(xi_0, xi_1) = 2: twice what is needed
         ("half", CONSTANTS, 1, "game", F(0)),
         ("coordinate", CONSTANTS, 1, "game", F(0)),
+        ("signed", CONSTANTS, 3, "game", F(0)),  # K = 2: the lift is the game's value whatever the gap
+        ("signed", ONE, 3, "first", F(0)),
+        ("signed", ONE, 3, "regret", F(0)),
         ("bistro", CONSTANTS, 1, "game", F(10)),  # L = 20 are lifted and L / 2 are lost
         ("paper", ONE, 3, "first", F(1, 20)),
         ("centred", ONE, 3, "first", F(0)),
@@ -226,6 +249,71 @@ def test_against_brute_force(name: str, size: F, rate: F, estimator: str) -> Non
     assert Sequences(run, 1).regret == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
 
 
+class SignedBrute(Brute):
+    """Signed estimates from their definition: hits of +-L/2, one sign on one action with probability 2/L."""
+
+    def __init__(self, labelings, law, L: int) -> None:
+        super().__init__(labelings, law, L, F(0), F(0))
+        kept = [(F(2, L) / 4, noise) for s in (F(1, 2), F(-1, 2)) for noise in ((s, F(0)), (F(0), s))]
+        self.one = [(p * chance, x, xi) for x, p in self.law for chance, xi in [(1 - F(2, L), (F(0), F(0))), *kept]]
+
+    def q(self, past, future, x: int):
+        """Return q from mu = (phi+ + phi-) / 2, each phi by asking every policy."""
+        totals = self.totals(past, future)
+
+        def psi(i, step):
+            return min(t + step * (pi[x] == i) for t, pi in zip(totals, self.labelings, strict=True))
+
+        mu = [psi(i, F(1, 2)) - psi(i, F(-1, 2)) for i in (0, 1)]
+        return [(1 - F(2, self.L)) * share / sum(mu) + F(1, self.L) for share in mu]
+
+    def after(self, past, n: int, x: int, c, estimator: str):
+        """Return every (probability, cost less 1/2, past) that one round can end with."""
+        ends = []
+        for p, future in self.futures(n):
+            for y, q in enumerate(self.q(past, future, x)):
+                chance, weight = F(1) / (self.L * q), F(2 * c[y] - 1, 2)
+                if estimator == "ips":
+                    chance, weight = F(1), weight * chance
+                cost = c[y] - F(1, 2)
+                ends += [(p * q * chance, cost, (*past, (x, y, weight))), (p * q * (1 - chance), cost, past)]
+        return [end for end in ends if end[0]]
+
+    def condition(self, past, n: int, price: F, estimator: str) -> F:
+        """Return the slack of condition (1); costs of 1/2 and less are worse than none here."""
+        worst = F(0)
+        for x, p in self.law:
+            worst += p * max(
+                sum(
+                    chance * (cost + self.rel(now, n, price))
+                    for chance, cost, now in self.after(past, n, x, c, estimator)
+                )
+                for c in product((0, 1), repeat=2)
+            )
+        return self.rel(past, n + 1, price) - worst
+
+    def regret(self, plan, estimator: str) -> F:
+        """Return E[regret], which does not feel that costs are counted less 1/2."""
+        return super().regret(plan, estimator) + F(len(plan), 2)
+
+
+@pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
+def test_signed_against_brute_force(estimator: str) -> None:
+    """Rel, condition (1), the worst regret of one round and of two are what enumerating everything random gives."""
+    labelings, signed = ((0, 0), (0, 1), (1, 0)), registry.load("relaxation", "signed")()
+    run, brute = run_of(Variant("signed", signed, estimator), labelings, 5, SKEWED), SignedBrute(labelings, SKEWED, 5)
+    price = run.player.price
+    for past, base in (((), (0, 0, 0)), (((0, 0, F(1, 2)), (1, 0, F(-1, 6))), (F(2, 3), F(1), F(-1, 3)))):
+        assert run.rel(base, 2) == brute.rel(past, 2, price)
+        assert run.condition(base, 1) == brute.condition(past, 1, price, estimator)
+    vectors = list(product((0, 1), repeat=2))
+    assert Sequences(run, 1).regret == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
+    at_a_point = SignedBrute(CONSTANTS, (F(1),), 5)
+    plans = product([[costs] for costs in vectors], repeat=2)
+    found = Sequences(run_of(Variant("signed", signed, estimator), CONSTANTS, 5, POINT), 2).regret
+    assert found == max(at_a_point.regret(plan, estimator) for plan in plans)
+
+
 @pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
 def test_regret_of_two_rounds_against_brute_force(estimator: str) -> None:
     """With one context the worst of the 16 plans for two rounds is what enumerating everything random gives."""
@@ -253,9 +341,9 @@ def test_worst_plan_is_the_maximum_over_all_plans() -> None:
 class Doubled(Player):
     """Counts every cost twice."""
 
-    def estimate(self, q: F) -> tuple[F, F]:
+    def estimate(self, cost: int, q: F) -> tuple[F, F]:
         """Return the chance, and twice the step."""
-        chance, step = super().estimate(q)
+        chance, step = super().estimate(cost, q)
         return chance, 2 * step
 
 

@@ -55,7 +55,7 @@ def exact(setting: Setting, scale: float, shown: list[list[float]]) -> float:
         p * max(total[a] + total[2 + b] for a, b in LABELINGS) for total, p in futures(setting, scale, shown).items()
     )
     explored = {"paper": 2, "bistro": 2}.get(type(setting.relaxation).__name__.lower(), 1)  # K, or K - 1
-    return float(scale / setting.relaxation.hit * sup + len(shown) * explored / scale)
+    return float(setting.relaxation.unit(scale) * sup + len(shown) * explored / scale)
 
 
 @pytest.mark.parametrize("noise", RELAXATIONS)
@@ -191,6 +191,7 @@ def value(noise: str, horizon: int, n_actions: int = 3, **options: float) -> Rel
         ("half", 2, 100_000, 8_840, 7_000, 7_500),
         ("half", 3, 100_000, 12_870, 10_700, 11_300),
         ("half", 8, 100_000, 23_540, 20_600, 21_600),
+        ("signed", 3, 100_000, 8_926, 7_000, 8_500),
     ],
 )
 def test_values_of_small_trees(

@@ -1,0 +1,95 @@
+"""Signed estimates: c - 1/2 is estimated in the place of c, with hits half as large (derived for this project).
+
+Setting and oracle are those of BISTRO+. All policies' costs of a round fall by 1/2, so regret stays as it is. With h = L/2,
+chat = sign(c_y - 1/2) h e_y with probability |2 c_y - 1| / (L q_y), else 0: E chat_a = c_a - 1/2, and q >= 1/L suffices.
+
+The game of one round. Write psi(v) for min_pi (tot(pi) + v[pi(x_t)]), phi+_i = (psi(h e_i) - psi(0)) / h and
+phi-_i = (psi(0) - psi(-h e_i)) / h. psi is concave and 1-Lipschitz in each entry, so 0 <= phi+_i <= phi-_i <= 1. With c_i the
+adversary pays h ((2 c_i - 1)^+ (q_i - phi+_i) + (1 - 2 c_i)^+ (phi-_i - q_i)) / L for action i, convex in c_i, so c_i is 0 or 1:
+
+    F(q) = 1/2 sum_i max(q_i - phi+_i, phi-_i - q_i) = 1/2 sum_i (|q_i - mu_i| + (phi-_i - phi+_i) / 2),  mu = (phi+ + phi-) / 2.
+
+Let V[a] be the least total of the policies that play a now, i* its minimiser and g_a = V[a] - V[i*]. Then phi-_a is
+(1 - g_a / h)^+, which is 1 for i*; phi+ is 0 but for phi+_{i*} = 1 - M, with M = max_{a != i*} phi-_a. So phi- tells everything,
+mu_i = (phi-_i + 1 - max_{a != i} phi-_a) / 2 and sum mu >= 1. Every q* <= mu with sum 1 is optimal, as F(q) - min F =
+sum_i (q_i - mu_i)^+; the least is 1/2 (sum phi- - 1) = S / 2 with S = sum_{a != i*} phi-_a. Here q* = mu / sum mu: the one
+leader's action where totals are whole and one leads, and uniform over the leaders where several do (mu = 1/2 at each).
+
+The noise. With probability 2 (K - 1) / L a future round adds +-h to one uniform action. It lifts Rel, by definition of phi, by
+E[psi(0) - psi(xi)] = (2 (K - 1) / L) (h / (2 K)) sum_i (phi-_i - phi+_i) = (K - 1) / (2 K) (S + M), which is at least S / 2 as
+S <= (K - 1) M. Equality holds where all gaps are equal, always for K = 2.
+
+Exploring. F(q) - F(q*) <= 1/2 sum_i |q_i - q*_i| = 1/2 sum_i |1/L - K q*_i / L| <= (K - 1) / L for q = (1 - K/L) q* + 1/L.
+
+With random futures q* is drawn with them, and admissibility follows as for BISTRO+ (paper, section 3).
+
+One minimiser is enough where totals are whole: ask for the least of K tot(pi) + rank[pi(x_t)] with a fresh random order
+rank = 0..K-1 of the actions. All its minimisers play one action, each leader's equally often; follow it, q* = e_i. The law of the
+estimate does not depend on q, and the payment is linear in q, so only the mean of q* over the ranks enters: uniform over the
+leaders, as above. An answer whose gap is not 0 may change that mean by the probability of such an answer, and so F by as much.
+
+The estimate (c - 1/2) / q has the range [-h, h], and Rel is convex in it, so it lies below the chords that the hits draw on
+either side of 0: estimator = "ips" holds too.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from milpcb.relaxations.coordinate import Coordinate
+from milpcb.relaxations.game import centres, phi_from_psi
+from milpcb.types import Floats
+
+
+class Signed(Coordinate):
+    """Estimates of c - 1/2, and future noise of +-L/2 on one uniform action with probability 2 (K - 1) / L.
+
+    Totals are kept in units of L/2: estimates are 0 or +-1, each kept round adds +-1 to one action. The oracle is asked for
+    psi_0 and for psi_i with action i made cheaper by one unit: i is a leader exactly where that is psi_0 - 1. A single
+    minimiser must be one drawn evenly from the leaders' actions: following the same leader at every tie would cost 1/2 there.
+
+    The guarantee is that of one sign on one action (see Coordinate) at this rate and unit; to leading order it is
+    (K - 1)/K sqrt(T L log N) + T (K - 1) / L, least at L = (4 K^2 T / log N)^(1/3).
+    """
+
+    hit = 1
+    shift = Fraction(1, 2)
+    even_ties = True
+
+    @property
+    def probe(self) -> int:
+        """Return minus one hit."""
+        return -self.hit
+
+    def least_scale(self, n_actions: int) -> float:
+        """Return the smallest L for which the distributions are valid: max(K, 2 (K - 1))."""
+        return float(max(n_actions, 2 * (n_actions - 1)))
+
+    def unit(self, scale: Any) -> Any:
+        """Return L / 2 for the ``hit`` units of a hit."""
+        return scale / (2 * self.hit)
+
+    def rate(self, scale: float, n_actions: int) -> float:
+        """Return 2 (K - 1) / L."""
+        return 2 * (n_actions - 1) / scale
+
+    def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
+        """Return |2 c - 1| / (L q), and one hit with the sign of c - 1/2."""
+        twice = 2 * cost - 1
+        return abs(twice) / (scale * probability), self.hit if twice > 0 else -self.hit
+
+    def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
+        """Return q* = mu / sum mu (K,), from psi_0 and the psi(-h e_i)."""
+        del leftover, descending  # nothing is left over
+        phi = phi_from_psi(psi, self.probe)
+        mu = centres(phi, phi)
+        return np.asarray(mu / mu.sum())
+
+    def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
+        """Return sum_i (q*_i - mu_i)^+ for the least mu that the bounds allow; mu_i rises with phi-_i, falls with the others."""
+        low = phi_from_psi(np.append(lower[0], upper[1:]), self.probe)
+        high = phi_from_psi(np.append(upper[0], lower[1:]), self.probe)
+        return float(min(np.maximum(q_star - centres(low, high), 0).sum(), 1))
