@@ -254,7 +254,7 @@ def test_a_state_is_taken_anywhere(cls: Any, steps: int) -> None:
         lambda state: {**state, "past": state["past"][:2]},
         lambda state: {**state, "past": "many"},
         lambda state: {**state, "played": -1},
-        lambda state: {**state, "certificate": None},
+        lambda state: {**state, "oracle_error": None},
         lambda state: {**state, "turn": [0]},
         lambda state: {**state, "more": 1},
     ],

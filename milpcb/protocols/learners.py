@@ -194,8 +194,8 @@ class Learner(ABC):
         """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
         return np.inf
 
-    def certificate(self) -> float:
-        """Return what approximate oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
+    def oracle_error(self) -> float:
+        """Return what inexact oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
         return 0.0
 
     def estimates(self) -> Floats | None:

@@ -183,13 +183,13 @@ def check_unplayed(make: Make, instance: Instance) -> None:
 
 
 def check_bounds(make: Make, instance: Instance) -> None:
-    """The guarantee is a number, 0 or more, perhaps infinite, and the certificate a finite one, before and after play."""
+    """The guarantee is a number, 0 or more, perhaps infinite, and the oracle error a finite one, 0 or more, before and after play."""
     learner = instance.learner(make)
     for _ in range(2):
-        guarantee, certificate = learner.guarantee(), learner.certificate()
+        guarantee, error = learner.guarantee(), learner.oracle_error()
         assert isinstance(guarantee, float), guarantee
         assert guarantee >= 0.0, guarantee
-        assert 0.0 <= certificate < np.inf, certificate
+        assert 0.0 <= error < np.inf, error
         transcript(learner, instance, 0, HORIZON // 2)
 
 

@@ -122,7 +122,7 @@ def make_frame() -> Callable[..., pl.DataFrame]:
                 "best_cost": 1.0,
                 "regret": regret,
                 "guarantee": guarantee,
-                "certificate": 0.0,
+                "oracle_error": 0.0,
                 "oracle_calls": 3 * t,
                 "seconds": 0.5 * t,
                 "oracle_seconds": 0.25 * t,

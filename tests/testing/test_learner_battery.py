@@ -181,7 +181,7 @@ MISTAKES: list[tuple[str, dict[str, Callable[..., Any]]]] = [
     ("bounds", {"guarantee": lambda _self: float("nan")}),
     ("bounds", {"guarantee": lambda _self: -1.0}),
     ("bounds", {"guarantee": lambda _self: 1}),
-    ("bounds", {"certificate": lambda _self: np.inf}),
+    ("bounds", {"oracle_error": lambda _self: np.inf}),
     ("declared", {"_learn_all": lambda _self, _row, _costs: None}),
     ("declared", {"full_information": True}),
     ("distribution", {"_act": lambda self, row: Sound._act(self, row) * 0.0}),

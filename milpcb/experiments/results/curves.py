@@ -28,7 +28,7 @@ SCHEMA = {
     "best_cost": pl.Float64,
     "regret": pl.Float64,
     "guarantee": pl.Float64,
-    "certificate": pl.Float64,
+    "oracle_error": pl.Float64,
     "oracle_calls": pl.Int64,
     "seconds": pl.Float64,
     "oracle_seconds": pl.Float64,
@@ -42,7 +42,7 @@ def load(directory: str | Path) -> pl.DataFrame:
 
     Columns: learner, environment, policies, oracle (labels; "-" for a learner that asks none), seed, horizon, round,
     cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds), regret,
-    guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what inexact oracle answers
+    guarantee (bound on expected regret at the horizon, inf where there is none), oracle_error (what inexact oracle answers
     may have added so far), oracle_calls, seconds (of the learner, its oracle included), oracle_seconds, key.
     """
     if not isinstance(directory, (str, Path)):

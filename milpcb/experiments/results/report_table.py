@@ -39,11 +39,11 @@ def summary(results: Results) -> dict[str, Any]:
     keys = [key for key in ("environment", "policies") if frame[key].n_unique() > 1]
     keys += ["oracle"] if frame.filter(pl.col("oracle") != NO_ORACLE)["oracle"].n_unique() > 1 else []
     rows = _sorted(summaries(frame))
-    certified = any(np.isfinite(row.certificate) and row.certificate != 0 for row in rows)
+    inexact = any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows)
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
     return {
-        "columns": _columns(keys, certified=certified),
-        "rows": [_entries(row, keys, wanted, certified=certified) for row in rows],
+        "columns": _columns(keys, inexact=inexact),
+        "rows": [_entries(row, keys, wanted, inexact=inexact) for row in rows],
         "caption": _caption(results),
     }
 
@@ -59,12 +59,12 @@ def _sorted(rows: Sequence[Summary]) -> list[Summary]:
     return sorted(rows, key=lambda row: (worlds.index((row.environment, row.policies)), row.horizon, row.regret))
 
 
-def _columns(keys: Sequence[str], *, certified: bool) -> list[Column]:
+def _columns(keys: Sequence[str], *, inexact: bool) -> list[Column]:
     columns = [Column(key, key, numeric=False) for key in [*keys, "learner"]]
     columns += [Column("horizon", "horizon T"), Column("seeds", "seeds")]
     columns += [Column("cost", "mean cost"), Column("best_cost", "best cost"), Column("regret", "regret")]
     columns += [Column("guarantee", "guarantee"), Column("share", "of the guarantee")]
-    columns += [Column("certificate", "certificate")] if certified else []
+    columns += [Column("oracle_error", "oracle error")] if inexact else []
     return [
         *columns,
         Column("calls", "oracle calls"),
@@ -73,7 +73,7 @@ def _columns(keys: Sequence[str], *, certified: bool) -> list[Column]:
     ]
 
 
-def _entries(row: Summary, keys: Sequence[str], wanted: int, *, certified: bool) -> list[Entry]:
+def _entries(row: Summary, keys: Sequence[str], wanted: int, *, inexact: bool) -> list[Entry]:
     """Return the entries of a row; ``wanted`` is the number of seeds that the study asks for."""
     spread = f" \u00b1{THIN}{number(row.half_width)}" if np.isfinite(row.half_width) else ""
     share = 100 * row.regret / row.guarantee if 0 < row.guarantee < np.inf else np.inf
@@ -82,7 +82,7 @@ def _entries(row: Summary, keys: Sequence[str], wanted: int, *, certified: bool)
     entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
     entries += [Entry(number(row.regret) + spread, row.regret), _measure(row.guarantee)]
     entries += [_measure(share, f"{THIN}%", "")]
-    entries += [_measure(row.certificate)] if certified else []
+    entries += [_measure(row.oracle_error)] if inexact else []
     return [*entries, _count(row.oracle_calls), _measure(1e6 * row.seconds), _measure(1e6 * row.oracle_seconds)]
 
 

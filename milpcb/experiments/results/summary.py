@@ -33,7 +33,7 @@ class Summary:
     regret: float
     half_width: float
     guarantee: float
-    certificate: float
+    oracle_error: float
     oracle_calls: float
     seconds: float
     oracle_seconds: float
@@ -57,7 +57,7 @@ def _summary(group: pl.DataFrame) -> Summary:
         regret=float(mean[0]),
         half_width=float(half[0]),
         guarantee=float(_column(group, "guarantee").max()),
-        certificate=_mean(group, "certificate"),
+        oracle_error=_mean(group, "oracle_error"),
         oracle_calls=_mean(group, "oracle_calls"),
         seconds=_mean(group, "seconds") / horizon,
         oracle_seconds=_mean(group, "oracle_seconds") / horizon,

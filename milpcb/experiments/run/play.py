@@ -182,7 +182,7 @@ class CellPlayer:
         return {
             "rounds": self.tally.round,
             "cumulative_cost": self.tally.cost,
-            "certificate": float(self.learner.certificate()),
+            "oracle_error": float(self.learner.oracle_error()),
             "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
             "seconds": round(self.tally.seconds, 6),
             "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,

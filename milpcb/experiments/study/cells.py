@@ -16,7 +16,7 @@ from milpcb.experiments.study.fingerprints import class_names, fingerprint, sour
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.protocols import Learner
 
-FORMAT = 3  # of run directories and of keys: checksums, contents of files and source code are part of them
+FORMAT = 4  # of run directories and of keys: checksums, contents of files and source code are part of them
 NO_ORACLE = "-"
 
 

@@ -28,7 +28,7 @@ COLUMNS = [
     "best_cost",
     "regret",
     "guarantee",
-    "certificate",
+    "oracle_error",
     "oracle_calls",
     "seconds",
     "oracle_seconds",
