@@ -70,9 +70,10 @@ class Doubling(Learner):
             self._begin(self._phase + 1)
         return self._inner.act(row)
 
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Hand the cost to the learner of this phase."""
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
+        """Hand the cost to the learner of this phase; returns its estimate, as its q may hide a law."""
         self._inner.learn(row, action, cost, probability)
+        return self._inner.ledger.last
 
     def guarantee(self) -> float:
         """Return the sum of the guarantees of all phases that ``horizon`` rounds, or those played, reach into."""

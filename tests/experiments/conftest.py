@@ -122,6 +122,8 @@ def make_frame() -> Callable[..., pl.DataFrame]:
                 "best_cost": 1.0,
                 "regret": regret,
                 "guarantee": guarantee,
+                "certificate": regret + 2.0,
+                "certificate_error": 0.5,
                 "oracle_error": 0.0,
                 "oracle_calls": 3 * t,
                 "seconds": 0.5 * t,

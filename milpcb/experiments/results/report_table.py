@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import THIN, legible, number, with_separators
+from milpcb.experiments.results.figures.words import CERTIFICATES, THIN, legible, number, with_separators
 from milpcb.experiments.results.summary import Summary, summaries
 from milpcb.experiments.study.cells import NO_ORACLE
 
@@ -50,8 +50,13 @@ def summary(results: Results) -> dict[str, Any]:
 
 def _caption(results: Results) -> str:
     spread = f" \u00b1 is half the 95{THIN}% interval of the mean over the seeds." if results.seeds > 1 else ""
-    costs = " Mean costs are per round: the error rate, where costs are 0 or 1. The best cost is that of the best policy in hindsight."
-    return f"After the last round.{spread}{costs}"
+    words = (
+        f" {CERTIFICATES} Its \u00b1 is two standard errors."
+        if np.isfinite(results.finals["certificate"].to_numpy()).any()
+        else ""
+    )
+    costs = " Mean costs are per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight."
+    return f"After the last round.{spread}{costs}{words}"
 
 
 def _sorted(rows: Sequence[Summary]) -> list[Summary]:
@@ -63,7 +68,11 @@ def _columns(keys: Sequence[str], *, inexact: bool) -> list[Column]:
     columns = [Column(key, key, numeric=False) for key in [*keys, "learner"]]
     columns += [Column("horizon", "horizon T"), Column("seeds", "seeds")]
     columns += [Column("cost", "mean cost"), Column("best_cost", "best cost"), Column("regret", "regret")]
-    columns += [Column("guarantee", "guarantee"), Column("share", "of the guarantee")]
+    columns += [
+        Column("certificate", "certificate"),
+        Column("guarantee", "guarantee"),
+        Column("share", "of the guarantee"),
+    ]
     columns += [Column("oracle_error", "oracle error")] if inexact else []
     return [
         *columns,
@@ -80,7 +89,9 @@ def _entries(row: Summary, keys: Sequence[str], wanted: int, *, inexact: bool) -
     entries = [_name(getattr(row, key)) for key in [*keys, "learner"]]
     entries += [_count(row.horizon), Entry(_of(row.seeds, wanted), row.seeds)]
     entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
-    entries += [Entry(number(row.regret) + spread, row.regret), _measure(row.guarantee)]
+    doubt = f" \u00b1{THIN}{number(2 * row.certificate_error)}" if np.isfinite(row.certificate_error) else ""
+    entries += [Entry(number(row.regret) + spread, row.regret)]
+    entries += [_measure(row.certificate, doubt), _measure(row.guarantee)]
     entries += [_measure(share, f"{THIN}%", "")]
     entries += [_measure(row.oracle_error)] if inexact else []
     return [*entries, _count(row.oracle_calls), _measure(1e6 * row.seconds), _measure(1e6 * row.oracle_seconds)]

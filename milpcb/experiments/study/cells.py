@@ -14,7 +14,6 @@ from milpcb import registry, supply
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
-from milpcb.protocols import Learner
 
 FORMAT = 4  # of run directories and of keys: checksums, contents of files and source code are part of them
 NO_ORACLE = "-"
@@ -75,7 +74,7 @@ class Yardstick(Task):
 
 @dataclass(frozen=True)
 class Cell(Task):
-    """Play one learner, which ends with its leader if it keeps estimates; ``oracle`` is None where it opens none."""
+    """Play one learner, which ends with its leader, the best policy so far; ``oracle`` is None where it opens none: no leader."""
 
     learner: LearnerSection
     oracle: OracleSection | None
@@ -160,11 +159,6 @@ def asks_oracle(learner: LearnerSection) -> bool:
     return supply.asks(registry.load("learner", learner.component.name), "oracle")
 
 
-def keeps_estimates(learner: LearnerSection) -> bool:
-    """Tell whether a learner's class says what its estimates are."""
-    return registry.load("learner", learner.component.name).estimates is not Learner.estimates
-
-
 def _worlds(config: Config) -> Iterator[tuple[Component, Component, int, int]]:
     return product(config.environments, config.policies, config.experiment.horizon, config.experiment.seeds)
 
@@ -182,7 +176,7 @@ def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleS
 def _drawn(config: Config, cells: list[Cell]) -> set[str]:
     """Return the cells whose leaders are drawn: first seed, longest horizon, and where they are many, the first world."""
     horizon, seed = max(config.experiment.horizon), config.experiment.seeds[0]
-    wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle and keeps_estimates(c.learner)]
+    wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle]
     if len(wanted) > MOST_DRAWN:
         first = wanted[0]
         wanted = [c for c in wanted if (c.environment, c.policies) == (first.environment, first.policies)]

@@ -28,6 +28,8 @@ COLUMNS = [
     "best_cost",
     "regret",
     "guarantee",
+    "certificate",
+    "certificate_error",
     "oracle_error",
     "oracle_calls",
     "seconds",
