@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.checks import LARGEST, whole
 from milpcb.errors import InputError
 from milpcb.types import Answer, Floats, Policy
 
@@ -81,10 +81,10 @@ class Ledger:
         cell[2] += cost * cost
 
     def totals(self, n_contexts: int, n_actions: int) -> Floats:
-        """Return the sums of estimates (n_contexts, n_actions)."""
+        """Return the sums of estimates (n_contexts, n_actions), cut off where an oracle would: less is still no overestimate."""
         table = np.zeros((n_contexts, n_actions))
         for place, cell in self._cells.items():
-            table[place] = cell[0]
+            table[place] = min(cell[0], LARGEST)
         return table
 
     def certify(self, oracle: Minimiser) -> Certificate:

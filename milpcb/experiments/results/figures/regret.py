@@ -36,6 +36,7 @@ from milpcb.experiments.results.figures.words import (
 from milpcb.experiments.results.slopes import mean_interval
 from milpcb.types import Floats
 
+MOST_CERTIFIED = 10  # learners in a panel whose certificates are drawn: those of more would hide each other
 DASHED = (0, (5, 2))  # certificates
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
 FAR = 4.0  # a guarantee so many times above all regrets is not drawn on a linear axis, which it would flatten
@@ -140,7 +141,7 @@ def _draw_certificates(axes: Any, panel: Panel, results: Results, *, loglog: boo
     certificates that would flatten all curves.
     """
     drawn = False
-    for learner in panel.learners:
+    for learner in panel.learners if len(panel.learners) <= MOST_CERTIFIED else ():
         rounds, values = curve(panel.frame, learner, "certificate")
         errors = np.nan_to_num(curve(panel.frame, learner, "certificate_error")[1])
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
@@ -159,7 +160,8 @@ def _draw_certificates(axes: Any, panel: Panel, results: Results, *, loglog: boo
 
 def _certificates(results: Results) -> str:
     """Return what has to be said of the dashed lines; nothing where no certificate is known."""
-    if not np.isfinite(results.finals["certificate"].to_numpy()).any():
+    fewest = min(len(panel.learners) for panel in results.panels(results.finals))
+    if fewest > MOST_CERTIFIED or not np.isfinite(results.finals["certificate"].to_numpy()).any():
         return ""
     return f"Dashed: mean certificates with two standard errors, where they end near the regrets. {CERTIFICATES}"
 
