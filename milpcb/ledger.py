@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.checks import LARGEST, whole
 from milpcb.errors import InputError
-from milpcb.types import Answer, Floats, Policy
+from milpcb.types import Answer, Floats, Policy, Stop
 
 
 class Certificate(NamedTuple):
@@ -96,7 +96,7 @@ class Ledger:
                 "on the contexts of the play"
             )
         answer = oracle.minimise(self.totals(oracle.n_contexts, oracle.n_actions))
-        value = self.cost - max(0.0, answer.lower)
+        value = self.cost - (answer.upper if answer.stop is Stop.OPTIMAL else max(0.0, answer.lower))
         if answer.policy is None:
             return Certificate(value, np.nan, None)
         labels = np.asarray(answer.policy.predict(oracle.contexts)).tolist()

@@ -138,7 +138,7 @@ class NotTheLeast:
     def minimise(self, costs: Floats) -> Answer:
         """Return a total that some policy attains, but not the least."""
         totals = costs[np.arange(self.n_contexts), self.oracle.labelings].sum(axis=1)
-        return replace(self.oracle.minimise(costs), lower=float(np.sort(totals)[1]))
+        return replace(self.oracle.minimise(costs), upper=float(np.sort(totals)[1]))
 
 
 class LooksAhead(Exp4):
