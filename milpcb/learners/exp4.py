@@ -16,6 +16,7 @@ from milpcb.types import Floats
 Rate = Literal["fixed", "anytime", "adaptive", "certified"]
 # The adaptive rate stays within the anytime rate and this multiple of it.
 BOLDEST = 2.0
+ROUNDING = 1e-15  # of 1 - q
 FIRST = 1.0  # the certified rate of the first round
 
 
@@ -172,7 +173,11 @@ class Exp4(Learner):
 
 
 def _gap(cost: float, probability: float, estimate: float, rate: float) -> float:
-    """Return d >= 0: the cost less what its estimate adds to P at this rate."""
-    if cost == 0.0 or rate == 0.0 or probability >= 1.0:
+    """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up.
+
+    Where q rounds to 1 and the rate is far above 1, what was lost in rounding is what d is made of.
+    """
+    if cost == 0.0 or rate == 0.0:
         return 0.0
-    return max(0.0, cost + log1p(probability * expm1(-rate * estimate)) / rate)
+    kept = min(0.0, min(1.0, probability) * expm1(-rate * estimate) + ROUNDING)  # the mean weight that is left, less 1
+    return max(0.0, cost + log1p(kept) / rate)
