@@ -102,4 +102,4 @@ def least_slacks(root: Node, rows: Sequence[int], labelings: Ints) -> Floats:
         for flat in product((0, 1), repeat=T * K)
         for found in means(root, rows, np.array(flat).reshape(T, K), labelings)
     ]
-    return np.min(np.array(slacks), axis=0)
+    return np.asarray(np.min(np.array(slacks), axis=0), dtype=np.float64)
