@@ -383,7 +383,7 @@ def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
     tiny = tiny.replace("horizon = 40", "horizon = 400")
     free = compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record
     assert all(error > 0 for error in free["certificate_error"][2:])
-    rule = '[[constraints]]\nname = "never_play"\naction = 0\nrows = [0, 1]\n\n'
+    rule = '[[constraints]]\nname = "never_play"\naction = 0\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n\n'
     bound = compute(cell_of(tiny.replace("[[learners]]", rule + "[[learners]]"), "uniform"), tmp_path, 1e9).record
     assert bound["cumulative_cost"] == free["cumulative_cost"]
     assert all(less <= more + 1e-9 for less, more in zip(bound["certificate"], free["certificate"], strict=True))
