@@ -28,7 +28,7 @@ LAYERS = (
     ("milpcb.errors",),
     ("milpcb.extras", "milpcb.registry", "milpcb.rng", "milpcb.supply", "milpcb.types"),
     ("milpcb.checks", "milpcb.program"),
-    ("milpcb.arguments", "milpcb.constraints", "milpcb.tables"),
+    ("milpcb.arguments", "milpcb.constraints", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.protocols",),
     ("milpcb.listed",),
     ("milpcb.contexts", "milpcb.solvers", "policies"),

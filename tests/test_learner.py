@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, open_oracle, registry
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, OracleInexact, UnknownNameError
 from milpcb.experiments.run.loop import Tally, play
 from milpcb.learners import BistroPlus, EpsilonGreedy, Exp4, ExploreThenCommit, Hedge, Uniform
 from milpcb.protocols import Learner
-from milpcb.types import Floats
+from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass
 
 CONTEXTS = np.arange(8.0).reshape(4, 2)
@@ -254,7 +254,7 @@ def test_a_state_is_taken_anywhere(cls: Any, steps: int) -> None:
         lambda state: {**state, "past": state["past"][:2]},
         lambda state: {**state, "past": "many"},
         lambda state: {**state, "played": -1},
-        lambda state: {**state, "certificate": None},
+        lambda state: {**state, "oracle_error": None},
         lambda state: {**state, "turn": [0]},
         lambda state: {**state, "more": 1},
     ],
@@ -341,7 +341,7 @@ def test_a_dataclass_can_be_a_learner() -> None:
 
 
 def test_the_best_policy_so_far() -> None:
-    """It has the least estimated total, asked of the learner's own oracle in one line."""
+    """It has the least estimated total, asked of the learner's own oracle in one line, whatever learner has one."""
     learner = Exp4(oracle(), horizon=50)
     for t in range(50):
         q = learner.act(t % 4)
@@ -353,11 +353,55 @@ def test_the_best_policy_so_far() -> None:
     assert learner.policy().predict(CONTEXTS).tolist() == least.tolist() == LABELINGS[2].tolist()
 
 
-def test_learners_without_estimates_have_no_best_policy() -> None:
-    """They say so, and name some that have."""
-    for learner in (Hedge(oracle(), horizon=10), Uniform(3)):
-        with pytest.raises(InputError, match=r"keeps no estimated costs of policies.* bistro_plus"):
-            learner.policy()
+def test_a_learner_without_an_oracle_is_handed_one() -> None:
+    """Else it says that nothing names the policies it is compared with; a learner that has one may be handed another."""
+    hedge, uniform = Hedge(oracle(), horizon=10), Uniform(3)
+    for ask in (uniform.policy, uniform.certificate, uniform.certificate_error):
+        with pytest.raises(InputError, match=r"Uniform asks no oracle.*hand one in.*certificate\(oracle\)"):
+            ask()
+    for learner in (hedge, uniform):
+        q = learner.act(1)
+        learner.learn(1, 1, 0.5, float(q[1]))
+    assert uniform.certificate(oracle()) == hedge.certificate() == hedge.certificate(oracle()) == 0.5
+    with pytest.raises(InputError, match="the play was on row 1, and the oracle has 1 contexts"):
+        uniform.certificate(open_oracle(FiniteClass(LABELINGS[:, :1], 3), CONTEXTS[:1], kind="search"))
+
+
+def test_an_oracle_that_stops_early_still_certifies() -> None:
+    """Its lower bound stands in for the minimum, 0 where it is less; without a policy there is no error and no best policy."""
+
+    class Hurried:
+        n_contexts, n_actions, contexts, lower = 4, 3, CONTEXTS, 1.25
+
+        def minimise(self, costs: Any) -> Answer:
+            """Return a bound alone."""
+            assert costs.shape == (4, 3)
+            return Answer(self.lower, np.inf, None, Stop.TIME_LIMIT, 0.0)
+
+    uniform, hurried = Uniform(3), Hurried()
+    for _ in range(4):
+        uniform.act(0)
+        uniform.learn(0, 1, 0.5, 1 / 3)
+    assert uniform.certificate(hurried) == 2.0 - 1.25
+    hurried.lower = -np.inf
+    assert uniform.certificate(hurried) == 2.0
+    assert np.isnan(uniform.certificate_error(hurried))
+    with pytest.raises(OracleInexact, match="no policy in its time"):
+        uniform.policy(hurried)
+
+
+def test_an_estimate_below_zero_is_refused() -> None:
+    """A learner that hides its law estimates costs itself, and no estimate is negative."""
+
+    class Overdrawn(Given):
+        def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
+            super()._learn(row, action, cost, probability)
+            return -cost
+
+    learner = Overdrawn(Q)
+    learner.act(0)
+    with pytest.raises(InputError, match=r"Overdrawn\._learn must return an estimate of 0 or more, got -0\.5"):
+        learner.learn(0, 0, 0.5, float(Q[0]))
 
 
 @pytest.mark.parametrize("change", [{"played": 10**9}, {"turn": [0, [2.0, 0.0, 0.0], None]}], ids=["rounds", "q"])

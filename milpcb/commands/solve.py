@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from milpcb import registry, supply
+from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
-from milpcb.errors import InputError, did_you_mean
+from milpcb.errors import InputError
 
 if TYPE_CHECKING:
     from milpcb.types import Answer
@@ -56,7 +56,7 @@ def solve(
         raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    policies = _policies(name, given, ctx.args, own)
+    policies = class_of(name, given, ctx.args, own)
     limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     answer = open_oracle(policies, rows, kind=kind, solver=solver, **limit).minimise(matrix)
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
@@ -70,40 +70,6 @@ def _asked(kind: str, solver: str | None) -> str:
     """Return the kind of an oracle, with the solver that it uses if it uses one."""
     own = supply.options(registry.load("oracle", kind))
     return f"{kind} on {solver or own['solver'].default}" if "solver" in own else kind
-
-
-def _policies(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
-    """Make a policy class from --key value pairs; keys are its constructor's arguments.
-
-    ``given`` is known already; ``own`` are the options of the command, for the nearest name of a mistyped one.
-    """
-    import tomllib
-
-    from milpcb.experiments.study.options import check_options, option_names
-
-    cls = registry.load("policies", name)
-    keys = {f"--{key.replace('_', '-')}": key for key in option_names(cls, given)}
-    table: dict[str, Any] = {}
-    for option, text in _pairs(arguments):
-        if option not in keys:
-            raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
-        try:
-            table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):  # no number, list or truth value: a text
-            table[keys[option]] = text
-    options = check_options(cls, table, name, tuple(given))
-    return supply.make(cls, given, options)
-
-
-def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield option and value of ``--key value`` and ``--key=value``; ``--some_key`` is ``--some-key``."""
-    left = iter(arguments)
-    for argument in left:
-        option, equals, text = argument.partition("=")
-        value = text if equals else next(left, None)
-        if not option.startswith("--") or value is None:
-            raise InputError(f"cannot read '{argument}': options of a policy class are pairs like --depth 2")
-        yield option.replace("_", "-"), value
 
 
 def _save(answer: Answer, targets: tuple[Path, ...]) -> None:

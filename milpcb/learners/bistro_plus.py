@@ -60,7 +60,7 @@ class BistroPlus(Learner):
         "ips" by (c / q) e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
     draws : number of futures whose q is averaged in each round
     anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
-        added up in ``certificate()``; exact answers add nothing. Without it an unproved answer is an error
+        added up in ``oracle_error()``; exact answers add nothing. Without it an unproved answer is an error
 
     """
 
@@ -97,7 +97,7 @@ class BistroPlus(Learner):
         self.estimated_guarantee: Estimate | None = None
         self.scale = self._choose_scale(scale, seed)
         self._reply = {"all": self._ask_all, "profile": self._ask_profile, "argmin": self._ask_argmin}[queries]
-        self._certificate = 0.0
+        self._oracle_error = 0.0
         self._past = np.zeros((oracle.n_contexts, K))
         self._costs = np.zeros_like(self._past)
         self._rate = self.relaxation.rate(self.scale, K)
@@ -112,7 +112,7 @@ class BistroPlus(Learner):
         q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
         if self._anytime:
             lost = sum(reply.excess for reply in replies) / self._draws
-            self._certificate += (1 - self.n_actions / self.scale) * lost
+            self._oracle_error += (1 - self.n_actions / self.scale) * lost
         return mix(q_star, self.scale)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
@@ -129,9 +129,9 @@ class BistroPlus(Learner):
             return np.inf
         return float(self.relaxation.guarantee(self.scale, self.horizon, self.n_actions, self._oracle.log_size))
 
-    def certificate(self) -> float:
+    def oracle_error(self) -> float:
         """Return what inexact answers may have added to the regret so far (see milpcb.relaxations.game.excess)."""
-        return self._certificate
+        return self._oracle_error
 
     def estimates(self) -> Floats | None:
         """Return the past estimates (m, K), in the relaxation's units: of L, or of L / 2 and of c - 1/2 where it is signed."""
@@ -140,7 +140,7 @@ class BistroPlus(Learner):
     def _state(self) -> dict[str, Any]:
         """Return estimates, what the pool has seen, and generators."""
         return {
-            "certificate": self._certificate,
+            "oracle_error": self._oracle_error,
             "past": self._past.tolist(),
             "pool": self._pool.state(),
             "future_rng": rng.freeze(self._future_rng),
@@ -154,7 +154,7 @@ class BistroPlus(Learner):
         if len(past) != self._oracle.n_contexts and not (len(past) < self._oracle.n_contexts and self._grows):
             raise InputError(f"the state is of {len(past)} contexts, the oracle of {self._oracle.n_contexts}")
         self._past, self._costs = past, np.empty_like(past)
-        self._certificate = float(state["certificate"])
+        self._oracle_error = float(state["oracle_error"])
         rng.thaw(self._future_rng, state["future_rng"])
         rng.thaw(self._estimate_rng, state["estimate_rng"])
 

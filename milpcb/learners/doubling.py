@@ -60,19 +60,20 @@ class Doubling(Learner):
         self._supplied = {"oracle": oracle, "pool": pool, "n_actions": self.n_actions}
         self._seed = seed
         self._check(pool)
-        self._spent = 0.0  # certificates of finished phases
+        self._spent = 0.0  # oracle errors of finished phases
         self._begin(0)
 
     def _act(self, row: int) -> Floats:
         """Return the distribution (K,) of the learner of this phase; a new one begins when a phase is over."""
         if self.played == self._end:
-            self._spent += self._inner.certificate()
+            self._spent += self._inner.oracle_error()
             self._begin(self._phase + 1)
         return self._inner.act(row)
 
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Hand the cost to the learner of this phase."""
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
+        """Hand the cost to the learner of this phase; returns its estimate, as its q may hide a law."""
         self._inner.learn(row, action, cost, probability)
+        return self._inner.ledger.last
 
     def guarantee(self) -> float:
         """Return the sum of the guarantees of all phases that ``horizon`` rounds, or those played, reach into."""
@@ -80,9 +81,9 @@ class Doubling(Learner):
         phases = (-(-rounds // self._first)).bit_length()  # the least n with first (2^n - 1) >= rounds
         return float(sum(self._make(phase).guarantee() for phase in range(phases)))
 
-    def certificate(self) -> float:
+    def oracle_error(self) -> float:
         """Return what inexact answers may have added to the regret, all phases together."""
-        return self._spent + self._inner.certificate()
+        return self._spent + self._inner.oracle_error()
 
     def estimates(self) -> Floats | None:
         """Return those of the learner of this phase, which knows of no phase before; None where it keeps none."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from math import expm1, log1p
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
 from milpcb.checks import choice, real, whole
+from milpcb.errors import InputError
 from milpcb.learners.needs import require
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
-Rate = Literal["fixed", "anytime", "adaptive"]
+Rate = Literal["fixed", "anytime", "adaptive", "certified"]
 # The adaptive rate stays within the anytime rate and this multiple of it.
 BOLDEST = 2.0
+ROUNDING = 1e-15  # of 1 - q
+FIRST = 1.0  # the certified rate of the first round
 
 
 class WeighingOracle(ValueOracle, Protocol):
@@ -51,25 +55,43 @@ class Exp4(Learner):
         half the sum is at most K sqrt(log N / K) 2 sqrt(T) = 2 sqrt(T K log N): 3 sqrt(T K log N) in all, at every T. It
         is faster where costs are small: then V is far below K t, and eta_t nearer to the rate that is best for V.
 
+    "certified" (derived for this project, after AdaHedge) : eta_t = min(eta_1, log N / Delta), where Delta = d_1 + ... + d_{t-1}.
+        Here d_s is what round s adds to the bound of this very run, which ``bound()`` returns, at any of the four rates:
+
+            bound_t = log N / eta_t + d_1 + ... + d_t,     d = c + log(1 - q (1 - exp(-eta c / q))) / eta,
+
+        with the cost c and the probability q of the action played. For with P(eta, L) = -(1/eta) log of the mean over all
+        derivations of exp(-eta L), the estimates of round s raise P(eta_s, L) by c - d_s exactly; a lower eta does
+        not lower P; and min L >= P(eta_t, L) - log N / eta_t. So certificate <= bound on every path, and E[regret_t] <=
+        E[certificate_t] <= E[bound_t].
+        A priori: 0 <= d <= min(c, eta c^2 / (2 q)) and eta_t Delta_{t-1} <= log N give
+        Delta_t^2 - Delta_{t-1}^2 = 2 d_t Delta_{t-1} + d_t^2 <= log N c^2 / q + d_t, hence Delta_T^2 <= log N sum c^2 / q + Delta_T;
+        E[c^2 / q] <= K, so E Delta_T <= 1/2 + sqrt(1/4 + T K log N). As log N / eta_T <= log N / eta_1 + Delta_T, with eta_1 = 1
+
+            E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N),    at every T.
+
     Parameters
     ----------
     oracle : the policy class, opened on all contexts, with kind "search" or "enumeration"
-    horizon : number of rounds T; "anytime" and "adaptive" use it for ``guarantee()`` alone
-    rate : "fixed", "anytime", "adaptive", or a number eta >= 0
+    horizon : number of rounds T that may be played; the "fixed" rate is made from it, for all others None will do: no end, and
+        no ``guarantee()``
+    rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0
 
     """
 
-    horizon: int
     oracle: WeighingOracle
 
-    def __init__(self, oracle: WeighingOracle, *, horizon: int, rate: Rate | float = "fixed") -> None:
+    def __init__(self, oracle: WeighingOracle, *, horizon: int | None = None, rate: Rate | float = "fixed") -> None:
         require("exp4", oracle, "action_weights")
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self._log_count = max(0.0, oracle.log_derivations)
+        self.horizon = horizon
         self._rule = choice("rate", rate, get_args(Rate)) if isinstance(rate, str) else "fixed"
         self._squares = 0.0
+        self._gaps = 0.0  # Delta, the sum of the d
+        self._last_rate = 0.0  # that of the last round learnt; 0 before there is one
         self._estimates = np.zeros((oracle.n_contexts, K))
-        self._fixed = _number(rate, float(np.sqrt(2 * self._log_count / (K * horizon))))
+        self._fixed = self._number(rate)
         self.rate = self._next_rate(0)
 
     def _act(self, row: int) -> Floats:
@@ -77,15 +99,26 @@ class Exp4(Learner):
         return self.oracle.action_weights(self._estimates, row, self.rate)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate (c / q) e_y, and set the next round's rate."""
-        self._estimates[row, action] += cost / probability
+        """Add the estimate (c / q) e_y, what the round adds to the bound, and set the next round's rate."""
+        estimate = cost / probability
+        self._estimates[row, action] += estimate
         self._squares += cost * cost / probability
+        self._gaps += _gap(cost, probability, estimate, self.rate)
+        self._last_rate = self.rate
         self.rate = self._next_rate(self.played + 1)
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret after T rounds; log N / eta + eta K T / 2 for a rate given as a number."""
+        """Return the bound on expected regret after T rounds, infinite without a horizon.
+
+        It is log N / eta + eta K T / 2 for a rate given as a number, and that of the class's docstring for the others.
+        """
         if self._log_count == 0:
             return 0.0
+        if self.horizon is None:
+            return np.inf
+        if self._rule == "certified":
+            rounds = self.horizon * self.n_actions
+            return float(self._log_count / FIRST + 1 + 2 * np.sqrt(0.25 + rounds * self._log_count))
         if self._rule == "fixed":
             if self.rate == 0:
                 return np.inf
@@ -93,17 +126,25 @@ class Exp4(Learner):
         factor = 2.0 if self._rule == "anytime" else 1.0 + BOLDEST
         return float(factor * np.sqrt(self.horizon * self.n_actions * self._log_count))
 
+    def bound(self) -> float:
+        """Return log N / eta + sum of d, which the certificate never exceeds; 0 before the first round (class's docstring)."""
+        if self._log_count == 0 or not self.played:
+            return 0.0
+        return self._log_count / self._last_rate + self._gaps if self._last_rate else np.inf
+
     def estimates(self) -> Floats | None:
         """Return the estimates (c / q) e_y, summed by context (m, K)."""
         return self._estimates.copy()
 
     def _state(self) -> dict[str, Any]:
-        """Return the sum of squares and the table of estimates."""
-        return {"squares": self._squares, "estimates": self._estimates.tolist()}
+        """Return the sums, the last rate and the table of estimates."""
+        sums = {"squares": self._squares, "gaps": self._gaps, "last_rate": self._last_rate}
+        return {**sums, "estimates": self._estimates.tolist()}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._squares = float(state["squares"])
+        self._squares, self._gaps = float(state["squares"]), float(state["gaps"])
+        self._last_rate = float(state["last_rate"])
         self._estimates[:] = state["estimates"]
         self.rate = self._next_rate(self.played)
 
@@ -111,14 +152,32 @@ class Exp4(Learner):
         """Return the rate of the next round, from what ``played`` rounds have shown."""
         if self._rule == "fixed":
             return self._fixed
+        if self._rule == "certified":
+            return min(FIRST, self._log_count / self._gaps) if self._gaps and self._log_count else FIRST
         anytime = float(np.sqrt(self._log_count / (self.n_actions * (played + 1))))
         if self._rule == "anytime":
             return anytime
         wanted = float(np.sqrt(self._log_count / self._squares)) if self._squares else np.inf
         return max(anytime, min(wanted, BOLDEST * anytime))
 
+    def _number(self, rate: Rate | float) -> float:
+        """Return the fixed rate: the one given, or the best for the horizon; raises InputError where neither is known."""
+        if not isinstance(rate, str):
+            wanted = '"fixed", "anytime", "adaptive", "certified" or a finite number, 0 or more'
+            return real("rate", rate, wanted, lambda eta: eta >= 0)
+        if self._rule == "fixed" and self.horizon is None:
+            raise InputError(
+                'Exp4 with rate = "fixed" needs a horizon; give one, or set rate = "certified", which needs none'
+            )
+        return float(np.sqrt(2 * self._log_count / (self.n_actions * (self.horizon or 1))))
 
-def _number(rate: Rate | float, default: float) -> float:
-    if isinstance(rate, str):
-        return default
-    return real("rate", rate, '"fixed", "anytime", "adaptive" or a finite number, 0 or more', lambda eta: eta >= 0)
+
+def _gap(cost: float, probability: float, estimate: float, rate: float) -> float:
+    """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up.
+
+    Where q rounds to 1 and the rate is far above 1, what was lost in rounding is what d is made of.
+    """
+    if cost == 0.0 or rate == 0.0:
+        return 0.0
+    kept = min(0.0, min(1.0, probability) * expm1(-rate * estimate) + ROUNDING)  # the mean weight that is left, less 1
+    return max(0.0, cost + log1p(kept) / rate)

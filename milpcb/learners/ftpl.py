@@ -80,11 +80,17 @@ class ContextualFTPL(Learner):
         q[self._draw(row)] = 1.0
         return q
 
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate J c e_y, where J counts the redraws until ``action`` comes out again, and is at most M."""
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
+        """Add the estimate J c e_y, where J counts the redraws until ``action`` comes out again, and is at most M.
+
+        Returns J c: with p the probability of y, the mean of J is (1 - (1 - p)^M) / p, at most 1 / p.
+        """
         del probability  # ftpl draws its policy itself: every q is 0 but for one action
-        if cost > 0:  # nothing times J needs no J
-            self._past[row, action] += cost * self._redraws(row, action)
+        if cost == 0:  # nothing times J needs no J
+            return 0.0
+        estimate = cost * self._redraws(row, action)
+        self._past[row, action] += estimate
+        return estimate
 
     def guarantee(self) -> float:
         """Return the bound on expected regret at this T, K, eps, M, class and set of contexts."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from milpcb.arguments import checked_constructor
 from milpcb.checks import check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, OracleInexact, shown
+from milpcb.ledger import Certificate, Ledger, Minimiser
 from milpcb.types import Answer, Floats, Policy
+
+_KEPT = ("learner", "played", "turn", "ledger")  # what the base class writes into a state
 
 
 class ValueOracle(Protocol):
@@ -64,7 +67,7 @@ class Learner(ABC):
 
     The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed``, ``n_actions`` and ``best`` (the labels (m,) of
     the best policy in hindsight) to constructors that name them. Two of them become attributes before the constructor runs:
-    ``oracle``, whose contexts the rows are numbers of and who is asked for ``policy()``, and ``horizon``, the number of rounds
+    ``oracle``, whose contexts the rows are numbers of and who is asked for certificates, and ``horizon``, the number of rounds
     that may be played, None where there is no end. ``played`` counts finished rounds, so it is the 0-based number of the
     current one in ``_act`` and ``_learn`` alike.
     """
@@ -75,8 +78,15 @@ class Learner(ABC):
     oracle: ValueOracle | None = None
     horizon: int | None = None
     played: int = 0
+    ledger: Ledger  # what certificates are computed from; the base class alone writes to it
     _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
     _learnt: tuple[int, float] | None = None  # its action and cost, once learnt, where all costs are still to be shown
+
+    def __new__(cls, *_arguments: Any, **_named: Any) -> Self:
+        """Return a learner with an empty ledger, so that constructors need not call one of this class."""
+        made = super().__new__(cls)
+        made.ledger = Ledger()
+        return made
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Put the checks of arguments before the constructor; raises InputError where a public method is overridden."""
@@ -97,8 +107,13 @@ class Learner(ABC):
         """Return the probability (K,) of each action on the context ``row``, an array that nothing else writes to."""
 
     @abstractmethod
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Take in the cost in [0, 1] of the action played, with the probability it was played with."""
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> float | None:
+        """Take in the cost in [0, 1] of the action played, with the probability it was played with.
+
+        Returns nothing where q is the law that the action was drawn from: cost / probability then estimates its cost. A
+        learner that draws within ``_act``, so that its q hides the law, returns its own estimate e >= 0: for every action a the
+        mean of e 1[y = a] over its draws is at most the cost of a (see milpcb.ledger).
+        """
 
     def _learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs in [0, 1]; for learners that declare ``full_information``."""
@@ -160,11 +175,18 @@ class Learner(ABC):
             probability = check_returned(f"action {action} of {self._round()}", probability, q[action])
         if self.full_information:
             self._learnt = (action, cost)
-            self._learn(played_row, action, cost, probability)
+            estimate = self._learn(played_row, action, cost, probability)
         else:
             self._turn = None
-            self._learn(played_row, action, cost, probability)
+            estimate = self._learn(played_row, action, cost, probability)
             self.played += 1
+        if estimate is None:
+            estimate = cost / probability
+        elif not 0.0 <= estimate < np.inf:
+            raise InputError(
+                f"{type(self).__name__}._learn must return an estimate of 0 or more, got {shown(estimate)}"
+            )
+        self.ledger.add(played_row, action, cost, estimate)
 
     def learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs of a round, after ``learn``; only learners that declare ``full_information`` are shown them."""
@@ -194,29 +216,60 @@ class Learner(ABC):
         """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
         return np.inf
 
-    def certificate(self) -> float:
-        """Return what approximate oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
+    def oracle_error(self) -> float:
+        """Return what inexact oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
         return 0.0
 
-    def estimates(self) -> Floats | None:
-        """Return sums (m, K) of estimated costs so far, in units of cost up to a common factor and a common constant.
+    def bound(self) -> float:
+        """Return a bound on mean regret so far that the algorithm's own analysis gives of this run, NaN where it gives none.
 
-        The policy of least total is the best policy so far. None for learners that keep no such sums.
+        Like ``certificate()`` it is a random number whose mean bounds mean regret after any fixed number of rounds.
+        """
+        return np.nan
+
+    def certificate(self, oracle: Minimiser | None = None) -> float:
+        """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
+
+        It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react to
+        the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own certificate;
+        average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for one minimum, or
+        a proved lower bound where it stops early; inexact answers in the play need no allowance here.
+
+        ``oracle`` says which policies to compare with, opened on the contexts of the play; None takes the learner's own.
+        Raises InputError where it has none.
+        """
+        return self.certify(oracle).value
+
+    def certificate_error(self, oracle: Minimiser | None = None) -> float:
+        """Return the standard error of ``certificate()``, by one minimisation; NaN where the oracle finds no policy in its time.
+
+        It says how far chance carried the certificate of this run, not how far its mean lies above mean regret.
+        """
+        return self.certify(oracle).error
+
+    def certify(self, oracle: Minimiser | None = None) -> Certificate:
+        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation; raises as ``certificate``."""
+        asked = self.oracle if oracle is None else oracle
+        if asked is None:
+            raise InputError(
+                f"{type(self).__name__} asks no oracle, so nothing says which policies it is compared with; hand one in that is "
+                "opened on the contexts of the play, as in certificate(oracle)"
+            )
+        return self.ledger.certify(asked)
+
+    def estimates(self) -> Floats | None:
+        """Return the algorithm's own sums (m, K) of estimated costs, up to a common factor and a common constant.
+
+        None for learners that keep no such sums.
         """
         return None
 
-    def policy(self) -> Policy:
-        """Return the best policy so far: one of least total estimated cost.
+    def policy(self, oracle: Minimiser | None = None) -> Policy:
+        """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
 
-        Raises InputError for learners that keep no estimates, and OracleInexact where the oracle finds none in its time.
+        Raises InputError where the learner has no oracle and none is handed in, and OracleInexact where it finds none in its time.
         """
-        totals = self.estimates()
-        if totals is None or self.oracle is None:
-            raise InputError(
-                f"{type(self).__name__} keeps no estimated costs of policies, so it has no best policy so far; take a learner "
-                "that does, such as bistro_plus, exp4 or epsilon_greedy"
-            )
-        best: Policy | None = self.oracle.minimise(totals).policy
+        best = self.certify(oracle).policy
         if best is None:
             raise OracleInexact("the oracle found no policy in its time; give it more")
         return best
@@ -226,7 +279,8 @@ class Learner(ABC):
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         turn = None if self._turn is None else [*self._turn, self._learnt]
-        return {"learner": type(self).__name__, "played": self.played, "turn": turn, **self._state()}
+        kept = {"played": self.played, "turn": turn, "ledger": self.ledger.state()}
+        return {"learner": type(self).__name__, **kept, **self._state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what ``state`` returned on a learner made with the same arguments.
@@ -244,7 +298,8 @@ class Learner(ABC):
                 None if turn is None else (turn[0], probabilities(np.array(turn[1], dtype=float), self.n_actions))
             )
             self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
-            self._restore({key: value for key, value in state.items() if key not in ("learner", "played", "turn")})
+            self.ledger.restore(state["ledger"])
+            self._restore({key: value for key, value in state.items() if key not in _KEPT})
             same = json.dumps(self.state(), sort_keys=True) == json.dumps(state, sort_keys=True)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise InputError(f"this is no state of a {name} made with the same arguments: {error!r}") from error

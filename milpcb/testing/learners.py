@@ -21,6 +21,7 @@ from milpcb.contexts import FinitePool
 from milpcb.errors import InputError
 from milpcb.learners.needs import SUPPLIED
 from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.protocols import Learner
 from milpcb.testing import Check, Unmet
 from milpcb.types import Floats, Ints
@@ -45,13 +46,16 @@ class Scenario:
     costs: Floats
     draws: Floats
 
+    def oracle(self) -> Oracle:
+        """Return an oracle that lists the policies."""
+        policies = registry.load("policies", "finite_class")(self.labelings, N_ACTIONS)
+        return open_oracle(policies, _contexts(self), kind="enumeration")
+
     def learner(self, make: Make, **instead: Any) -> Learner:
         """Return a learner, given what the runtime gives it; ``instead`` replaces some of that, or adds to it."""
-        contexts = _contexts(self)
-        policies = registry.load("policies", "finite_class")(self.labelings, N_ACTIONS)
         supplied = {
-            "oracle": open_oracle(policies, contexts, kind="enumeration"),
-            "pool": FinitePool(contexts),
+            "oracle": self.oracle(),
+            "pool": FinitePool(_contexts(self)),
             "horizon": HORIZON,
             "seed": 3,
             "n_actions": N_ACTIONS,
@@ -183,13 +187,13 @@ def check_unplayed(make: Make, instance: Scenario) -> None:
 
 
 def check_bounds(make: Make, instance: Scenario) -> None:
-    """The guarantee is a number, 0 or more, perhaps infinite, and the certificate a finite one, before and after play."""
+    """The guarantee is a number, 0 or more, perhaps infinite, and the oracle error a finite one, 0 or more, before and after play."""
     learner = instance.learner(make)
     for _ in range(2):
-        guarantee, certificate = learner.guarantee(), learner.certificate()
+        guarantee, error = learner.guarantee(), learner.oracle_error()
         assert isinstance(guarantee, float), guarantee
         assert guarantee >= 0.0, guarantee
-        assert 0.0 <= certificate < np.inf, certificate
+        assert 0.0 <= error < np.inf, error
         transcript(learner, instance, 0, HORIZON // 2)
 
 
@@ -222,21 +226,46 @@ def check_refusals(make: Make, instance: Scenario) -> None:
         _finish_round(learner, row, costs, expected[t], action)
 
 
-def check_policy(make: Make, instance: Scenario) -> None:
-    """Estimates are finite, (m, K), and ``policy()`` has the least total of them; without estimates it is refused."""
+def check_estimates(make: Make, instance: Scenario) -> None:
+    """The algorithm's own estimates, where it keeps any, are finite and (m, K)."""
     learner = instance.learner(make)
     transcript(learner, instance, 0, HORIZON // 2)
     totals = learner.estimates()
-    if totals is None:
-        assert _refusal(learner.policy) is not None, "policy() is there, but no estimates"
-        return
-    contexts = _contexts(instance)
-    assert totals.shape == (len(contexts), N_ACTIONS), totals.shape
-    assert np.isfinite(totals).all(), totals
-    rows = np.arange(len(contexts))
-    least = totals[rows, instance.labelings].sum(axis=1).min()
-    attained = totals[rows, learner.policy().predict(contexts)].sum()
-    assert np.isclose(attained, least, rtol=1e-9, atol=1e-9), (attained, least)
+    if totals is not None:
+        assert totals.shape == (len(_contexts(instance)), N_ACTIONS), totals.shape
+        assert np.isfinite(totals).all(), totals
+
+
+def check_certificate(make: Make, instance: Scenario) -> None:
+    """Certificate, its error and ``policy()`` are those of all policies one by one, and asking changes no later play.
+
+    The estimates are those that ``_learn`` returns, 0 or more, or else c / q; a learner without an oracle is handed one.
+    """
+    expected, actions = transcript(instance.learner(make), instance)
+    learner = instance.learner(make)
+    oracle = None if learner.oracle is not None else instance.oracle()
+    rounds = np.arange(HORIZON)
+    costs = instance.costs[rounds, actions]
+    estimates, q = costs / expected[rounds, actions], np.empty_like(expected)
+    own: list[float | None] = []
+    algorithm = learner._learn  # noqa: SLF001 - what it returns is the estimate
+    learner._learn = lambda *given: own.append(algorithm(*given)) or own[-1]  # type: ignore[method-assign, func-returns-value]  # noqa: SLF001
+    plays = instance.labelings[:, instance.rows] == actions  # (N, T)
+    for t in range(HORIZON):
+        q[t] = transcript(learner, instance, t, t + 1)[0]
+        estimates[t] = estimates[t] if own[t] is None else own[t]
+        if t % 7 and t + 1 < HORIZON:
+            continue
+        assert estimates[t] >= 0.0, f"round {t}: an estimate of {estimates[t]}"
+        terms = costs[: t + 1] - plays[:, : t + 1] * estimates[: t + 1]  # (N, t + 1)
+        found = learner.certify(oracle)
+        assert found.policy is not None
+        best = (instance.labelings == found.policy.predict(_contexts(instance))).all(axis=1).argmax()
+        assert np.isclose(found.value, terms.sum(axis=1).max(), rtol=1e-9, atol=1e-9), (found, terms.sum(axis=1))
+        assert np.isclose(terms[best].sum(), found.value, rtol=1e-9, atol=1e-9), "policy() is not the certificate's"
+        assert np.isclose(found.error, np.sqrt((terms[best] ** 2).sum()), rtol=1e-9, atol=1e-9), found
+        assert (learner.certificate(oracle), learner.certificate_error(oracle)) == found[:2]
+    _same(expected, q, "with certificates asked for")
 
 
 def check_capability(make: Make, instance: Scenario) -> None:
@@ -267,7 +296,8 @@ CHECKS: dict[str, Callable[[Make, Scenario], None]] = {
     "restore": check_restore,
     "unplayed costs": check_unplayed,
     "bounds": check_bounds,
-    "policy": check_policy,
+    "estimates": check_estimates,
+    "certificate": check_certificate,
 }
 CHECKS_ONCE: dict[str, Callable[[Make, Scenario], None]] = {
     "guarded": check_guarded,

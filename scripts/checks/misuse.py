@@ -351,7 +351,7 @@ def rounds() -> Iterator[Case]:
 
 
 def states() -> Iterator[Case]:
-    """Yield states that are none, and ask for the best policy so far where nothing is kept to find it, for every learner."""
+    """Yield states that are none, and ask for the best policy so far where no oracle finds it, for every learner."""
     for name in registry.names("learner"):
         other = {"learner": "SomebodyElse", "played": 0, "turn": None}
         for state in wrong(none=None, text="state", number=3, a_list=[], empty={}, other=other):
@@ -365,8 +365,8 @@ def states() -> Iterator[Case]:
             yield Case("states", f"{name}: restore({key} = text)", partial(_restore_spoilt, name, key, "text"))
             if learner(name).state()[key] is not None:
                 yield Case("states", f"{name}: restore({key} = None)", partial(_restore_spoilt, name, key, None))
-        if learner(name).estimates() is None:
-            yield Case("states", f"{name}: policy() without estimates", learner(name).policy)
+        if learner(name).oracle is None:
+            yield Case("states", f"{name}: policy() without an oracle", learner(name).policy)
 
 
 def _learn_wrong(name: str, place: int, value: Any) -> None:

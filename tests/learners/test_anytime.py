@@ -1,4 +1,4 @@
-"""Anytime play: approximate oracle answers, and the certificate of what they may have cost."""
+"""Anytime play: approximate oracle answers, and the sum of what they may have cost."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class _Labels:
 
 
 def play(learner: BistroPlus, oracle: Any, rounds: int, seed: int = 1) -> list[tuple[float, float]]:
-    """Play, and return for each round what q* truly lost, and by how much the certificate grew."""
+    """Play, and return for each round what q* truly lost, and by how much the oracle error grew."""
     rng, pairs = np.random.default_rng(seed), []
     for _ in range(rounds):
-        row, before = int(rng.integers(len(CONTEXTS))), learner.certificate()
+        row, before = int(rng.integers(len(CONTEXTS))), learner.oracle_error()
         q = learner.act(row)
         K, scale = learner.n_actions, learner.scale
         q_star = (q - 1 / scale) / (1 - K / scale)
         hit = learner.relaxation.hit
         phi = phi_from_psi(psi_from_profile(oracle.exact.profile(learner._costs, row), hit), hit)
         lost = max(0.0, float((phi - q_star).max())) if phi.any() else 0.0
-        pairs.append(((1 - K / scale) * lost, learner.certificate() - before))
+        pairs.append(((1 - K / scale) * lost, learner.oracle_error() - before))
         action = int(rng.integers(K))
         learner.learn(row, action, float(rng.random() < 0.5), q[action])
     return pairs
@@ -71,8 +71,8 @@ def play(learner: BistroPlus, oracle: Any, rounds: int, seed: int = 1) -> list[t
 @pytest.mark.parametrize("noise", ["paper", "half", "coordinate"])
 @pytest.mark.parametrize("queries", ["all", "argmin"])
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 3.0])
-def test_the_certificate_covers_what_was_lost(alpha: float, queries: Any, noise: str) -> None:
-    """In every round the true excess is at most what the certificate grew by, and that at most min(1, alpha / L)."""
+def test_the_oracle_error_covers_what_was_lost(alpha: float, queries: Any, noise: str) -> None:
+    """In every round the true excess is at most what the oracle error grew by, and that at most min(1, alpha / L)."""
     oracle = Sloppy(alpha, seed=3)
     learner = BistroPlus(
         oracle, FinitePool(CONTEXTS), horizon=400, seed=0, scale=8.0, noise=noise, queries=queries, anytime=True
@@ -80,12 +80,12 @@ def test_the_certificate_covers_what_was_lost(alpha: float, queries: Any, noise:
     pairs = play(learner, oracle, 400)
     assert all(lost <= grown + 1e-9 for lost, grown in pairs)
     assert all(grown <= (1 - 3 / 8) * min(1.0, alpha / learner.relaxation.hit) + 1e-9 for _, grown in pairs)
-    assert sum(grown for _, grown in pairs) == pytest.approx(learner.certificate())
-    assert learner.certificate() > 0
+    assert sum(grown for _, grown in pairs) == pytest.approx(learner.oracle_error())
+    assert learner.oracle_error() > 0
 
 
 def test_play_from_sloppy_answers_does_lose() -> None:
-    """The errors injected are large enough to matter: without a certificate the loss would go unnoticed."""
+    """The errors injected are large enough to matter: without that sum the loss would go unnoticed."""
     oracle = Sloppy(3.0, seed=3)
     learner = BistroPlus(oracle, FinitePool(CONTEXTS), horizon=400, seed=0, scale=8.0, anytime=True)
     assert sum(lost for lost, _ in play(learner, oracle, 400)) > 1
@@ -93,7 +93,7 @@ def test_play_from_sloppy_answers_does_lose() -> None:
 
 @pytest.mark.parametrize("queries", ["all", "argmin"])
 def test_exact_answers_add_nothing_and_play_as_ever(queries: Any) -> None:
-    """With proved answers anytime play is the ordinary play, and the certificate stays 0."""
+    """With proved answers anytime play is the ordinary play, and the oracle error stays 0."""
     runs = []
     for anytime in (False, True):
         learner = BistroPlus(
@@ -110,7 +110,7 @@ def test_exact_answers_add_nothing_and_play_as_ever(queries: Any) -> None:
             q = learner.act(t % 5)
             learner.learn(t % 5, t % 3, float(rng.random()), q[t % 3])
             qs.append(q)
-        assert learner.certificate() == 0.0
+        assert learner.oracle_error() == 0.0
         runs.append(np.array(qs))
     assert (runs[0] == runs[1]).all()
 
@@ -127,13 +127,13 @@ def test_errors_below_one_unit_are_rounded_away() -> None:
             q = learner.act(t % 5)
             learner.learn(t % 5, t % 2, float(rng.random()), q[t % 2])
             seen.append(q)
-        assert learner.certificate() == 0.0
+        assert learner.oracle_error() == 0.0
         qs.append(np.array(seen))
     assert (qs[0] == qs[1]).all()
 
 
 def test_rules_that_cannot_be_proved_in_time_still_play_and_say_what_it_may_cost() -> None:
-    """Real-weight rules without time: the run completes, the certificate is reported and covers the true loss."""
+    """Real-weight rules without time: the run completes, the oracle error is reported and covers the true loss."""
     rng = np.random.default_rng(0)
     contexts = rng.normal(size=(24, 4))
     oracle = open_oracle(LinearRules(2, max_weight=None), contexts, time_limit=0.0)
@@ -142,7 +142,7 @@ def test_rules_that_cannot_be_proved_in_time_still_play_and_say_what_it_may_cost
         row = int(rng.integers(24))
         q = learner.act(row)
         learner.learn(row, 0, 1.0, q[0])
-    assert 0 < learner.certificate() <= 40
+    assert 0 < learner.oracle_error() <= 40
 
 
 def test_without_anytime_an_unproved_answer_is_an_error() -> None:
@@ -155,7 +155,7 @@ def test_without_anytime_an_unproved_answer_is_an_error() -> None:
             learner.act(0)
 
 
-def test_the_certificate_is_part_of_the_state() -> None:
+def test_the_oracle_error_is_part_of_the_state() -> None:
     """A restored learner goes on adding to what its answers may have cost before."""
     oracle = Sloppy(1.0, seed=3)
     first, second = (
@@ -163,14 +163,14 @@ def test_the_certificate_is_part_of_the_state() -> None:
     )
     play(first, oracle, 50)
     second.restore(first.state())
-    assert second.certificate() == first.certificate() > 0
+    assert second.oracle_error() == first.oracle_error() > 0
 
 
 @pytest.mark.parametrize(
     "options",
     [{"queries": "profile"}, {"leftover": "uniform"}, {"noise": "bistro"}, {"noise": "bistro", "queries": "argmin"}],
 )
-def test_choices_without_a_certificate_are_refused(options: dict[str, Any]) -> None:
-    """Anytime play takes only what the certificate is proved for."""
+def test_choices_without_an_oracle_error_are_refused(options: dict[str, Any]) -> None:
+    """Anytime play takes only what the oracle error is proved for."""
     with pytest.raises(InputError, match=r"noise|anytime"):
         BistroPlus(open_oracle(CLASS, CONTEXTS), FinitePool(CONTEXTS), horizon=9, seed=0, anytime=True, **options)

@@ -66,7 +66,7 @@ class Recorder(Learner):
         """Return a bound like T^(2/3)."""
         return self.gain * self.horizon ** (2 / 3)
 
-    def certificate(self) -> float:
+    def oracle_error(self) -> float:
         """Return the number of rounds."""
         return float(self.rounds)
 
@@ -103,14 +103,14 @@ def test_phases_start_where_they_should(recorder: type[Recorder]) -> None:
     assert [made.rounds for made in recorder.made] == [5, 10, 20, 40, 1]
 
 
-def test_certificates_add_up_over_phases(recorder: type[Recorder]) -> None:
+def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
     """What finished phases certified is kept, also through a saved state."""
     first, second = (doubling(learner="recorder", first=5) for _ in range(2))
     for t in range(40):
-        assert first.certificate() == t
+        assert first.oracle_error() == t
         played(first, t, t + 1)
     second.restore(first.state())
-    assert second.certificate() == 40
+    assert second.oracle_error() == 40
     assert (recorder.made[-1].horizon, recorder.made[-1].rounds) == (40, 5)
 
 

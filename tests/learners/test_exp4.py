@@ -20,7 +20,7 @@ BITS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1
 REALS = np.array([[0.1, 5.0], [0.9, 1.0], [2.2, 3.0], [2.9, 4.0], [0.4, 1.5]])
 CUTS = [[0.5, 2.5], [2.0]]
 TABLE = np.array([[0, 1, 2, 0, 1, 2], [1, 1, 0, 0, 2, 0], [2, 2, 2, 2, 2, 2], [0, 1, 2, 0, 1, 2]])
-RULES = ("fixed", "anytime", "adaptive")
+RULES = ("fixed", "anytime", "adaptive", "certified")
 
 
 # ------------------------------------------------------------------- every derivation, from its definition
@@ -68,8 +68,15 @@ SEARCHED: dict[str, tuple[PolicyClass, Floats, list[Ints]]] = {
 }
 
 
-def rates(rule: str, log_count: float, squares: list[float], K: int, T: int) -> list[float]:
-    """The rates of all rounds, by their definition; ``squares`` are v_1, v_2, ..."""
+def rates(rule: str, log_count: float, trace: Trace, K: int, T: int) -> list[float]:
+    """The rates of all rounds, by their definition."""
+    squares = trace.squares  # v_1, v_2, ...
+    if rule == "certified":
+        made, spent = [1.0], 0.0
+        for cost, q in list(zip(trace.shown, trace.chances, strict=True))[:-1]:
+            spent += cost + np.log(1 - q * (1 - np.exp(-made[-1] * cost / q))) / made[-1]
+            made.append(min(1.0, log_count / spent) if spent > 0 else 1.0)
+        return made
     if rule == "fixed":
         return [np.sqrt(2 * log_count / (K * T))] * len(squares)
     anytime = [np.sqrt(log_count / (K * t)) for t in range(1, len(squares) + 1)]
@@ -89,6 +96,7 @@ class Trace:
     def __init__(self, learner: Exp4, n_contexts: int, rounds: int, seed: int = 0, scale: float = 1.0) -> None:
         rng = np.random.default_rng(seed)
         self.q, self.estimates, self.rows, self.squares, self.rates = [], [], [], [], []
+        self.shown, self.chances = [], []
         for t in range(rounds):
             row = int(rng.integers(n_contexts))
             costs = np.roll(np.linspace(0.0, scale, learner.n_actions), t // 7) * (rng.random() < 0.8)
@@ -102,6 +110,8 @@ class Trace:
             self.rows.append(row)
             self.estimates.append(estimate)
             self.squares.append(costs[action] ** 2 / q[action])
+            self.shown.append(costs[action])
+            self.chances.append(q[action])
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -111,7 +121,7 @@ def test_search_plays_as_the_list_of_all_derivations(name: str, rule: str) -> No
     policies, contexts, derivations = SEARCHED[name]
     table, T, K = np.array(derivations), 60, policies.n_actions
     trace = Trace(Exp4(open_oracle(policies, contexts, kind="search"), horizon=T, rate=rule), len(contexts), T)
-    expected = rates(rule, np.log(len(table)), trace.squares, K, T)
+    expected = rates(rule, np.log(len(table)), trace, K, T)
     totals = np.zeros(len(table))
     for row, q, estimate, rate in zip(trace.rows, trace.q, trace.estimates, expected, strict=True):
         weights = np.exp(-rate * (totals - totals.min()))
@@ -148,7 +158,7 @@ def test_the_guarantee_counts_derivations(name: str) -> None:
     listed = open_oracle(policies, contexts, kind="enumeration")
     assert listed.log_derivations == pytest.approx(np.log(len(np.unique(derivations, axis=0))))
     T, K = 5000, policies.n_actions
-    for rule, factor in zip(RULES, (np.sqrt(2), 2.0, 3.0), strict=True):
+    for rule, factor in zip(RULES[:3], (np.sqrt(2), 2.0, 3.0), strict=True):
         assert Exp4(search, horizon=T, rate=rule).guarantee() == pytest.approx(factor * np.sqrt(T * K * expected))
 
 
@@ -188,7 +198,7 @@ def test_constant_policies_make_it_exp3(kind: str, rule: str) -> None:
     constants = FiniteClass(np.repeat(np.arange(K)[:, None], 5, axis=1), K)
     trace = Trace(Exp4(open_oracle(constants, np.arange(5.0)[:, None], kind=kind), horizon=T, rate=rule), 5, T)
     totals = np.zeros(K)
-    for q, estimate, rate in zip(trace.q, trace.estimates, rates(rule, np.log(K), trace.squares, K, T), strict=True):
+    for q, estimate, rate in zip(trace.q, trace.estimates, rates(rule, np.log(K), trace, K, T), strict=True):
         weights = np.exp(-rate * (totals - totals.min()))
         assert np.abs(q - weights / weights.sum()).max() < 1e-10
         totals += estimate
@@ -255,6 +265,43 @@ def test_the_inequality_behind_the_guarantee_holds_on_every_path(rule: str, scal
         totals = sum(e[table[:, row]] for row, e in zip(trace.rows, trace.estimates, strict=True))
         bound = np.log(len(table)) / trace.rates[-1] + np.array(trace.rates) @ np.array(trace.squares) / 2
         assert suffered - np.min(totals) <= bound + 1e-9
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_path_has_a_certificate_above_its_bound(rule: str) -> None:
+    """Whatever is drawn, certificate <= bound; and the certified rate's sum keeps to what its guarantee is made from."""
+    oracle, T = open_oracle(DecisionTrees(3, 1), BITS, kind="search"), 150
+    for seed in range(3):
+        learner = Exp4(oracle, horizon=T, rate=rule)
+        assert learner.bound() == 0.0
+        trace = Trace(learner, len(BITS), T, seed)
+        assert 0 < learner.certificate() <= learner.bound() + 1e-9
+        if rule == "certified":
+            spent = learner.bound() - np.log(27) / trace.rates[-1]
+            assert spent <= 0.5 + np.sqrt(0.25 + np.log(27) * sum(trace.squares))
+            assert np.log(27) / trace.rates[-1] <= np.log(27) + spent
+
+
+def test_the_certified_rate_needs_no_horizon() -> None:
+    """Without one it plays on, and no guarantee is claimed; the fixed rate says which one to take instead."""
+    oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
+    free, bounded = (Exp4(oracle, horizon=T, rate="certified") for T in (None, 60))
+    assert all(
+        (a == b).all() for a, b in zip(Trace(free, len(BITS), 60).q, Trace(bounded, len(BITS), 60).q, strict=True)
+    )
+    assert free.guarantee() == np.inf
+    assert bounded.guarantee() == pytest.approx(np.log(27) + 1 + 2 * np.sqrt(0.25 + 180 * np.log(27)))
+    with pytest.raises(InputError, match=r'needs a horizon.*rate = "certified"'):
+        Exp4(oracle)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-300, 5.0, 1e6])
+def test_the_bound_is_a_number_at_any_rate(rate: float) -> None:
+    """However small or large the rate, no overflow; at rate 0 there is no bound."""
+    learner = Exp4(open_oracle(DecisionTrees(3, 1), BITS, kind="search"), horizon=40, rate=rate)
+    Trace(learner, len(BITS), 40)
+    assert learner.bound() >= learner.certificate() - 1e-9
+    assert (learner.bound() == np.inf) == (rate == 0.0)
 
 
 def test_the_adaptive_rate_keeps_to_its_band() -> None:

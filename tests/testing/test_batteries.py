@@ -72,6 +72,8 @@ def learner_checks():
         "doubling of exp4": partial(Doubling, learner="exp4", first=7),
         "exp4 anytime": partial(Exp4, rate="anytime"),
         "exp4 adaptive": partial(Exp4, rate="adaptive"),
+        "exp4 certified": partial(Exp4, rate="certified"),
+        "doubling of ftpl": partial(Doubling, learner="ftpl", first=7),
         "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half", draws=2),
         "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),
         "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed", draws=2),

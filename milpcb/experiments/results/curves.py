@@ -29,6 +29,8 @@ SCHEMA = {
     "regret": pl.Float64,
     "guarantee": pl.Float64,
     "certificate": pl.Float64,
+    "certificate_error": pl.Float64,
+    "oracle_error": pl.Float64,
     "oracle_calls": pl.Int64,
     "seconds": pl.Float64,
     "oracle_seconds": pl.Float64,
@@ -42,8 +44,10 @@ def load(directory: str | Path) -> pl.DataFrame:
 
     Columns: learner, environment, policies, oracle (labels; "-" for a learner that asks none), seed, horizon, round,
     cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds), regret,
-    guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what inexact oracle answers
-    may have added so far), oracle_calls, seconds (of the learner, its oracle included), oracle_seconds, key.
+    guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what the run proves of itself: the
+    mean over runs bounds mean regret, one run's regret may lie above its own) and certificate_error (its standard error; both
+    NaN where no oracle answered), oracle_error (what inexact oracle answers may have added so far), oracle_calls, seconds (of
+    the learner, its oracle included; certificates are no part of either), oracle_seconds, key.
     """
     if not isinstance(directory, (str, Path)):
         raise InputError(f"load needs the path of a run directory, got {shown(directory)}")
@@ -111,4 +115,10 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
             "regret": [0.0] * len(record["rounds"]),
             "guarantee": float("inf") if guarantee is None else guarantee,
             **{name: record[name] for name in SCHEMA if name in record and name not in {"key", "guarantee"}},
+            **{name: [_known(value) for value in record[name]] for name in ("certificate", "certificate_error")},
         }
+
+
+def _known(value: float | None) -> float:
+    """Return a number of a record, NaN for what was not known: JSON has none."""
+    return float("nan") if value is None else value

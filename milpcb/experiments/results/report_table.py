@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import THIN, legible, number, with_separators
+from milpcb.experiments.results.figures.words import CERTIFICATES, THIN, legible, number, with_separators
 from milpcb.experiments.results.summary import Summary, summaries
 from milpcb.experiments.study.cells import NO_ORACLE
 
@@ -39,19 +39,24 @@ def report_table(results: Results) -> dict[str, Any]:
     keys = [key for key in ("environment", "policies") if frame[key].n_unique() > 1]
     keys += ["oracle"] if frame.filter(pl.col("oracle") != NO_ORACLE)["oracle"].n_unique() > 1 else []
     rows = _sorted(summaries(frame))
-    certified = any(np.isfinite(row.certificate) and row.certificate != 0 for row in rows)
+    inexact = any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows)
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
     return {
-        "columns": _columns(keys, certified=certified),
-        "rows": [_entries(row, keys, wanted, certified=certified) for row in rows],
+        "columns": _columns(keys, inexact=inexact),
+        "rows": [_entries(row, keys, wanted, inexact=inexact) for row in rows],
         "caption": _caption(results),
     }
 
 
 def _caption(results: Results) -> str:
     spread = f" \u00b1 is half the 95{THIN}% interval of the mean over the seeds." if results.seeds > 1 else ""
-    costs = " Mean costs are per round: the error rate, where costs are 0 or 1. The best cost is that of the best policy in hindsight."
-    return f"After the last round.{spread}{costs}"
+    words = (
+        f" {CERTIFICATES} Its \u00b1 is two standard errors."
+        if np.isfinite(results.finals["certificate"].to_numpy()).any()
+        else ""
+    )
+    costs = " Mean costs are per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight."
+    return f"After the last round.{spread}{costs}{words}"
 
 
 def _sorted(rows: Sequence[Summary]) -> list[Summary]:
@@ -59,7 +64,7 @@ def _sorted(rows: Sequence[Summary]) -> list[Summary]:
     return sorted(rows, key=lambda row: (worlds.index((row.environment, row.policies)), row.horizon, row.regret))
 
 
-def _columns(keys: Sequence[str], *, certified: bool) -> list[ReportColumn]:
+def _columns(keys: Sequence[str], *, inexact: bool) -> list[ReportColumn]:
     columns = [ReportColumn(key, key, numeric=False) for key in [*keys, "learner"]]
     columns += [ReportColumn("horizon", "horizon T"), ReportColumn("seeds", "seeds")]
     columns += [
@@ -67,8 +72,12 @@ def _columns(keys: Sequence[str], *, certified: bool) -> list[ReportColumn]:
         ReportColumn("best_cost", "best cost"),
         ReportColumn("regret", "regret"),
     ]
-    columns += [ReportColumn("guarantee", "guarantee"), ReportColumn("share", "of the guarantee")]
-    columns += [ReportColumn("certificate", "certificate")] if certified else []
+    columns += [
+        ReportColumn("certificate", "certificate"),
+        ReportColumn("guarantee", "guarantee"),
+        ReportColumn("share", "of the guarantee"),
+    ]
+    columns += [ReportColumn("oracle_error", "oracle error")] if inexact else []
     return [
         *columns,
         ReportColumn("calls", "oracle calls"),
@@ -77,16 +86,18 @@ def _columns(keys: Sequence[str], *, certified: bool) -> list[ReportColumn]:
     ]
 
 
-def _entries(row: Summary, keys: Sequence[str], wanted: int, *, certified: bool) -> list[Entry]:
+def _entries(row: Summary, keys: Sequence[str], wanted: int, *, inexact: bool) -> list[Entry]:
     """Return the entries of a row; ``wanted`` is the number of seeds that the study asks for."""
     spread = f" \u00b1{THIN}{number(row.half_width)}" if np.isfinite(row.half_width) else ""
     share = 100 * row.regret / row.guarantee if 0 < row.guarantee < np.inf else np.inf
     entries = [_name(getattr(row, key)) for key in [*keys, "learner"]]
     entries += [_count(row.horizon), Entry(_of(row.seeds, wanted), row.seeds)]
     entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
-    entries += [Entry(number(row.regret) + spread, row.regret), _measure(row.guarantee)]
+    doubt = f" \u00b1{THIN}{number(2 * row.certificate_error)}" if np.isfinite(row.certificate_error) else ""
+    entries += [Entry(number(row.regret) + spread, row.regret)]
+    entries += [_measure(row.certificate, doubt), _measure(row.guarantee)]
     entries += [_measure(share, f"{THIN}%", "")]
-    entries += [_measure(row.certificate)] if certified else []
+    entries += [_measure(row.oracle_error)] if inexact else []
     return [*entries, _count(row.oracle_calls), _measure(1e6 * row.seconds), _measure(1e6 * row.oracle_seconds)]
 
 

@@ -49,7 +49,17 @@ PICTURES = ("png", "svg")
 LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
 _PLACES = {"record": ("cells", "json"), "part": ("cells", "part"), "live": ("live", "json"), "log": ("logs", "log")}
-_COLUMNS = {"rounds", "best_cost", "cumulative_cost", "certificate", "oracle_calls", "seconds", "oracle_seconds"}
+_COLUMNS = {
+    "rounds",
+    "best_cost",
+    "cumulative_cost",
+    "certificate",
+    "certificate_error",
+    "oracle_error",
+    "oracle_calls",
+    "seconds",
+    "oracle_seconds",
+}
 _LIVE = re.compile(r"[0-9a-f]{16}\.json")
 _POLICY_FILE = re.compile(r"(best_policy|leader)_[\w.+-]+\.(txt|png|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')

@@ -19,7 +19,8 @@ class Summary:
 
     ``mean_cost`` is the learner's cost per round (where costs are 0 or 1: its error rate), ``best_mean_cost`` that of the
     best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``guarantee`` the
-    largest of the seeds' (inf where there is none), ``seconds`` and ``oracle_seconds`` the time per round.
+    largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean regret, and
+    ``certificate_error`` its standard error (NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per round.
     """
 
     environment: str
@@ -34,6 +35,8 @@ class Summary:
     half_width: float
     guarantee: float
     certificate: float
+    certificate_error: float
+    oracle_error: float
     oracle_calls: float
     seconds: float
     oracle_seconds: float
@@ -58,6 +61,8 @@ def _summary(group: pl.DataFrame) -> Summary:
         half_width=float(half[0]),
         guarantee=float(_column(group, "guarantee").max()),
         certificate=_mean(group, "certificate"),
+        certificate_error=float(np.sqrt((_column(group, "certificate_error") ** 2).sum()) / len(group)),
+        oracle_error=_mean(group, "oracle_error"),
         oracle_calls=_mean(group, "oracle_calls"),
         seconds=_mean(group, "seconds") / horizon,
         oracle_seconds=_mean(group, "oracle_seconds") / horizon,

@@ -12,13 +12,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from milpcb import rng
-from milpcb.errors import MilpcbError, RunError, cause
+from milpcb.errors import MilpcbError, OracleInexact, RunError, cause
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
-from milpcb.experiments.run.leader import actions, leader
+from milpcb.experiments.run.labels import actions
 from milpcb.experiments.run.loop import Tally, checkpoints, play
 from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
+from milpcb.ledger import Certificate
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
@@ -102,7 +103,7 @@ def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
         if files.save_due:
             files.save(player.state())
     record = player.record()
-    stays_with = leader(cell, player.world, player.learner, player.oracle)
+    stays_with = None if cell.oracle is None else player.certify().policy
     if stays_with is None:
         return Outcome(record)
     record |= {"leader": str(stays_with), "actions": actions(stays_with, player.world.stream.contexts)}
@@ -150,8 +151,9 @@ class CellPlayer:
         self.tally = Tally()
         self._guarantee = self.learner.guarantee()
         self._rng = rng.child(cell.seed, "actions")
+        self._certifier = world.search(cell.constraints)
         self._at: list[int] = checkpoints(cell.horizon, cell.checkpoints).tolist()
-        self._points: list[dict[str, float]] = []
+        self._points: list[dict[str, float | None]] = []
 
     def advance(self, rounds: int) -> int:
         """Play at most ``rounds`` rounds, no further than the next point of the curve; return how many were played."""
@@ -186,11 +188,29 @@ class CellPlayer:
         guarantee = float(self._guarantee)
         return {"key": self.cell.key, "guarantee": guarantee if np.isfinite(guarantee) else None, **columns}
 
-    def _point(self) -> dict[str, float]:
+    def certify(self) -> Certificate:
+        """Return what the play proves of itself so far: nothing (NaN, no policy) where no oracle answers.
+
+        The policies are those of the cell, for learners that ask no oracle too. Nothing that the learner owns is changed: the
+        class's own search is asked where it has one, and else an oracle like the learner's that is opened for this question,
+        as a solver's answer may depend on what it was asked before.
+        """
+        oracle = self._certifier or self.world.oracle(
+            {"kind": "milp"} if self.cell.oracle is None else self.cell.oracle.options, self.cell.constraints
+        )
+        try:
+            return self.learner.certify(oracle)
+        except OracleInexact:
+            return Certificate(np.nan, np.nan, None)
+
+    def _point(self) -> dict[str, float | None]:
+        certificate = self.certify()
         return {
             "rounds": self.tally.round,
             "cumulative_cost": self.tally.cost,
-            "certificate": float(self.learner.certificate()),
+            "certificate": _known(certificate.value),
+            "certificate_error": _known(certificate.error),
+            "oracle_error": float(self.learner.oracle_error()),
             "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
             "seconds": round(self.tally.seconds, 6),
             "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
@@ -208,6 +228,11 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
 
     ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
     return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))
+
+
+def _known(value: float) -> float | None:
+    """Return a number for a record: None for what is not known, as JSON has no NaN."""
+    return float(value) if np.isfinite(value) else None
 
 
 def _labels(cell: Cell, world: World) -> Ints:

@@ -14,9 +14,8 @@ from milpcb import registry, supply
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
-from milpcb.protocols import Learner
 
-FORMAT = 3  # of run directories and of keys: checksums, contents of files and source code are part of them
+FORMAT = 4  # of run directories and of keys: checksums, contents of files and source code are part of them
 NO_ORACLE = "-"
 
 
@@ -82,7 +81,7 @@ class Yardstick(Task):
 class Cell(Task):
     """The task to play one learner; ``oracle`` is None for a learner that needs none.
 
-    A learner that keeps estimates of costs ends with its leader, the policy of least total estimate.
+    A learner that asks an oracle ends with its leader, the best policy so far.
     """
 
     learner: LearnerSection
@@ -172,11 +171,6 @@ def asks_oracle(learner: LearnerSection) -> bool:
     return supply.asks(registry.load("learner", learner.component.name), "oracle")
 
 
-def keeps_estimates(learner: LearnerSection) -> bool:
-    """Return whether a learner's class defines ``estimates``, so that it has a leader."""
-    return registry.load("learner", learner.component.name).estimates is not Learner.estimates
-
-
 def _worlds(config: Config) -> Iterator[tuple[Component, Component, int, int]]:
     """Yield every combination of environment, policy class, horizon and seed."""
     return product(config.environments, config.policies, config.experiment.horizon, config.experiment.seeds)
@@ -198,7 +192,7 @@ def _drawn(config: Config, cells: list[Cell]) -> set[str]:
     Where these are more than MOST_DRAWN, only those of the first environment and policy class, and at most MOST_DRAWN.
     """
     horizon, seed = max(config.experiment.horizon), config.experiment.seeds[0]
-    wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle and keeps_estimates(c.learner)]
+    wanted = [c for c in cells if (c.horizon, c.seed) == (horizon, seed) and c.oracle]
     if len(wanted) > MOST_DRAWN:
         first = wanted[0]
         wanted = [c for c in wanted if (c.environment, c.policies) == (first.environment, first.policies)]

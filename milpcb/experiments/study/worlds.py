@@ -59,9 +59,11 @@ class World:
 
     def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
         """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` name."""
-        if not sections and "search" in self.opened.can:
-            return self.oracle({"kind": "search"}, ())
-        return self.oracle(options, sections)
+        return self.search(sections) or self.oracle(options, sections)
+
+    def search(self, sections: tuple[Component, ...]) -> Oracle | None:
+        """Open the class's own search; None where it has none, or something constrains it."""
+        return None if sections or "search" not in self.opened.can else self.oracle({"kind": "search"}, ())
 
     def knowledge(self, contexts: str) -> ContextModel:
         """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""

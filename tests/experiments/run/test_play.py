@@ -19,7 +19,6 @@ from milpcb.experiments.results.files import sealed, unsealed
 from milpcb.experiments.results.store import file_of
 from milpcb.experiments.run import play as plays
 from milpcb.experiments.run import task_files
-from milpcb.experiments.run.leader import leader
 from milpcb.experiments.run.play import CellPlayer, Failure, Outcome, compute
 from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import build_study
@@ -343,7 +342,8 @@ def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
     player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
     points = timeless(played(player, iter(lambda: 7, None)))
     assert {name: outcome.record[name] for name in points} == points
-    totals, contexts = player.learner.estimates(), world.stream.contexts
+    contexts = world.stream.contexts
+    totals = player.learner.ledger.totals(*player.learner.estimates().shape)
     labels = np.array([int(label) for label in outcome.record["actions"]])
     leaders = {str(policy): policy for policy in world.policies.on(contexts).policies()}
     assert leaders[outcome.record["leader"]].predict(contexts).tolist() == labels.tolist()
@@ -365,22 +365,35 @@ def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
         assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
 
 
-def test_of_equal_leaders_the_search_s_is_taken(tiny):
-    """Where few costs are known many policies tie: a learner that asks a solver ends with the one that search breaks ties to."""
-    cell = cell_of(tiny.replace("enumeration", "milp"))
+@pytest.mark.parametrize("kind", ["enumeration", "milp", "search"])
+def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
+    """They are those of the best policy by enumeration, whoever is asked; the learner's oracle counts no question for them."""
+    cell = cell_of(tiny.replace("enumeration", kind))
     player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
-    search = world.oracle({"kind": "search"}, ())
+    every = world.oracle({"kind": "enumeration"}, ())
     while player.tally.round < 10:
-        asked = player.oracle.calls
-        found = leader(cell, world, player.learner, player.oracle)
-        assert str(found) == str(search.minimise(player.learner.estimates()).policy)
-        assert player.oracle.calls == asked
+        asked, state = player.oracle.calls, json.dumps(player.learner.state())
+        found = player.certify()
+        assert found.value == pytest.approx(player.learner.certificate(every), abs=1e-9)
+        assert (player.oracle.calls, json.dumps(player.learner.state())) == (asked, state)
         player.advance(1)
 
 
+def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
+    """Uniform play is compared with the same policies, and side constraints leave fewer of them, so less to be sure of."""
+    tiny = tiny.replace("horizon = 40", "horizon = 400")
+    free = compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record
+    assert all(error > 0 for error in free["certificate_error"][2:])
+    rule = '[[constraints]]\nname = "never_play"\naction = 0\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n\n'
+    bound = compute(cell_of(tiny.replace("[[learners]]", rule + "[[learners]]"), "uniform"), tmp_path, 1e9).record
+    assert bound["cumulative_cost"] == free["cumulative_cost"]
+    assert all(less <= more + 1e-9 for less, more in zip(bound["certificate"], free["certificate"], strict=True))
+    assert bound["certificate"] != free["certificate"]
+
+
 def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
-    """Learners that keep no estimates have none, nor has a play whose oracle fails at the end: the record is whole."""
-    for learner in ("uniform", "hedge", "best"):
+    """Learners that ask no oracle have none, nor has a play whose oracle fails at the end: the record is whole."""
+    for learner in ("uniform", "best"):
         outcome = compute(cell_of(tiny, learner), tmp_path, 1e9)
         assert not {"leader", "actions"} & set(outcome.record)
         assert outcome.pictures == {}
@@ -392,7 +405,10 @@ def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(Oracle, "minimise", fail)
     failed = compute(cell_of(tiny), tmp_path, 1e9)
     assert failed.pictures == {}
-    assert timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}}
+    unknown = {name: [None] * len(whole["rounds"]) for name in ("certificate", "certificate_error")}
+    assert (
+        timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}} | unknown
+    )
 
 
 def test_linear_algebra_keeps_to_one_thread(tiny, tmp_path, monkeypatch):

@@ -129,7 +129,7 @@ def drawn(text):
 
 
 def test_leaders_are_drawn_for_one_seed_at_the_longest_horizon(tiny):
-    """The first seed of the list, the longest horizon, every world; not learners that keep no estimates; it changes no key."""
+    """The first seed of the list, the longest horizon, every world; not learners that ask no oracle; it changes no key."""
     text = tiny.replace("horizon = 40", "horizon = [9, 40, 20]\nseeds = [3, 1]")
     text = text.replace("[environment]", "[[environment]]").replace(
         "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
@@ -137,8 +137,10 @@ def test_leaders_are_drawn_for_one_seed_at_the_longest_horizon(tiny):
     text += '[[learners]]\nname = "uniform"\n[[learners]]\nname = "hedge"\n[[learners]]\nname = "ftpl"\n'
     assert drawn(text) == [
         "bistro_plus, planted, T = 40, seed 3",
+        "hedge, planted, T = 40, seed 3",
         "ftpl, planted, T = 40, seed 3",
         "bistro_plus, switching, T = 40, seed 3",
+        "hedge, switching, T = 40, seed 3",
         "ftpl, switching, T = 40, seed 3",
     ]
     (other,) = study_of(tiny.replace("horizon = 40", "horizon = [40, 50]")).cells[:1]

@@ -24,6 +24,7 @@ from milpcb.experiments.results.figures.drawing import (
 from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
 from milpcb.experiments.results.figures.results import Panel, Results, curve, guarantee, longest
 from milpcb.experiments.results.figures.words import (
+    CERTIFICATES,
     MANY_SEEDS,
     at_their_longest,
     band,
@@ -35,6 +36,8 @@ from milpcb.experiments.results.figures.words import (
 from milpcb.experiments.results.slopes import mean_interval
 from milpcb.types import Floats
 
+MOST_CERTIFIED = 10  # learners in a panel whose certificates are drawn: those of more would hide each other
+DASHED = (0, (5, 2))  # certificates
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
 FAR = 4.0  # a guarantee so many times above all regrets is not drawn on a linear axis, which it would flatten
 
@@ -42,7 +45,8 @@ FAR = 4.0  # a guarantee so many times above all regrets is not drawn on a linea
 def regret(results: Results) -> list[Drawing]:
     """Draw the regret curves."""
     far = f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn."
-    caption = sentences(verdict(results), band(results), at_their_longest(results), far if _any_far(results) else "")
+    far = far if _any_far(results) else ""
+    caption = sentences(verdict(results), band(results), at_their_longest(results), far, _certificates(results))
     alt = _alt(results, "Regret against rounds")
     return [Drawing("regret", "Regret", _figure(results, loglog=False), alt, caption)]
 
@@ -55,7 +59,7 @@ def regret_loglog(results: Results) -> list[Drawing]:
     if len(results.horizons) > 1:
         over = "Markers are the mean final regrets at each horizon, thin lines the powers of T fitted to them."
         words = sentences(words, over, at_their_longest(results))
-    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.")
+    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.", _certificates(results))
     alt = _alt(results, "Regret against rounds on logarithmic axes")
     heading = "Regret on logarithmic axes"
     return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
@@ -70,17 +74,20 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     panels, finals = results.panels(longest(results.frame)), results.panels(results.finals)
     title = f"{results.title} ({count(results.seeds, 'seed')})"
     figure, every = curve_grid(len(panels), title)
-    with_fits = loglog and len(results.horizons) > 1
+    with_fits, certified = loglog and len(results.horizons) > 1, False
     for axes, panel, ends in zip(every, panels, finals, strict=True):
         _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
         if with_fits:
             for learner, slope in fits(ends).items():
                 draw_fit(axes, ends, learner, slope, results.looks[learner])
         _scale(axes, loglog=loglog)
+        certified |= _draw_certificates(axes, panel, results, loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name)
     label_outside(figure, every, "round", "regret against the best policy in hindsight")
     entries = _entries(results, panels, _texts(finals, with_fits=with_fits))
+    if certified:
+        entries.append((Line2D([], [], color=GREY, linewidth=1, linestyle=DASHED), "certificate"))
     if any(_near(panel, loglog=loglog) for panel in panels):
         entries.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
     legend(figure, entries, below=len(panels) > 1)
@@ -127,6 +134,43 @@ def _scale(axes: Any, *, loglog: bool) -> None:
         axes.set_ylim(bottom=0.0 if axes.dataLim.y0 >= 0 else axes.get_ylim()[0])
 
 
+def _draw_certificates(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> bool:
+    """Draw the mean certificates of a panel, dashed, with two standard errors; return whether there were any to draw.
+
+    They come after the scale, which only those grow that end near the regrets: a learner that leaves most actions untried has
+    certificates that would flatten all curves.
+    """
+    drawn = False
+    for learner in panel.learners if len(panel.learners) <= MOST_CERTIFIED else ():
+        rounds, values = curve(panel.frame, learner, "certificate")
+        errors = np.nan_to_num(curve(panel.frame, learner, "certificate_error")[1])
+        mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
+        if not np.isfinite(mean[-1]) or mean[-1] > _far(panel):
+            continue
+        shown = mean >= LEAST if loglog else np.isfinite(mean)
+        colour = results.looks[learner].colour
+        axes.plot(rounds[shown], mean[shown], color=colour, linewidth=1, linestyle=DASHED, scaley=False, scalex=False)
+        shown &= mean - doubt >= LEAST if loglog else shown
+        low, high = (mean - doubt)[shown], (mean + doubt)[shown]
+        axes.fill_between(rounds[shown], low, high, color=colour, alpha=0.07, linewidth=0)
+        axes.set_ylim(top=max(axes.get_ylim()[1], mean[-1] * (1.5 if loglog else 1.04)))
+        drawn = True
+    return drawn
+
+
+def _certificates(results: Results) -> str:
+    """Return what has to be said of the dashed lines; nothing where no certificate is known."""
+    fewest = min(len(panel.learners) for panel in results.panels(results.finals))
+    if fewest > MOST_CERTIFIED or not np.isfinite(results.finals["certificate"].to_numpy()).any():
+        return ""
+    return f"Dashed: mean certificates with two standard errors, where they end near the regrets. {CERTIFICATES}"
+
+
+def _far(panel: Panel) -> float:
+    """Return from where on a guarantee or a certificate would flatten the curves of a panel."""
+    return FAR * max(1.0, float(panel.frame["regret"].to_numpy().max()))
+
+
 def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> None:
     """Draw dotted lines; they come after the scale, so that far ones do not decide it."""
     near = _near(panel, loglog=loglog)
@@ -140,7 +184,7 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
 def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
     """Return the guarantees to draw."""
     known = _finite_guarantees(panel)
-    far = FAR * max(1.0, float(panel.frame["regret"].to_numpy().max()))
+    far = _far(panel)
     return {learner: value for learner, value in known.items() if (value > 0 if loglog else value <= far)}
 
 

@@ -16,6 +16,13 @@ YARDSTICKS = ("best_in_hindsight",)  # learners that know the costs beforehand a
 MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 
 
+# What has to be said wherever certificates are shown.
+CERTIFICATES = (
+    "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: the mean of the "
+    "certificates bounds mean regret, and one run's regret may lie above its own certificate."
+)
+
+
 @dataclass(frozen=True)
 class Final:
     """The mean final regret of a learner in a panel, and its guarantee (inf without one)."""

@@ -150,14 +150,14 @@ def test_a_row_says_what_the_runs_say(results):
     assert (row["best_cost"].value, row["best_cost"].text) == (pytest.approx(0.3), "0.3000")
     assert (row["calls"].text, row["seeds"].text) == ("4\u202f000", "3")
     assert (row["time"].value, row["oracle_time"].value) == pytest.approx((42.0, 31.0))
-    assert "certificate" not in keys
+    assert "oracle_error" not in keys
 
 
-def test_certificates_are_shown_where_there_are_any(results):
+def test_oracle_errors_are_shown_where_there_are_any(results):
     """A study with inexact answers has a column for what they may have cost."""
-    frame = results.frame.with_columns(certificate=pl.when(pl.col("learner") == "hedge").then(7.5).otherwise(0.0))
+    frame = results.frame.with_columns(oracle_error=pl.when(pl.col("learner") == "hedge").then(7.5).otherwise(0.0))
     table = report_table(Results(frame, "t"))
-    place = [column.key for column in table["columns"]].index("certificate")
+    place = [column.key for column in table["columns"]].index("oracle_error")
     assert {row[place].text for row in table["rows"]} == {"0", "7.5"}
 
 

@@ -1,0 +1,43 @@
+"""A policy class from the command line: its options are those of its constructor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from milpcb import registry, supply
+from milpcb.errors import InputError, did_you_mean
+
+
+def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
+    """Make a policy class from --key value pairs; keys are its constructor's arguments.
+
+    ``given`` is known already; ``own`` are the options of the command, for the nearest name of a mistyped one.
+    """
+    import tomllib
+
+    from milpcb.experiments.study.options import check_options, option_names
+
+    cls = registry.load("policies", name)
+    keys = {f"--{key.replace('_', '-')}": key for key in option_names(cls, given)}
+    table: dict[str, Any] = {}
+    for option, text in _pairs(arguments):
+        if option not in keys:
+            raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
+        try:
+            table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
+        except (ValueError, RecursionError):  # no number, list or truth value: a text
+            table[keys[option]] = text
+    options = check_options(cls, table, name, tuple(given))
+    return supply.make(cls, given, options)
+
+
+def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield option and value of ``--key value`` and ``--key=value``; ``--some_key`` is ``--some-key``."""
+    left = iter(arguments)
+    for argument in left:
+        option, equals, text = argument.partition("=")
+        value = text if equals else next(left, None)
+        if not option.startswith("--") or value is None:
+            raise InputError(f"cannot read '{argument}': options of a policy class are pairs like --depth 2")
+        yield option.replace("_", "-"), value

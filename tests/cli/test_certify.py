@@ -1,0 +1,80 @@
+"""``milpcb certify``: a log of anybody's plays, against what a learner of this package says of the same rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle
+from milpcb.learners import Exp4
+from policies import DecisionTrees
+
+BITS = np.random.default_rng(0).integers(0, 2, (12, 3)).astype(float)
+GOOD = ["a,b,action,cost,probability", "0,1,1,0.5,0.5", "1,0,0,1,0.25"]
+
+
+@pytest.fixture(scope="module")
+def logged():
+    """Return the log of a learner, and its certificate: value, error, policy."""
+    rng, lines = np.random.default_rng(1), ["wet,cold,late,action,cost,probability"]
+    learner = Exp4(open_oracle(DecisionTrees(3, 1), BITS, kind="search"), rate="certified")
+    for t in range(300):
+        row = int(rng.integers(len(BITS)))
+        q = learner.act(row)
+        action = int(rng.choice(3, p=q))
+        cost = float(action != int(BITS[row, t % 2]))
+        learner.learn(row, action, cost, float(q[action]))
+        lines.append(",".join([*(f"{x:g}" for x in BITS[row]), str(action), f"{cost:g}", repr(float(q[action]))]))
+    return "\n".join(lines) + "\n", learner.certify()
+
+
+@pytest.mark.parametrize("options", [(), ("--kind", "milp"), ("--kind", "enumeration"), ("--actions", "3")])
+def test_a_log_certifies_as_its_learner_did(options, logged, milpcb_, write, tmp_path):
+    """Value and error are those of the learner, whichever oracle is asked; the policy is named in the words of the header."""
+    text, known = logged
+    write(tmp_path, {"log.csv": text})
+    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", *options)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert f"certificate: {known.value:,.6g}   standard error: {known.error:,.6g}" in done.stdout
+    assert any(name in done.stdout.splitlines()[0] for name in ("wet", "cold", "late", "play"))
+    assert "may lie above it" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragments"),
+    [
+        ("0.25", "0", ("round 2", "probability is 0", "above 0 and at most 1")),
+        ("0.25", "1.5", ("round 2", "probability is 1.5")),
+        ("0.25", "nan", ("round 2", "probability is nan")),
+        ("0.5,0.5", "-0.5,0.5", ("round 1", "cost is -0.5", "0 or more")),
+        ("0.5,0.5", "inf,0.5", ("round 1", "cost is inf")),
+        ("1,0,0,1", "1,0,0.5,1", ("round 2", "action is 0.5", "0, 1, 2")),
+        ("1,0,0,1", "1,0,-1,1", ("round 2", "action is -1")),
+        ("cost,probability", "probability,cost", ("action, probability, cost", "must be action, cost, probability")),
+        ("1,0,0,1", "1,0,x,1", ("line 3", "'x' is not a number")),
+        ("1,0,0,1", "1,nan,0,1", ("nan",)),
+    ],
+)
+def test_a_bad_log_is_one_line(old, new, fragments, milpcb_, write, tmp_path):
+    """Which round, which column, and what it must be; exit code 2."""
+    write(tmp_path, {"log.csv": "\n".join(GOOD).replace(old, new, 1) + "\n"})
+    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1")
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert len(done.stderr.splitlines()) == 1
+    assert all(fragment in done.stderr for fragment in fragments), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "fragment"),
+    [
+        ("1,0.5,1\n", (), "has 3 columns; write those of the context, then action, cost, probability"),
+        ("\n".join(GOOD) + "\n", ("--actions", "1"), "--actions is 1; the log plays action 1"),
+        ("\n".join(GOOD) + "\n", ("--dpth", "1"), "did you mean '--depth'?"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(text, options, fragment, milpcb_, write, tmp_path):
+    """Too few columns or actions, and options that nobody has."""
+    write(tmp_path, {"log.csv": text})
+    done = milpcb_(tmp_path, "certify", "log.csv", *options)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done
+    assert fragment in done.stderr
