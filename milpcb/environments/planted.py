@@ -52,7 +52,7 @@ class Planted:
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        whole("n_contexts", self.n_contexts, 1, 10_000_000)
+        whole("n_contexts", self.n_contexts, 1)
         whole("n_features", self.n_features, 1, 10_000)  # beyond, opening a class takes minutes
         check_probability("cost_right", self.cost_right)
         check_probability("cost_wrong", self.cost_wrong)
