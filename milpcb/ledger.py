@@ -13,7 +13,7 @@ from milpcb.types import Answer, Floats, Policy, Stop
 
 
 class Certificate(NamedTuple):
-    """What one minimisation says about the rounds so far.
+    """What one minimisation proves about the rounds so far.
 
     ``value`` is a random number whose mean bounds mean regret (see ``Ledger``), ``error`` its standard error (NaN where no policy
     was found), ``policy`` the one of least total estimate, None where none was found in time.

@@ -235,7 +235,7 @@ class Learner(ABC):
         average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for one minimum, or
         a proved lower bound where it stops early; inexact answers in the play need no allowance here.
 
-        ``oracle`` says which policies to compare with, opened on the contexts of the play; None takes the learner's own.
+        ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
         Raises InputError where it has none.
         """
         return self.certify(oracle).value
@@ -243,7 +243,7 @@ class Learner(ABC):
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
         """Return the standard error of ``certificate()``, by one minimisation; NaN where the oracle finds no policy in its time.
 
-        It says how far chance carried the certificate of this run, not how far its mean lies above mean regret.
+        It measures how far chance carried the certificate of this run, not how far its mean lies above mean regret.
         """
         return self.certify(oracle).error
 
@@ -252,7 +252,7 @@ class Learner(ABC):
         asked = self.oracle if oracle is None else oracle
         if asked is None:
             raise InputError(
-                f"{type(self).__name__} asks no oracle, so nothing says which policies it is compared with; hand one in that is "
+                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; hand one in that is "
                 "opened on the contexts of the play, as in certificate(oracle)"
             )
         return self.ledger.certify(asked)

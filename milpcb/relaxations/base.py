@@ -30,10 +30,10 @@ class Relaxation(ABC):
     ----------
     hit : totals are whole numbers of a unit; an estimate that is not 0 counts ``hit`` of them
     shift : costs are estimated less this number, the same for every policy, which regret does not feel
-    queries : the ways to ask the oracle that tell enough to play; "argmin" where all mass on the action of a single
+    queries : the ways to ask the oracle that are enough to play; "argmin" where all mass on the action of a single
         minimiser is optimal
     even_ties : whether that holds only if the action is drawn evenly from those that the minimisers play
-    estimator : how c_t is estimated unless the learner is told otherwise
+    estimator : how c_t is estimated unless the learner is given another way
     certified : whether ``excess`` bounds what approximate values cost
 
     """

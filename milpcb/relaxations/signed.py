@@ -10,7 +10,7 @@ adversary pays h ((2 c_i - 1)^+ (q_i - phi+_i) + (1 - 2 c_i)^+ (phi-_i - q_i)) /
     F(q) = 1/2 sum_i max(q_i - phi+_i, phi-_i - q_i) = 1/2 sum_i (|q_i - mu_i| + (phi-_i - phi+_i) / 2),  mu = (phi+ + phi-) / 2.
 
 Let V[a] be the least total of the policies that play a now, i* its minimiser and g_a = V[a] - V[i*]. Then phi-_a is
-(1 - g_a / h)^+, which is 1 for i*; phi+ is 0 but for phi+_{i*} = 1 - M, with M = max_{a != i*} phi-_a. So phi- tells everything,
+(1 - g_a / h)^+, which is 1 for i*; phi+ is 0 but for phi+_{i*} = 1 - M, with M = max_{a != i*} phi-_a. So phi- is all that is needed,
 mu_i = (phi-_i + 1 - max_{a != i} phi-_a) / 2 and sum mu >= 1. Every q* <= mu with sum 1 is optimal, as F(q) - min F =
 sum_i (q_i - mu_i)^+; the least is 1/2 (sum phi- - 1) = S / 2 with S = sum_{a != i*} phi-_a. Here q* = mu / sum mu: the one
 leader's action where totals are whole and one leads, and uniform over the leaders where several do (mu = 1/2 at each).

@@ -159,7 +159,7 @@ def _draw_certificates(axes: Any, panel: Panel, results: Results, *, loglog: boo
 
 
 def _certificates(results: Results) -> str:
-    """Return what has to be said of the dashed lines; nothing where no certificate is known."""
+    """Return the sentence on the dashed lines; nothing where no certificate is known."""
     fewest = min(len(panel.learners) for panel in results.panels(results.finals))
     if fewest > MOST_CERTIFIED or not np.isfinite(results.finals["certificate"].to_numpy()).any():
         return ""

@@ -16,7 +16,7 @@ YARDSTICKS = ("best_in_hindsight",)  # learners that know the costs beforehand a
 MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 
 
-# What has to be said wherever certificates are shown.
+# The sentence that stands wherever certificates are shown.
 CERTIFICATES = (
     "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: the mean of the "
     "certificates bounds mean regret, and one run's regret may lie above its own certificate."
