@@ -691,9 +691,8 @@ def _expected(name: str, case: Case) -> bool:
     """Tell whether a file is one that the call was asked to write: in its run directory, or where --out says."""
     parts = Path(name).parts
     targets = [after for option, after in zip(case.arguments, case.arguments[1:], strict=False) if option == "--out"]
-    named = any(
-        name == target or name.startswith(f"{target.rstrip('/')}/") for target in targets if target not in {"", "."}
-    )
+    places = [Path("in", target).parts for target in targets if target not in {"", "."}]
+    named = any(parts[: len(place)] == place for place in places)
     return (
         named
         or parts[1:2] in {("out",), ("runs",)}
