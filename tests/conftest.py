@@ -47,6 +47,8 @@ SLOW = {
     "tests/policies/test_trees_search.py::test_search_equals_enumeration": "full lists of policies",
     "tests/test_imports.py::test_a_vendor_is_loaded_by_its_own_users_only": "a process for every solver",
     "tests/test_lean_core.py": "a process for everything that the core does",
+    "tests/testing/test_batteries.py::test_policy_class": "every law on every instance of every class",
+    "tests/testing/test_batteries.py::test_learner": "every law for every learner",
     "tests/testing/test_learner_battery.py": "batteries of learners that are wrong",
     "tests/theory/test_exact.py": "games verified exactly",
     "tests/test_readmes.py::test_every_config_runs": "the studies of the READMEs",
