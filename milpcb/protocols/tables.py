@@ -1,0 +1,78 @@
+"""Tables of total costs that are kept from round to round, in which a round changes only what its context touches.
+
+Most learners change one cell of their costs a round, (context, action), and then ask about the sums. A policy's total cost is
+a sum of *terms*: the pieces of its class's own recursion, as the leaves (path, action) of a tree or the pieces of a threshold
+rule; they are the columns of its program. Costs can be added to terms instead of to contexts, and so can noise. How many
+terms there are depends on the cut points alone, so a round costs the same however many contexts there are, and contexts need
+not be known in advance.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from milpcb.types import Answer, Floats, Ints, Policy
+
+
+class Terms(ABC):
+    """The terms of a policy class with fixed cut points, and its recursion over their totals.
+
+    Totals are (n_terms,), and may hold noise. A *place* is all that the recursion needs to know of a context: the terms (S, K)
+    that a cost of each action there is added to, always S of them, so that the total of a policy's terms is its total cost.
+    """
+
+    n_actions: int
+    n_terms: int
+    n_touched: int  # S
+
+    @abstractmethod
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the place (S, K) of each of ``contexts`` (n, d); equal places are contexts that all policies label alike."""
+
+    @abstractmethod
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        """Return V[a] (K,): the least total of the derivations that play a at ``place``, inf where none does."""
+
+    @abstractmethod
+    def minimise(self, totals: Floats) -> tuple[float, Policy]:
+        """Return the least total and a policy that attains it; the lowest-numbered choice wins a tie."""
+
+    @abstractmethod
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``."""
+
+
+class Table(ABC):
+    """Total costs that an oracle keeps for a learner; a question may add noise to them, which the table does not keep.
+
+    Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at one context
+    and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.
+    """
+
+    n_noisy: int
+    n_moved: float
+
+    @abstractmethod
+    def add(self, row: int, action: int, amount: float) -> None:
+        """Add ``amount`` to the cost of ``action`` at the context ``row``."""
+
+    @abstractmethod
+    def profile(self, row: int, noise: Floats | None = None) -> Floats:
+        """Return V[a] (K,): the least total of the policies that play a on ``row``, with ``noise`` (n_noisy,) added."""
+
+    @abstractmethod
+    def minimise(self, noise: Floats | None = None) -> Answer:
+        """Return bounds on the least total with ``noise`` added, and a policy."""
+
+    @abstractmethod
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Return the Exp4 distribution (K,) at ``row``; raises InputError where the oracle has no action weights."""
+
+    @abstractmethod
+    def state(self) -> Any:
+        """Return the totals as plain data (JSON-able)."""
+
+    @abstractmethod
+    def restore(self, state: Any) -> None:
+        """Go on bit-identically from what ``state`` returned."""
