@@ -10,6 +10,7 @@ import operator
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.errors import InputError, shown
 
@@ -38,6 +39,12 @@ def freeze(generator: np.random.Generator) -> dict[str, Any]:
 def thaw(generator: np.random.Generator, state: dict[str, Any]) -> None:
     """Put the generator back into a frozen state."""
     generator.bit_generator.state = state
+
+
+def draw(q: npt.NDArray[np.float64], generator: np.random.Generator) -> int:
+    """Draw an action from q (K,); a sum that is off by an ulp is scaled away."""
+    cumulative = q.cumsum()
+    return min(int(cumulative.searchsorted(generator.random() * cumulative[-1], side="right")), len(q) - 1)
 
 
 def _key(names: tuple[str | int, ...]) -> tuple[int, ...]:

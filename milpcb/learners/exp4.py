@@ -75,14 +75,22 @@ class Exp4(Learner):
     oracle : the policy class, opened on all contexts, with kind "search" or "enumeration"
     horizon : number of rounds T that may be played; the "fixed" rate is made from it, for all others None will do: no end, and
         no ``guarantee()``
-    rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0
+    rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon, else
+        "certified"
+
+    Rounds may be learnt late: an estimate enters whenever its cost is known. ``bound()`` then puts the mass that the action
+    has at that moment in the place of q, so that d is again what the estimate adds to P, and it still bounds the certificate on
+    every path. ``guarantee()`` is for costs that are learnt at once.
 
     """
 
+    delayed = True
     oracle: WeighingOracle
 
-    def __init__(self, oracle: WeighingOracle, *, horizon: int | None = None, rate: Rate | float = "fixed") -> None:
+    def __init__(self, oracle: WeighingOracle, *, horizon: int | None = None, rate: Rate | float | None = None) -> None:
         require("exp4", oracle, "action_weights")
+        if rate is None:
+            rate = "certified" if horizon is None else "fixed"
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self._log_count = max(0.0, oracle.log_derivations)
         self.horizon = horizon
@@ -101,9 +109,10 @@ class Exp4(Learner):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate (c / q) e_y, what the round adds to the bound, and set the next round's rate."""
         estimate = cost / probability
+        mass = float(self._act(row)[action]) if self.late and cost else probability
         self._estimates[row, action] += estimate
         self._squares += cost * cost / probability
-        self._gaps += _gap(cost, probability, estimate, self.rate)
+        self._gaps += _gap(cost, mass, estimate, self.rate)
         self._last_rate = self.rate
         self.rate = self._next_rate(self.played + 1)
 
@@ -172,12 +181,12 @@ class Exp4(Learner):
         return float(np.sqrt(2 * self._log_count / (self.n_actions * (self.horizon or 1))))
 
 
-def _gap(cost: float, probability: float, estimate: float, rate: float) -> float:
-    """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up.
+def _gap(cost: float, mass: float, estimate: float, rate: float) -> float:
+    """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up; ``mass`` is q.
 
     Where q rounds to 1 and the rate is far above 1, what was lost in rounding is what d is made of.
     """
     if cost == 0.0 or rate == 0.0:
         return 0.0
-    kept = min(0.0, min(1.0, probability) * expm1(-rate * estimate) + ROUNDING)  # the mean weight that is left, less 1
+    kept = min(0.0, min(1.0, mass) * expm1(-rate * estimate) + ROUNDING)  # the mean weight that is left, less 1
     return max(0.0, cost + log1p(kept) / rate)

@@ -14,6 +14,8 @@ from milpcb.types import Floats
 class Uniform(Learner):
     """Plays every action with probability 1/K, whatever it sees. No guarantee, no oracle."""
 
+    delayed = True
+
     def __init__(self, n_actions: int) -> None:
         self.n_actions = whole("n_actions", n_actions, 2)
         self._q = np.full(n_actions, 1.0 / n_actions)

@@ -15,7 +15,7 @@ from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.ledger import Certificate, Ledger, Minimiser
 from milpcb.types import Answer, Floats, Policy
 
-_KEPT = ("learner", "played", "turn", "ledger")  # what the base class writes into a state
+_KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
 
 
 class ValueOracle(Protocol):
@@ -63,7 +63,8 @@ class Learner(ABC):
 
     A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave it;
     learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The guarantee
-    of a ``stochastic`` learner is for i.i.d. costs.
+    of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and learnt later, in any
+    order (``set_aside``, ``take_up``).
 
     The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed``, ``n_actions`` and ``best`` (the labels (m,) of
     the best policy in hindsight) to constructors that name them. Two of them become attributes before the constructor runs:
@@ -74,11 +75,16 @@ class Learner(ABC):
 
     full_information: ClassVar[bool] = False
     stochastic: ClassVar[bool] = False
+    delayed: ClassVar[bool] = False
     n_actions: int
     oracle: ValueOracle | None = None
     horizon: int | None = None
     played: int = 0
+    late: bool = (
+        False  # in ``_learn``: whether the round was put aside, so that others may have been learnt since its ``_act``
+    )
     ledger: Ledger  # what certificates are computed from; the base class alone writes to it
+    _aside: int = 0  # rounds put aside
     _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
     _learnt: tuple[int, float] | None = None  # its action and cost, once learnt, where all costs are still to be shown
 
@@ -141,7 +147,7 @@ class Learner(ABC):
         m = None if self.oracle is None else self.oracle.n_contexts
         if type(row) is not int or row < 0 or (m is not None and row >= m):
             row = index("row", row, m)
-        if self.horizon is not None and self.played >= self.horizon:
+        if self.horizon is not None and self.played + self._aside >= self.horizon:
             raise InputError(
                 f"{self._round()} is past the horizon of {self.horizon}; make the learner with a longer one"
             )
@@ -186,6 +192,7 @@ class Learner(ABC):
             raise InputError(
                 f"{type(self).__name__}._learn must return an estimate of 0 or more, got {shown(estimate)}"
             )
+        self.late = False
         self.ledger.add(played_row, action, cost, estimate)
 
     def learn_all(self, row: int, costs: Floats) -> None:
@@ -209,6 +216,32 @@ class Learner(ABC):
         self._turn = self._learnt = None
         self._learn_all(played_row, shown_costs)
         self.played += 1
+
+    def set_aside(self) -> tuple[int, list[float]]:
+        """Put the round that has begun aside, so that another may begin; return its row and q, for ``take_up``.
+
+        Raises InputError where no round has begun, and where the learner takes rounds in order only (it is not ``delayed``).
+        """
+        if not self.delayed:
+            raise InputError(
+                f"{type(self).__name__} learns each round before the next begins; call {self._due()} first"
+            )
+        if self._turn is None:
+            raise InputError(f"{self._round()} has not begun: call act(row), then set_aside()")
+        aside, self._turn = self._turn, None
+        self._aside += 1
+        return aside
+
+    def take_up(self, row: int, q: list[float]) -> None:
+        """Go on with a round that was put aside, from what ``set_aside`` returned: ``learn`` is due for it.
+
+        Raises InputError while another round is not over, and where none is aside.
+        """
+        if self._turn is not None or not self._aside:
+            reason = "no round is aside" if self._turn is None else f"call {self._due()} first"
+            raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
+        self._turn, self.late = (row, q), True
+        self._aside -= 1
 
     # ----------------------------------------------------------------- what can be asked
 
@@ -278,8 +311,8 @@ class Learner(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
-        turn = None if self._turn is None else [*self._turn, self._learnt]
-        kept = {"played": self.played, "turn": turn, "ledger": self.ledger.state()}
+        turn = None if self._turn is None else [*self._turn, self._learnt, self.late]
+        kept = {"played": self.played, "turn": turn, "aside": self._aside, "ledger": self.ledger.state()}
         return {"learner": type(self).__name__, **kept, **self._state()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -298,6 +331,8 @@ class Learner(ABC):
                 None if turn is None else (turn[0], probabilities(np.array(turn[1], dtype=float), self.n_actions))
             )
             self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
+            self.late = turn is not None and bool(turn[3])
+            self._aside = whole("aside", state["aside"], 0)
             self.ledger.restore(state["ledger"])
             self._restore({key: value for key, value in state.items() if key not in _KEPT})
             same = json.dumps(self.state(), sort_keys=True) == json.dumps(state, sort_keys=True)

@@ -292,7 +292,33 @@ def test_the_certified_rate_needs_no_horizon() -> None:
     assert free.guarantee() == np.inf
     assert bounded.guarantee() == pytest.approx(np.log(27) + 1 + 2 * np.sqrt(0.25 + 180 * np.log(27)))
     with pytest.raises(InputError, match=r'needs a horizon.*rate = "certified"'):
-        Exp4(oracle)
+        Exp4(oracle, rate="fixed")
+    assert Exp4(oracle).rate == Exp4(oracle, rate="certified").rate
+
+
+@pytest.mark.parametrize("rule", ["anytime", "certified"])
+@pytest.mark.parametrize("delay", [0, 1, 7])
+def test_late_rounds_keep_the_bound_above_the_certificate(rule: Any, delay: int) -> None:
+    """On every path, in any order of learning; a round put aside and taken up at once changes nothing."""
+    oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
+    learner, at_once = (Exp4(oracle, horizon=None if rule == "certified" else 300, rate=rule) for _ in range(2))
+    draws, waiting = np.random.default_rng(5), []
+    for _ in range(300):
+        row, cost = int(draws.integers(len(BITS))), float(draws.integers(3)) / 2
+        q = learner.act(row)
+        action = int(draws.choice(3, p=q))
+        waiting.append((learner.set_aside(), action, cost))
+        if delay == 0:
+            assert (at_once.act(row) == q).all()
+            at_once.learn(row, action, cost, float(q[action]))
+        while len(waiting) > delay:
+            (row, given), action, cost = waiting.pop(int(draws.integers(len(waiting))))
+            learner.take_up(row, given)
+            learner.learn(row, action, cost, given[action])
+            assert learner.certificate() <= learner.bound() + 1e-9
+    assert learner.played == 300 - delay
+    if delay == 0:
+        assert learner.state() == at_once.state()
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-300, 5.0, 1e6])

@@ -8,7 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from milpcb.protocols import Learner, Stream
-from milpcb.types import Floats, Ints
+from milpcb.rng import draw
+from milpcb.types import Ints
 
 
 @dataclass
@@ -34,16 +35,10 @@ def play(learner: Learner, stream: Stream, tally: Tally, until: int, rng: np.ran
         row, costs = stream.reveal(t), stream.costs(t)
         start = perf_counter()
         q = learner.act(row)
-        action = draw_action(q, rng)
+        action = draw(q, rng)
         learner.learn(row, action, float(costs[action]), float(q[action]))
         if learner.full_information:
             learner.learn_all(row, costs)
         seconds += perf_counter() - start
         cost += float(q @ costs)
     tally.round, tally.cost, tally.seconds = until, cost, seconds
-
-
-def draw_action(q: Floats, rng: np.random.Generator) -> int:
-    """Draw an action from q; a sum that is off by an ulp is scaled away."""
-    cumulative = q.cumsum()
-    return min(int(cumulative.searchsorted(rng.random() * cumulative[-1], side="right")), len(q) - 1)
