@@ -1,0 +1,275 @@
+"""One decision at a time: the same play as the learner's own, late costs, names, files, threads and mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb import rng
+from milpcb.bandit import Bandit, Decision
+from milpcb.errors import InputError
+from milpcb.learners import Exp4
+from milpcb.oracles import open_oracle
+from policies import DecisionTrees, MonotoneRules, ThresholdRules
+
+BITS = np.array([[i >> j & 1 for j in range(3)] for i in range(8)], dtype=float)
+CUTS = [[0.5]] * 3
+TREES = DecisionTrees(
+    3, 2, thresholds=CUTS, feature_names=["age", "visits", "member"], action_names=["call", "write", "wait"]
+)
+NUMBERED = DecisionTrees(3, 1, thresholds=CUTS)
+
+
+def cost_of(context: Any, action: int) -> float:
+    """What the world does: the right action costs nothing."""
+    return float(action != int(context[0] + context[2]))
+
+
+def play(bandit: Bandit, rounds: int, seed: int = 0) -> list[Decision]:
+    """Play on random contexts, learning each decision at once."""
+    draws, made = np.random.default_rng(seed), []
+    for _ in range(rounds):
+        context = BITS[draws.integers(8)]
+        made.append(bandit.act(context))
+        bandit.learn(made[-1], cost=cost_of(context, int(made[-1].action)))
+    return made
+
+
+# ------------------------------------------------------------------- play
+
+
+@pytest.mark.parametrize("arrive", [False, True])
+def test_it_plays_as_the_learner_on_the_known_pool(arrive: bool) -> None:
+    """Whether contexts are given or arrive, once all were seen at the start."""
+    bandit = Bandit(NUMBERED, seed=3, contexts=None if arrive else BITS)
+    oracle = open_oracle(NUMBERED, BITS, kind="search")
+    learner, actions, draws = Exp4(oracle), rng.child(3, "actions"), np.random.default_rng(0)
+    for row in [*range(8), *draws.integers(8, size=300).tolist()]:
+        decision, q = bandit.act(BITS[row]), learner.act(row)
+        action = rng.draw(q, actions)
+        assert (decision.action, decision.probability) == (action, float(q[action]))
+        bandit.learn(decision, cost=cost_of(BITS[row], action))
+        learner.learn(row, action, cost_of(BITS[row], action), float(q[action]))
+    assert bandit.certificate() == learner.certificate()
+    assert str(bandit.policy()) == str(learner.policy())
+
+
+def test_contexts_between_the_same_cuts_are_one() -> None:
+    """What is kept grows with the patterns that the cuts tell apart: 8 of these, however many numbers come."""
+    bandit, draws = Bandit(NUMBERED), np.random.default_rng(0)
+    for _ in range(200):
+        bandit.learn(bandit.act(draws.random(3)), cost=0.5)
+    saved = bandit._state()
+    assert len(saved["seen"]) == 8
+    assert len(saved["learner"]["ledger"][1]) <= 8 * 3
+
+
+@pytest.mark.parametrize("learner", ["exp4", "uniform"])
+def test_costs_may_arrive_late_and_in_any_order(learner: str) -> None:
+    """Up to nine decisions are open; the certificate is that of those learnt."""
+    bandit, draws, waiting = Bandit(NUMBERED, learner, contexts=BITS), np.random.default_rng(0), []
+    paid = 0.0
+    for _ in range(300):
+        context = BITS[draws.integers(8)]
+        waiting.append((context, bandit.act(context)))
+        if len(waiting) == 9:
+            context, decision = waiting.pop(int(draws.integers(9)))
+            cost = cost_of(context, int(decision.action))
+            bandit.learn(decision, cost=cost)
+            paid += cost
+    assert bandit.certificate() <= paid
+    for context, decision in waiting:
+        bandit.learn(decision, cost=cost_of(context, int(decision.action)))
+    assert bandit._learner.played == 300
+
+
+def test_a_learner_that_takes_costs_in_order_says_so() -> None:
+    """A second act before the first decision is learnt."""
+    bandit = Bandit(NUMBERED, "epsilon_greedy", contexts=BITS)
+    decision = bandit.act(BITS[0])
+    with pytest.raises(InputError, match="decision 0 is not learnt, and EpsilonGreedy takes costs in order"):
+        bandit.act(BITS[1])
+    bandit.learn(decision, cost=1.0)
+    bandit.act(BITS[1])
+
+
+@pytest.mark.parametrize(
+    ("policies", "learner", "options"),
+    [
+        (NUMBERED, "bistro_plus", {"horizon": 100, "noise": "signed", "queries": "profile"}),
+        (
+            MonotoneRules(2, thresholds=CUTS),
+            "bistro_plus",
+            {"horizon": 100, "queries": "profile", "oracle": {"kind": "milp"}},
+        ),
+        (ThresholdRules(2, thresholds=CUTS), "explore_then_commit", {"horizon": 100}),
+    ],
+)
+def test_every_learner_can_be_asked(policies: Any, learner: str, options: dict[str, Any]) -> None:
+    """With known contexts; the horizon is the last decision."""
+    bandit = Bandit(policies, learner, contexts=BITS, **options)
+    draws = np.random.default_rng(1)
+    for _ in range(100):
+        bandit.learn(bandit.act(BITS[draws.integers(8)]), cost=0.5)
+    with pytest.raises(InputError, match="past the horizon of 100"):
+        bandit.act(BITS[0])
+
+
+# ------------------------------------------------------------------- names and rewards
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"member": 1, "visits": 0, "age": 1, "else": "?"},
+        [1, 0, 1],
+        np.array([1, 0, 1]),
+        pl.DataFrame({"visits": [0], "age": [1], "member": [1]}),
+        pl.DataFrame({"visits": [0], "age": [1], "member": [1]}).row(0, named=True),
+    ],
+)
+def test_a_context_may_be_an_array_a_mapping_or_a_row_of_a_frame(context: Any) -> None:
+    """Names decide, not the order; actions come by name."""
+    bandit = Bandit(TREES)
+    assert bandit.act(context).action in ("call", "write", "wait")
+    assert bandit._oracle.contexts.tolist() == [[1, 0, 1]]
+
+
+def test_rewards_are_costs_turned_round() -> None:
+    """The greatest reward costs nothing, the least costs 1; the play is the same."""
+    paid, earned = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, reward_range=(-2, 8))
+    for t in range(100):
+        first, second = paid.act(BITS[t % 8]), earned.act(BITS[t % 8])
+        assert first == second
+        cost = cost_of(BITS[t % 8], int(first.action))
+        paid.learn(first, cost=cost)
+        earned.learn(second, reward=8 - 10 * cost)
+    assert paid.certificate() == earned.certificate()
+
+
+# ------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("contexts", [None, BITS])
+def test_a_saved_bandit_goes_on_as_if_nothing_had_happened(tmp_path: Path, contexts: Any) -> None:
+    """With a decision open, in plain JSON."""
+    bandit = Bandit(TREES if contexts is None else NUMBERED, seed=5, contexts=contexts, rate="adaptive", horizon=500)
+    draws = np.random.default_rng(0)
+    for _ in range(50):
+        bandit.learn(bandit.act(BITS[draws.integers(8)]), cost=float(draws.integers(2)))
+    waiting = bandit.act(BITS[2])
+    bandit.save(tmp_path / "bandit.json")
+    again = Bandit.load(tmp_path / "bandit.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["bandit.json"]
+    for one in (bandit, again):
+        one.learn(waiting, cost=1.0)
+    for t in range(50):
+        assert bandit.act(BITS[t % 8]) == again.act(BITS[t % 8])
+    assert json.dumps(bandit._state()) == json.dumps(again._state())
+
+
+def test_what_is_no_saved_bandit_is_refused(tmp_path: Path) -> None:
+    """Another file, a newer one, none, a folder; and a class that the file does not describe."""
+    path = tmp_path / "bandit.json"
+    for text, reason in (("{}", "no file that Bandit.save wrote"), ("[", "no file"), ('{"format": 9}', "has format 9")):
+        path.write_text(text)
+        with pytest.raises(InputError, match=reason):
+            Bandit.load(path)
+    with pytest.raises(InputError, match="No such file"):
+        Bandit.load(tmp_path / "none.json")
+    with pytest.raises(InputError, match="cannot write"):
+        Bandit(NUMBERED).save(tmp_path / "no" / "folder.json")
+
+    class Own(DecisionTrees):
+        pass
+
+    Bandit(Own(2, 1, thresholds=CUTS)).save(path)
+    with pytest.raises(InputError, match=re.escape("Bandit.load(path, policies=...)")):
+        Bandit.load(path)
+    Bandit.load(path, Own(2, 1, thresholds=CUTS)).act(BITS[0])
+
+
+# ------------------------------------------------------------------- threads and mistakes
+
+
+def test_threads_take_turns() -> None:
+    """Eight threads, 400 decisions: each has its own number and is learnt once."""
+    bandit = Bandit(NUMBERED, contexts=BITS)
+
+    def one(t: int) -> int:
+        decision = bandit.act(BITS[t % 8])
+        bandit.learn(decision, cost=cost_of(BITS[t % 8], int(decision.action)))
+        return decision.number
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = list(pool.map(one, range(400)))
+    assert sorted(numbers) == list(range(400))
+    assert bandit._learner.played == 400
+    assert not bandit._open
+
+
+def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
+    """Nothing is learnt by a call that is refused."""
+    bandit, other = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS)
+    decision = bandit.act(BITS[0])
+    for wrong in (Decision(7, 0, 0.5), 0, None, "call"):
+        with pytest.raises(InputError, match="is not open"):
+            bandit.learn(wrong, cost=0.0)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="is not open"):
+        other.learn(decision, cost=0.0)
+    bandit.learn(decision, cost=0.0)
+    with pytest.raises(InputError, match="learnt already"):
+        bandit.learn(decision, cost=0.0)
+    assert bandit._learner.played == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "give either cost"),
+        ({"cost": 0.5, "reward": 1}, "give either cost"),
+        ({"cost": 1.5}, r"costs must be numbers in \[0, 1\]"),
+        ({"cost": float("nan")}, r"costs must be numbers in \[0, 1\]"),
+        ({"reward": 11}, "reward must be in the range 0 to 10, got 11"),
+        ({"reward": "much"}, "reward must be in the range 0 to 10"),
+    ],
+)
+def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any], message: str) -> None:
+    """The decision stays open."""
+    bandit = Bandit(NUMBERED, contexts=BITS, reward_range=(0, 10))
+    decision = bandit.act(BITS[0])
+    with pytest.raises(InputError, match=message):
+        bandit.learn(decision, **given)
+    bandit.learn(decision, reward=10)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bandit(NUMBERED, "exp5"), "exp4"),
+        (lambda: Bandit(NUMBERED, rat="fixed"), "rate"),
+        (lambda: Bandit(NUMBERED, rate="fixed"), "needs a horizon"),
+        (lambda: Bandit(NUMBERED, reward_range=(1, 0)), "the least reward first"),
+        (lambda: Bandit(NUMBERED, reward_range=5), "must be two numbers"),
+        (lambda: Bandit(NUMBERED, "bistro_plus", horizon=10), "give Bandit the contexts that can occur"),
+        (lambda: Bandit(DecisionTrees(2, 1)), "cut points"),
+        (lambda: Bandit(NUMBERED).act([1, 0]), "2 columns"),
+        (lambda: Bandit(NUMBERED).act([1, 0, float("inf")]), "inf"),
+        (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
+        (lambda: Bandit(TREES).act({"age": 1, "visit": 0, "member": 1}), "no feature 'visits'"),
+        (lambda: Bandit(NUMBERED, contexts=BITS).act([2.0, 0, 0]), "known"),
+        (lambda: Bandit(NUMBERED, contexts=BITS).learn(Decision(0, 0, 1.0), reward=1), "reward_range"),
+    ],
+)
+def test_mistakes_end_in_one_line(make: Any, message: str) -> None:
+    """Whatever is wrong is named."""
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
