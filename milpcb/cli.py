@@ -12,8 +12,8 @@ from typing import Any, cast
 import click
 
 from milpcb import registry
-from milpcb.commands.console import escaped
 from milpcb.errors import InputError, MilpcbError, cause, clipped, did_you_mean
+from milpcb.text import escaped
 
 MEMORY = "out of memory; make the policy class, the contexts or the number of checkpoints smaller, or allow more memory"
 LONGEST = 2000  # characters of a message
