@@ -51,10 +51,10 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """Writes one line to standard error when a function of ours is about to be compiled: the first of a process,
-    or of all processes that share the file of ANNOUNCED.
+    """Writes one line to standard error when a function of ours is about to be compiled.
 
-    Numba sends the event when it has found no machine code on disk. A call of what is already compiled costs nothing.
+    Of a process only the first is announced, and so of all processes that share the file of ANNOUNCED. Numba sends the event
+    when it has found no machine code on disk. A call of what is already compiled costs nothing.
     """
 
     def __init__(self) -> None:
