@@ -379,6 +379,15 @@ def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
         player.advance(1)
 
 
+def test_the_last_point_and_the_leader_are_one_question(tiny, tmp_path, monkeypatch):
+    """A play asks for one certificate a point of its curve, and for none after that."""
+    asked, certify = [], Uniform.certify
+    monkeypatch.setattr("milpcb.protocols.Learner.certify", lambda *ask: asked.append(1) or certify(*ask))
+    record = compute(cell_of(tiny), tmp_path, 1e9).record
+    assert len(asked) == len(record["rounds"])
+    assert record["leader"]
+
+
 def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
     """Uniform play is compared with the same policies, and side constraints leave fewer of them, so less to be sure of."""
     tiny = tiny.replace("horizon = 40", "horizon = 400")
