@@ -14,7 +14,7 @@ from milpcb.errors import MEMORY, InputError, cause, out_of_memory
 def _as_llvmlite() -> None:
     """Raise what llvmlite raises where its library has no room: the reason is only in the error that came before."""
     try:
-        raise OSError("libllvmlite.so: failed to map segment from shared object")
+        raise OSError("libllvmlite.so: failed to map segment from shared object")  # noqa: TRY301 - as llvmlite does
     except OSError:
         raise OSError("Could not find/load shared object file 'libllvmlite.so'")  # noqa: B904 - as llvmlite does
 
