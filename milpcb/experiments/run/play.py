@@ -214,6 +214,7 @@ class CellPlayer:
             "cumulative_cost": self.tally.cost,
             "certificate": _known(certificate.value),
             "certificate_error": _known(certificate.error),
+            "bound": _known(self.learner.bound()),
             "oracle_error": float(self.learner.oracle_error()),
             "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
             "seconds": round(self.tally.seconds, 6),

@@ -195,7 +195,7 @@ def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, mo
     for live, part in seen:
         assert live["key"] == part["key"] == cell.key
         assert live["horizon"] == 40
-        assert live["first"] == 0
+        assert live["first"] == 1  # what came before was opening
         assert live["round"] == part["round"]
         assert live["cost"] == part["cost"]
         assert [point["rounds"] for point in part["points"]] == [
@@ -386,6 +386,13 @@ def test_the_last_point_and_the_leader_are_one_question(tiny, tmp_path, monkeypa
     record = compute(cell_of(tiny), tmp_path, 1e9).record
     assert len(asked) == len(record["rounds"])
     assert record["leader"]
+
+
+def test_a_record_has_the_bound_of_the_learner_s_own_analysis(tiny, tmp_path):
+    """That of Exp4 lies above its certificate at every point of the curve; learners without one have nothing there."""
+    record = compute(cell_of(tiny, 'name = "exp4"\n'), tmp_path, 1e9).record
+    assert all(own >= found - 1e-9 for own, found in zip(record["bound"], record["certificate"], strict=True))
+    assert set(compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record["bound"]) == {None}
 
 
 def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
