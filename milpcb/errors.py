@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 MEMORY = "out of memory; make the policy class, the contexts or the number of checkpoints smaller, or allow more memory"
-# What libraries say where the system gives them no memory: for their code, for their data, for a thread.
+# Parts of the messages of libraries that the system gives no memory: for their code, for their data, for a thread.
 _NO_MEMORY = ("map segment", "allocate memory", "start new thread")
 LONGEST = 60  # characters of a name in a message
 _HERE = Path(__file__).parent

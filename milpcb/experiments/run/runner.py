@@ -29,7 +29,7 @@ Failed = list[tuple[Task, str]]
 
 @contextmanager
 def _compiling_announced_once() -> Iterator[None]:
-    """Share a file with the workers that start within: the first process that compiles the search makes it and says so."""
+    """Share a file with the workers that start within: the first process to compile the search makes it and writes the line."""
     with TemporaryDirectory(prefix="milpcb-") as folder:
         os.environ["MILPCB_COMPILING"] = str(Path(folder) / "announced")
         try:
