@@ -20,7 +20,7 @@ def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
 
     Arguments that are missing, unknown or given by position although they are options raise InputError, which shows how
     to write the call. ``oracle``, ``pool``, ``horizon`` and ``seed`` are checked to be what their names mean. The learner
-    gets ``oracle`` and ``horizon`` as attributes before its own constructor runs.
+    gets ``oracle`` and ``horizon`` as attributes before its own constructor runs, and ``_given``, the options by name.
     """
     signature = inspect.signature(init)
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())
@@ -39,6 +39,9 @@ def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
         for name, value in (bound.arguments | dropped).items():
             if name in ("oracle", "horizon"):
                 setattr(self, name, value)
+        if not self._given:  # the constructor of a base class, called by this one, is given less
+            given = {name: bound.arguments.get(name, value) for name, value in named.items()} | dropped
+            self._given = {name: value for name, value in given.items() if name not in ("oracle", "pool")}
         init(*bound.args, **bound.kwargs)
 
     return checked

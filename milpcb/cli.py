@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -12,10 +11,9 @@ from typing import Any, cast
 import click
 
 from milpcb import registry
-from milpcb.commands.console import escaped
-from milpcb.errors import InputError, MilpcbError, cause, clipped, did_you_mean
+from milpcb.errors import MEMORY, InputError, MilpcbError, cause, clipped, did_you_mean, out_of_memory
+from milpcb.text import escaped
 
-MEMORY = "out of memory; make the policy class, the contexts or the number of checkpoints smaller, or allow more memory"
 LONGEST = 2000  # characters of a message
 TRACE = "MILPCB_TRACEBACK"  # environment variable: show where an unexpected error comes from
 
@@ -108,8 +106,6 @@ def main() -> None:
         _fail(str(error))
     except click.Abort:
         _fail("interrupted")
-    except MemoryError:
-        _fail(MEMORY)
     except BrokenPipeError:  # nobody reads on: what was to be done is done
         _silence()
     except OSError as error:
@@ -121,25 +117,20 @@ def main() -> None:
     except Exception as error:  # a mistake of ours, or of a plug-in: its place, and how to see more
         if os.environ.get(TRACE):
             raise
-        _fail(_unexpected(error))
+        _fail(
+            MEMORY
+            if out_of_memory(error)
+            else f"unexpected error, {cause(error)}; please report it, with what {TRACE}=1 shows"
+        )
 
 
 def _of_the_system(error: OSError) -> str:
     """Return the message on what the operating system refused."""
-    if error.errno in {errno.ENOMEM, errno.EAGAIN}:
+    if out_of_memory(error):
         return MEMORY
     if error.strerror is None:
         return str(error) or type(error).__name__
     return f"cannot use {error.filename or 'standard output'}: {error.strerror}; mend that and run again"
-
-
-def _unexpected(error: Exception) -> str:
-    """Return the message on an error that nobody foresaw."""
-    if isinstance(error, RuntimeError) and "start new thread" in str(error):
-        return f"cannot start a thread: too little memory, or too many processes; {MEMORY}"
-    if isinstance(error, ImportError) and any(sign in str(error) for sign in ("map segment", "allocate memory")):
-        return f"{clipped(str(error), 200)}: {MEMORY}"
-    return f"unexpected error, {cause(error)}; please report it, with what {TRACE}=1 shows"
 
 
 def _as_interrupt(_signal: int, _frame: Any) -> None:

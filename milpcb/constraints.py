@@ -63,6 +63,12 @@ def share_at_most(
     """Return the rule that at most ``share`` (0..1) of the contexts receive ``action``.
 
     ``weights`` (m,), not negative, counts contexts unequally, e.g. by the probabilities of a FinitePool.
+
+    Parameters
+    ----------
+    action : number of the action
+    share : largest share of the contexts, from 0 to 1
+
     """
     _check_action(action, n_actions)
     _check_between("share", share, 0.0, 1.0)
@@ -89,6 +95,13 @@ def parity(
     ``groups`` (m,) is 0 or 1 for each context, both present; instead of them, ``feature`` names the column of ``contexts``
     (m, d) that holds them, by its number or by its name in ``feature_names``. The rate of a group is the share of its
     contexts that receive the action.
+
+    Parameters
+    ----------
+    action : number of the action
+    delta : largest difference of the two rates, from 0 to 1
+    feature : number or name of the column that is 0 in one group and 1 in the other
+
     """
     _check_action(action, n_actions)
     _check_between("delta", delta, 0.0, 1.0)
@@ -116,6 +129,12 @@ def mean_at_most(
 
     ``costs`` (m, K) is that outcome, in its own unit, for each context and action; where ``n_contexts`` is given, one row
     stands for all of them. ``weights`` (m,), not negative, makes the average a weighted one.
+
+    Parameters
+    ----------
+    costs : the second outcome of each action, a row for each context, or one row for all
+    bound : largest mean, in the unit of ``costs``
+
     """
     outcome = _outcome(costs, n_contexts, n_actions)
     bound = real("the bound on the mean", bound, "finite", lambda _bound: True)
@@ -124,7 +143,14 @@ def mean_at_most(
 
 
 def must_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: int) -> LabelConstraint:
-    """Return the rule that ``action`` is played on all ``rows``: row numbers, or one True or False per context."""
+    """Return the rule that ``action`` is played on all ``rows``: row numbers, or one True or False per context.
+
+    Parameters
+    ----------
+    action : number of the action
+    rows : numbers of the contexts, from 0, or one true or false for each context
+
+    """
     chosen = _rows(rows, n_contexts)
     _check_action(action, n_actions)
     matrix = np.zeros((n_contexts, n_actions))
@@ -134,7 +160,14 @@ def must_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: i
 
 
 def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: int) -> LabelConstraint:
-    """Return the rule that ``action`` is played on none of ``rows``: row numbers, or one True or False per context."""
+    """Return the rule that ``action`` is played on none of ``rows``: row numbers, or one True or False per context.
+
+    Parameters
+    ----------
+    action : number of the action
+    rows : numbers of the contexts, from 0, or one true or false for each context
+
+    """
     chosen = _rows(rows, n_contexts)
     _check_action(action, n_actions)
     matrix = np.zeros((n_contexts, n_actions))

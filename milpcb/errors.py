@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import sysconfig
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
+MEMORY = "out of memory; make the policy class, the contexts or the number of checkpoints smaller, or allow more memory"
+# Parts of the messages of libraries that the system gives no memory: for their code, for their data, for a thread.
+_NO_MEMORY = ("map segment", "allocate memory", "start new thread")
 LONGEST = 60  # characters of a name in a message
 _HERE = Path(__file__).parent
 _RESOLVERS = tuple(str(_HERE / name) for name in ("registry.py", "supply.py"))  # they call what is somebody else's
@@ -86,8 +90,11 @@ def clipped(text: str, longest: int = LONGEST) -> str:
 def cause(error: BaseException) -> str:
     """Return what went wrong in somebody else's code, on one line with the file and line it happened on.
 
-    That is the deepest place outside installed packages, or the deepest of all where there is none outside.
+    That is the deepest place outside installed packages, or the deepest of all where there is none outside. Where memory was
+    too small, nobody's code is wrong, and MEMORY is returned.
     """
+    if out_of_memory(error):
+        return MEMORY
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
     what = f"{type(error).__name__}: {clipped(str(error), 300)}" if str(error) else type(error).__name__
@@ -96,6 +103,16 @@ def cause(error: BaseException) -> str:
     own = [frame for frame in called if not frame.filename.startswith(_INSTALLED)]
     place = (own or called)[-1:]
     return f"{place[0].filename}, line {place[0].lineno}: {what}" if place else what
+
+
+def out_of_memory(error: BaseException | None) -> bool:
+    """Return whether an error, or one that it was raised for, is that memory was too small (a library then often is "not found")."""
+    while error is not None:
+        starved = isinstance(error, MemoryError) or getattr(error, "errno", None) in {errno.ENOMEM, errno.EAGAIN}
+        if starved or any(sign in str(error).lower() for sign in _NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def shown(value: object) -> str:

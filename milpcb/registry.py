@@ -256,7 +256,9 @@ def _check_own(kind: str, name: str) -> None:
     if not _own.trusted:
         raise InputError(f"{kind} '{clipped(name)}' is not installed, and its code is not run unless you trust it")
     if module.split(".")[0] in sys.stdlib_module_names or module.endswith("__main__"):
-        raise InputError(f"{kind} '{clipped(name)}' is no {KINDS[kind].called}: module {module} is Python's own")
+        raise InputError(
+            f"{kind} '{clipped(name)}' is no {KINDS[kind].called}: module {module} is Python's own; give your file another name"
+        )
 
 
 @contextmanager

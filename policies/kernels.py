@@ -6,8 +6,10 @@ NUMBA_CACHE_DIR, so that the next process loads it. Where none of these can be w
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -20,6 +22,9 @@ NOT_KEPT = (
     "milpcb: compiling the search (about 10 s), in every process, as no folder for machine code can be written: "
     "set NUMBA_CACHE_DIR to one that can"
 )
+
+# Environment variable: a file that several processes share, made by the first of them that writes the line.
+ANNOUNCED = "MILPCB_COMPILING"
 
 
 def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
@@ -46,9 +51,10 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]
-    """Writes one line to standard error when a function of ours is about to be compiled; in a process only the first.
+    """Writes one line to standard error when a function of ours is about to be compiled.
 
-    Numba sends the event when it has found no machine code on disk. A call of what is already compiled costs nothing.
+    Of a process only the first is announced, and so of all processes that share the file of ANNOUNCED. Numba sends the event
+    when it has found no machine code on disk. A call of what is already compiled costs nothing.
     """
 
     def __init__(self) -> None:
@@ -61,6 +67,8 @@ class _Notice(event.Listener):  # type: ignore[misc]
         if line is None or self._announced:
             return
         self._announced = True
+        if _announced_elsewhere():
+            return
         try:
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
@@ -69,6 +77,17 @@ class _Notice(event.Listener):  # type: ignore[misc]
 
     def on_end(self, event: Any) -> None:
         """Write nothing."""
+
+
+def _announced_elsewhere() -> bool:
+    """Return whether another process has written the line already; otherwise the others now know that this one does."""
+    try:
+        Path(os.environ[ANNOUNCED]).touch(exist_ok=False)
+    except FileExistsError:
+        return True
+    except (KeyError, OSError):  # this process is on its own, or the run that shared the file is over
+        return False
+    return False
 
 
 _notice = _Notice()

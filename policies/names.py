@@ -10,6 +10,7 @@ import numpy as np
 
 from milpcb.checks import context_array
 from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.text import escaped
 from milpcb.types import Floats
 
 
@@ -65,11 +66,11 @@ class Names:
 
     def feature(self, i: int) -> str:
         """Return the name of feature ``i`` as it is printed, without control characters."""
-        return _printable(self.features[i]) if self.features else f"x{i}"
+        return escaped(self.features[i]) if self.features else f"x{i}"
 
     def action(self, a: int) -> str:
         """Return the name of action ``a`` as it is printed, without control characters."""
-        return _printable(self.actions[a]) if self.actions else f"action {a}"
+        return escaped(self.actions[a]) if self.actions else f"action {a}"
 
 
 def column_names(table: Any) -> tuple[str, ...]:
@@ -94,8 +95,3 @@ def _distinct(option: str, names: Sequence[str] | None) -> tuple[str, ...]:
 def _check_count(option: str, names: tuple[str, ...], wanted: int, what: str) -> None:
     if names and len(names) != wanted:
         raise InputError(f"{option} has {len(names)} names for {wanted} {what}; give one for each, or none at all")
-
-
-def _printable(name: str) -> str:
-    """Return a name in which line breaks, escapes of the terminal and the like are written out, as in a Python text."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 # name that fits a module says which part it belongs to.
 LAYERS = (
     ("milpcb.errors",),
-    ("milpcb.extras", "milpcb.registry", "milpcb.rng", "milpcb.supply", "milpcb.types"),
+    ("milpcb.extras", "milpcb.registry", "milpcb.rng", "milpcb.supply", "milpcb.text", "milpcb.types"),
     ("milpcb.checks", "milpcb.program"),
     ("milpcb.arguments", "milpcb.constraints", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.protocols",),

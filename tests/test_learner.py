@@ -12,7 +12,7 @@ import pytest
 from milpcb import FinitePool, open_oracle, registry
 from milpcb.errors import InputError, OracleInexact, UnknownNameError
 from milpcb.experiments.run.loop import Tally, play
-from milpcb.learners import BistroPlus, EpsilonGreedy, Exp4, ExploreThenCommit, Hedge, Uniform
+from milpcb.learners import BistroPlus, EpsilonGreedy, Exp4, Exp4P, ExploreThenCommit, Hedge, Uniform
 from milpcb.protocols import Learner
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass
@@ -337,6 +337,16 @@ def test_a_dataclass_can_be_a_learner() -> None:
         learner.act(0)
 
 
+def test_a_learner_says_what_it_is() -> None:
+    """The options that it was made with, and the rounds that it has played."""
+    learner = Uniform(n_actions=3, horizon=5, seed=2)
+    assert repr(learner) == "<Uniform: n_actions = 3, horizon = 5, seed = 2, 0 rounds played>"
+    learner.learn(0, 1, 0.5, float(learner.act(0)[1]))
+    assert repr(learner).endswith(" 1 rounds played>")
+    oracle = open_oracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]], kind="enumeration")
+    assert repr(Exp4P(oracle, horizon=7, delta=0.1)) == "<Exp4P: horizon = 7, delta = 0.1, 0 rounds played>"
+
+
 # ------------------------------------------------------------------- the best policy so far
 
 
@@ -402,6 +412,9 @@ def test_an_estimate_below_zero_is_refused() -> None:
     learner.act(0)
     with pytest.raises(InputError, match=r"Overdrawn\._learn must return an estimate of 0 or more, got -0\.5"):
         learner.learn(0, 0, 0.5, float(Q[0]))
+    assert learner.played == 0
+    assert learner.ledger.state() == Given(Q).ledger.state()  # what the base class counts is not half counted
+    learner.act(1)  # round 1, anew
 
 
 @pytest.mark.parametrize("change", [{"played": 10**9}, {"turn": [0, [2.0, 0.0, 0.0], None]}], ids=["rounds", "q"])

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "checks" / "misuse.py"
+SCRIPTS = Path(__file__).parents[1] / "scripts" / "checks"
 
 
-def _script() -> Any:
-    spec = importlib.util.spec_from_file_location("misuse", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def _script(name: str) -> Any:
+    sys.path.insert(0, str(SCRIPTS))  # as where it is run
+    try:
+        return import_module(name)
+    finally:
+        sys.path.remove(str(SCRIPTS))
 
 
-misuse = _script()
+misuse, cases, values = (_script(name) for name in ("misuse", "misuse_cases", "misuse_values"))
 
 
-@pytest.mark.parametrize("group", [group.__name__ for group in misuse.GROUPS])
+@pytest.mark.parametrize("group", [group.__name__ for group in cases.GROUPS])
 def test_wrong_calls_are_refused(group: str) -> None:
     """None raises anything but a MilpcbError of one line, and none is taken in silence."""
     results = misuse.tried(group)
@@ -39,12 +37,12 @@ def test_wrong_calls_are_refused(group: str) -> None:
 @pytest.mark.parametrize(
     ("happened", "call"),
     [
-        ("accepted", lambda: misuse.oracle().value([[0.0] * misuse.K] * 4)),
-        ("refused", lambda: misuse.oracle().value("abc")),
-        ("raw", lambda: misuse.oracle()._policies.index(5)),
-        ("raw", lambda: misuse.learner(1 / 0)),
+        ("accepted", lambda: values.oracle().value([[0.0] * values.K] * 4)),
+        ("refused", lambda: values.oracle().value("abc")),
+        ("raw", lambda: values.oracle()._policies.index(5)),
+        ("raw", lambda: values.learner(1 / 0)),
     ],
 )
 def test_what_happened_is_seen(happened: str, call: Any) -> None:
     """The script itself has teeth: what is right counts as accepted, what is no error of milpcb as raw."""
-    assert misuse.outcome(misuse.Case("", "", call))[0] == happened
+    assert misuse.outcome(values.Case("", "", call))[0] == happened

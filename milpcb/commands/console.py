@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,28 +11,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from milpcb.text import escaped
+
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
 
-UNSAFE = {
-    "Cc",
-    "Cf",
-    "Cs",
-    "Zl",
-    "Zp",
-}  # Unicode categories: control, format (such as right-to-left), half pairs, line ends
-
-
-def escaped(text: str) -> str:
-    """Return text that does nothing to a terminal but show: control characters become escapes, a backslash and letters."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        character.encode("unicode_escape").decode()
-        if character not in "\n\t" and unicodedata.category(character) in UNSAFE
-        else character
-        for character in text
-    )
+LAYOUT = "\n\t"  # the control characters that our own output is made with
 
 
 class PlainConsole(Console):
@@ -45,7 +28,7 @@ class PlainConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as any console does, with control characters in texts made visible."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(escaped(segment.text), segment.style)
+            yield segment if segment.control else Segment(escaped(segment.text, LAYOUT), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Print nothing from now on."""

@@ -71,8 +71,8 @@ def first_sentence(entry: Any) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return the text up to its first full stop, which is left out, or the whole of it."""
-    return re.split(r"\.(?=\s|$)", text.replace("``", ""), maxsplit=1)[0]
+    """Return the text up to its first full stop, which is left out: a capital letter follows it, or nothing."""
+    return re.split(r"\.(?=\s+[A-Z]|\s*$)", text.replace("``", ""), maxsplit=1)[0]
 
 
 def _explain(kind: str, name: str) -> None:

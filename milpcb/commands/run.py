@@ -112,13 +112,14 @@ def _print_whole(table: Table) -> None:
 
 def _print_policy(path: Path) -> None:
     """Print the best policy of the first seed."""
+    from milpcb.experiments.results.files import contents
     from milpcb.experiments.results.store import read_index
 
     first = min(read_index(path)["yardsticks"], key=lambda yardstick: yardstick["seed"])
     policy = path / f"{first['file']}.txt"
     if policy.exists():
         out.print(f"{first['title'].replace(', seed', ' (seed')}):")
-        out.print(policy.read_text(encoding="utf-8"))
+        out.print(contents(policy).decode("utf-8", "replace"))
 
 
 def _report_failures(failed: Failed, path: Path) -> None:

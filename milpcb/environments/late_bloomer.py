@@ -22,7 +22,9 @@ class LateBloomer(Planted):
 
     Parameters
     ----------
-    n_actions, n_contexts, n_features : as in ``Planted``; ``cost_right`` and ``cost_wrong`` are those of the late phase
+    n_actions, n_contexts, n_features : as in ``Planted``
+    cost_right : P[cost = 1] of the late bloomer's action in the late phase
+    cost_wrong : P[cost = 1] of every other action in the late phase, at least ``cost_right``
     early : fraction of the horizon that the early phase lasts, from 0 to 1
     cost_other : P[cost = 1] in the early phase of an action that neither policy plays
 

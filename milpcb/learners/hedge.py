@@ -17,6 +17,13 @@ class Hedge(Learner):
 
     Guarantee: regret <= sqrt(T log N / 2) for the rate sqrt(8 log N / T), whatever the costs and contexts.
     A yardstick, not a bandit learner: it sees the costs of actions that were not played.
+
+    Parameters
+    ----------
+    oracle : the policy class, opened on all contexts, with kind "enumeration"
+    horizon : number of rounds T
+    rate : eta >= 0 of the weights exp(-eta * total cost); None for sqrt(8 log N / T)
+
     """
 
     full_information: ClassVar[bool] = True

@@ -34,11 +34,11 @@ class Oracle(ABC):
         self.calls = 0
         self.seconds = 0.0
         self._grouping = _Grouping(opened.group) if grouped else None
-        self._of = type(opened).__name__
 
     def __repr__(self) -> str:
         by = f", solver {self._solver}" if self._solver else ""
-        return f"<{type(self).__name__}: {self._of}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
+        name = self._opened_class.class_name or type(self._opened_class).__name__
+        return f"<{type(self).__name__}: {name}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
 
     @property
     def log_size(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import PolicyClass
+from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints
 
 
@@ -25,7 +25,7 @@ class GrowingOracle:
     def __init__(
         self, policies: PolicyClass, contexts: Any, kind: str = "search", solver: str | None = None, **options: Any
     ) -> None:
-        opened = policies.on(contexts)
+        opened = open_class(policies, contexts)
         opened.require("fixed")
         self._policies = opened.fixed()
         self._options = {"kind": kind, "solver": solver, **options}

@@ -7,7 +7,17 @@ and is cheap; opening it on data (contexts, a program, a seed) gives the *workin
 from milpcb.protocols.contexts import ContextModel
 from milpcb.protocols.environments import Environment, Stream
 from milpcb.protocols.learners import Learner, ValueOracle
-from milpcb.protocols.policies import Cuts, Encoding, Objective, Opened, PolicyClass, Search, Separator, open_class
+from milpcb.protocols.policies import (
+    Cuts,
+    Encoding,
+    Objective,
+    Opened,
+    PolicyClass,
+    Search,
+    Separator,
+    check_n_actions,
+    open_class,
+)
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
 from milpcb.types import Policy
 
@@ -28,5 +38,6 @@ __all__ = [
     "SolverInfo",
     "Stream",
     "ValueOracle",
+    "check_n_actions",
     "open_class",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -80,11 +81,10 @@ class Learner(ABC):
     oracle: ValueOracle | None = None
     horizon: int | None = None
     played: int = 0
-    late: bool = (
-        False  # in ``_learn``: whether the round was put aside, so that others may have been learnt since its ``_act``
-    )
+    late: bool = False  # in ``_learn``: whether the round was put aside, so that others may have been learnt since
     ledger: Ledger  # what certificates are computed from; the base class alone writes to it
     _aside: int = 0  # rounds put aside
+    _given: Mapping[str, Any] = MappingProxyType({})  # the options that the constructor was called with
     _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
     _learnt: tuple[int, float] | None = None  # its action and cost, once learnt, where all costs are still to be shown
 
@@ -105,6 +105,10 @@ class Learner(ABC):
                 )
         if "__init__" in vars(cls):
             cls.__init__ = checked_constructor(cls.__init__)  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        options = "".join(f"{name} = {shown(value)}, " for name, value in self._given.items())
+        return f"<{type(self).__name__}: {options}{self.played} rounds played>"
 
     # ----------------------------------------------------------------- the algorithm
 
@@ -179,13 +183,8 @@ class Learner(ABC):
             cost = unit_cost(f"the cost of action {action} in round {self.played + 1}", cost)
         if type(probability) is not float or probability != q[action] or probability <= 0.0:
             probability = check_returned(f"action {action} of {self._round()}", probability, q[action])
-        if self.full_information:
-            self._learnt = (action, cost)
-            estimate = self._learn(played_row, action, cost, probability)
-        else:
-            self._turn = None
-            estimate = self._learn(played_row, action, cost, probability)
-            self.played += 1
+        turn, self._turn = self._turn, None  # an error from here on ends the round, and it counts as not played
+        estimate = self._learn(played_row, action, cost, probability)
         if estimate is None:
             estimate = cost / probability
         elif not 0.0 <= estimate < np.inf:
@@ -194,6 +193,10 @@ class Learner(ABC):
             )
         self.late = False
         self.ledger.add(played_row, action, cost, estimate)
+        if self.full_information:
+            self._turn, self._learnt = turn, (action, cost)
+        else:
+            self.played += 1
 
     def learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs of a round, after ``learn``; only learners that declare ``full_information`` are shown them."""

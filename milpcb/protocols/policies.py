@@ -98,7 +98,8 @@ class Search(ABC):
         The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
         this is the logarithm of a count. Asked only where the Opened can do "action_weights".
         """
-        raise NotImplementedError(f"{type(self).__name__} declares 'action_weights' and does not give them")
+        del costs, row, rate
+        raise _not_given(self, "action_weights")
 
 
 class Opened(ABC):
@@ -113,6 +114,7 @@ class Opened(ABC):
     can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
         "fixed" (the class may be kept while more contexts arrive)
     cannot : for what is not in ``can``, the reason in words, where there is one beyond its absence
+    class_name : what the class is called; ``open_class`` sets it
 
     """
 
@@ -122,6 +124,7 @@ class Opened(ABC):
     log_size: float
     can: frozenset[str] = frozenset({"program", "policies"})
     cannot: Mapping[str, str] = MappingProxyType({})
+    class_name: str = ""
 
     def require(self, capability: str) -> None:
         """Raise InputError, with the reason, unless ``capability`` is in ``can``."""
@@ -134,7 +137,7 @@ class Opened(ABC):
 
     def search(self) -> Search:
         """Return the class's own exact search."""
-        raise NotImplementedError(f"{type(self).__name__} declares 'search' and does not give it")
+        raise _not_given(self, "search")
 
     @abstractmethod
     def policies(self) -> Iterator[Policy]:
@@ -152,7 +155,15 @@ class Opened(ABC):
 
     def fixed(self) -> PolicyClass:
         """Return the class as it is on these contexts, to be kept while more arrive (quantile cuts become explicit)."""
-        raise NotImplementedError(f"{type(self).__name__} declares 'fixed' and does not give it")
+        raise _not_given(self, "fixed")
+
+
+def _not_given(owner: Search | Opened, capability: str) -> InputError:
+    """Return the error on a class of somebody's that lists a capability in ``can`` and lacks the method."""
+    name, method = type(owner).__name__, "log_weights" if capability == "action_weights" else capability
+    return InputError(
+        f"the class of {name} declares '{capability}' in can, but {name} has no method {method}: write it, or leave it out"
+    )
 
 
 _ASKED_FOR = {
@@ -168,6 +179,10 @@ class PolicyClass(ABC):
     """A set of policies, as settings. Constructor arguments are the keys of the ``[policies]`` section of a config."""
 
     n_actions: int
+
+    def __repr__(self) -> str:
+        options = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return f"{type(self).__name__}({', '.join(f'{name}={shown(value)}' for name, value in options.items())})"
 
     @abstractmethod
     def on(self, contexts: Any) -> Opened:
@@ -186,9 +201,22 @@ class PolicyClass(ABC):
         return contexts
 
 
+def check_n_actions(policies: PolicyClass) -> None:
+    """Raise InputError unless a class of somebody else's has set its number of actions."""
+    if not hasattr(policies, "n_actions"):
+        name = type(policies).__name__
+        raise InputError(f"{name} has no n_actions; set self.n_actions, the number of actions, in its constructor")
+
+
 def open_class(policies: PolicyClass, contexts: Any) -> Opened:
-    """Return ``policies.on(contexts)``; raises InputError where a class of somebody else's returns anything but an Opened."""
+    """Return ``policies.on(contexts)``, with the name of its class.
+
+    Raises InputError where a class of somebody else's has no n_actions, or returns anything but an Opened.
+    """
+    check_n_actions(policies)
+    name = type(policies).__name__
     opened = policies.on(contexts)
     if not isinstance(opened, Opened):
-        raise InputError(f"{type(policies).__name__}.on must return an Opened, got {shown(opened)}")
+        raise InputError(f"{name}.on must return an Opened, got {shown(opened)}")
+    object.__setattr__(opened, "class_name", name)  # it may be a frozen dataclass
     return opened

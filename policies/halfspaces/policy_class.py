@@ -28,6 +28,9 @@ MOST_LISTED = 10_000
 class Halfspaces(NamedClass):
     """Linear rules with real weights: action 1 where the weighted sum of the features reaches a cut, else action 0.
 
+    Whichever solver the oracle is opened with, it solves the main program; the small linear programs that find its rows, and the
+    weights of the rule that is returned, are always solved by HiGHS.
+
     Parameters
     ----------
     n_actions : 2

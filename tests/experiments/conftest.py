@@ -124,6 +124,7 @@ def make_frame() -> Callable[..., pl.DataFrame]:
                 "guarantee": guarantee,
                 "certificate": regret + 2.0,
                 "certificate_error": 0.5,
+                "bound": regret + 3.0,
                 "oracle_error": 0.0,
                 "oracle_calls": 3 * t,
                 "seconds": 0.5 * t,

@@ -30,6 +30,7 @@ SCHEMA = {
     "guarantee": pl.Float64,
     "certificate": pl.Float64,
     "certificate_error": pl.Float64,
+    "bound": pl.Float64,
     "oracle_error": pl.Float64,
     "oracle_calls": pl.Int64,
     "seconds": pl.Float64,
@@ -46,7 +47,8 @@ def load(directory: str | Path) -> pl.DataFrame:
     cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds), regret,
     guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what the run proves of itself: the
     mean over runs bounds mean regret, one run's regret may lie above its own) and certificate_error (its standard error; both
-    NaN where no oracle answered), oracle_error (what inexact oracle answers may have added so far), oracle_calls, seconds (of
+    NaN where no oracle answered), bound (what the learner's own analysis gives of this run, like a certificate; NaN where it
+    gives none), oracle_error (what inexact oracle answers may have added so far), oracle_calls, seconds (of
     the learner, its oracle included; certificates are no part of either), oracle_seconds, key.
     """
     if not isinstance(directory, (str, Path)):
@@ -115,7 +117,10 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
             "regret": [0.0] * len(record["rounds"]),
             "guarantee": float("inf") if guarantee is None else guarantee,
             **{name: record[name] for name in SCHEMA if name in record and name not in {"key", "guarantee"}},
-            **{name: [_known(value) for value in record[name]] for name in ("certificate", "certificate_error")},
+            **{
+                name: [_known(value) for value in record[name]]
+                for name in ("certificate", "certificate_error", "bound")
+            },
         }
 
 

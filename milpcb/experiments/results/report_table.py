@@ -74,6 +74,7 @@ def _columns(keys: Sequence[str], *, inexact: bool) -> list[ReportColumn]:
     ]
     columns += [
         ReportColumn("certificate", "certificate"),
+        ReportColumn("bound", "own bound"),
         ReportColumn("guarantee", "guarantee"),
         ReportColumn("share", "of the guarantee"),
     ]
@@ -95,7 +96,7 @@ def _entries(row: Summary, keys: Sequence[str], wanted: int, *, inexact: bool) -
     entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
     doubt = f" \u00b1{THIN}{number(2 * row.certificate_error)}" if np.isfinite(row.certificate_error) else ""
     entries += [Entry(number(row.regret) + spread, row.regret)]
-    entries += [_measure(row.certificate, doubt), _measure(row.guarantee)]
+    entries += [_measure(row.certificate, doubt), _measure(row.bound), _measure(row.guarantee)]
     entries += [_measure(share, f"{THIN}%", "")]
     entries += [_measure(row.oracle_error)] if inexact else []
     return [*entries, _count(row.oracle_calls), _measure(1e6 * row.seconds), _measure(1e6 * row.oracle_seconds)]

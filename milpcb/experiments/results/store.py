@@ -55,6 +55,7 @@ _COLUMNS = {
     "cumulative_cost",
     "certificate",
     "certificate_error",
+    "bound",
     "oracle_error",
     "oracle_calls",
     "seconds",

@@ -20,7 +20,8 @@ class Summary:
     ``mean_cost`` is the learner's cost per round (where costs are 0 or 1: its error rate), ``best_mean_cost`` that of the
     best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``guarantee`` the
     largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean regret, and
-    ``certificate_error`` its standard error (NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per round.
+    ``certificate_error`` its standard error, ``bound`` the mean of the bounds that the learner's own analysis gives of each run
+    (these three NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per round.
     """
 
     environment: str
@@ -36,6 +37,7 @@ class Summary:
     guarantee: float
     certificate: float
     certificate_error: float
+    bound: float
     oracle_error: float
     oracle_calls: float
     seconds: float
@@ -62,6 +64,7 @@ def _summary(group: pl.DataFrame) -> Summary:
         guarantee=float(_column(group, "guarantee").max()),
         certificate=_mean(group, "certificate"),
         certificate_error=float(np.sqrt((_column(group, "certificate_error") ** 2).sum()) / len(group)),
+        bound=_mean(group, "bound"),
         oracle_error=_mean(group, "oracle_error"),
         oracle_calls=_mean(group, "oracle_calls"),
         seconds=_mean(group, "seconds") / horizon,

@@ -13,9 +13,9 @@ from milpcb.experiments.study.cells import NO_ORACLE
 
 
 def summary_table(frame: pl.DataFrame) -> Table:
-    """Return the table of the last rounds, means over seeds: mean cost a round, regret, certificate, guarantee, calls, ms a round.
+    """Return the table of the last rounds: means over seeds, the mean cost and the time of a round.
 
-    The mean of the certificates bounds mean regret.
+    The mean of the certificates bounds mean regret, and so does that of the bounds, which learners compute by their own analysis.
 
     Environment, policies and oracle have a column each where there are several of them.
     """
@@ -23,7 +23,17 @@ def summary_table(frame: pl.DataFrame) -> Table:
     table = Table(box=SIMPLE_HEAD)
     for heading in ("learner", *axes):
         table.add_column(heading, no_wrap=True)
-    for heading in ("seeds", "rounds", "mean cost", "regret", "certificate", "guarantee", "oracle calls", "ms/round"):
+    for heading in (
+        "seeds",
+        "rounds",
+        "mean cost",
+        "regret",
+        "certificate",
+        "bound",
+        "guarantee",
+        "oracle calls",
+        "ms/round",
+    ):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in summaries(frame):
         table.add_row(
@@ -32,9 +42,12 @@ def summary_table(frame: pl.DataFrame) -> Table:
             f"{row.horizon:,}",
             f"{row.mean_cost:.4f}",
             f"{row.regret:,.1f}",
-            f"{row.certificate:,.1f}" if np.isfinite(row.certificate) else "none",
-            f"{row.guarantee:,.1f}" if np.isfinite(row.guarantee) else "none",
+            *(_or_none(value) for value in (row.certificate, row.bound, row.guarantee)),
             f"{row.oracle_calls:,.0f}",
             f"{1e3 * row.seconds:.3f}",
         )
     return table
+
+
+def _or_none(value: float) -> str:
+    return f"{value:,.1f}" if np.isfinite(value) else "none"

@@ -77,21 +77,19 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
     if not isinstance(cell, Cell):
         raise TypeError(cell)
     saved = files.saved()
-    if saved is None:
-        return _play_on(CellPlayer(cell, open_world(cell)), files)
     player = CellPlayer(cell, open_world(cell))
+    if saved is None:
+        return _play_on(player, files)
+    problem = "cannot be restored"
     try:
         player.restore(saved)
-    except Exception as error:  # noqa: BLE001 - it may hold anything
-        files.reject(f"cannot be restored ({type(error).__name__})")
-        return _play_on(CellPlayer(cell, open_world(cell)), files)
-    try:
+        problem = "led to an error"  # a state that does not fit shows itself anywhere
         return _play_on(player, files)
     except RunError:
         raise
-    except Exception as error:  # noqa: BLE001 - a state that does not fit shows itself anywhere
-        files.reject(f"led to an error ({type(error).__name__})")
-        return _play_on(CellPlayer(cell, open_world(cell)), files)
+    except Exception as error:  # noqa: BLE001 - it may hold anything
+        files.reject(f"{problem} ({type(error).__name__})")
+    return _play_on(CellPlayer(cell, open_world(cell)), files)
 
 
 def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
@@ -154,6 +152,7 @@ class CellPlayer:
         self._certifier = world.search(cell.constraints)
         self._at: list[int] = checkpoints(cell.horizon, cell.checkpoints).tolist()
         self._points: list[dict[str, float | None]] = []
+        self._certified: tuple[int, Certificate] | None = None  # the last answer, and its round
 
     def advance(self, rounds: int) -> int:
         """Play at most ``rounds`` rounds, no further than the next point of the curve; return how many were played."""
@@ -193,8 +192,13 @@ class CellPlayer:
 
         The policies are those of the cell, for learners that ask no oracle too. Nothing that the learner owns is changed: the
         class's own search is asked where it has one, and else an oracle like the learner's that is opened for this question,
-        as a solver's answer may depend on what it was asked before.
+        as a solver's answer may depend on what it was asked before. Asked twice after one round it is computed once.
         """
+        if self._certified is None or self._certified[0] != self.tally.round:
+            self._certified = (self.tally.round, self._certify())
+        return self._certified[1]
+
+    def _certify(self) -> Certificate:
         oracle = self._certifier or self.world.oracle(
             {"kind": "milp"} if self.cell.oracle is None else self.cell.oracle.options, self.cell.constraints
         )
@@ -210,6 +214,7 @@ class CellPlayer:
             "cumulative_cost": self.tally.cost,
             "certificate": _known(certificate.value),
             "certificate_error": _known(certificate.error),
+            "bound": _known(self.learner.bound()),
             "oracle_error": float(self.learner.oracle_error()),
             "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
             "seconds": round(self.tally.seconds, 6),

@@ -66,6 +66,7 @@ class Quiet:
         self.total = self.ended = self.failed = 0
         self.rounds = self.played = 0
         self.began = monotonic()
+        self.playing: float | None = None  # since when, where that was seen before any task had ended
 
     def __enter__(self) -> Self:
         return self
@@ -103,12 +104,14 @@ class Quiet:
         return read_positions(self.live, self.pending.copy().values())  # the other thread ends cells meanwhile
 
     def seconds_left(self, positions: list[Position]) -> float | None:
-        """Return the rounds that are left over the rounds a second so far; None while too little was played.
+        """Return the rounds that are left over the rounds a second so far, of play alone; None while too little was played.
 
         No less than what the slowest playing cell still needs: the last cell of a run has its worker for itself,
         and the others do not help it.
         """
-        elapsed = monotonic() - self.began
+        if positions and self.playing is None and not self.played:
+            self.playing = monotonic() - max(each.seconds for each in positions)
+        elapsed = monotonic() - (self.began if self.playing is None else max(self.began, self.playing))
         gained = self.played + sum(each.round - each.first for each in positions)
         if elapsed < MIN_SECONDS or gained <= 0:
             return None

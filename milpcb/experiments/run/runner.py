@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from milpcb import registry
@@ -24,6 +27,18 @@ from milpcb.oracles.base import Oracle
 Failed = list[tuple[Task, str]]
 
 
+@contextmanager
+def _compiling_announced_once() -> Iterator[None]:
+    """Share a file with the workers that start within: the first process to compile the search makes it and writes the line."""
+    with TemporaryDirectory(prefix="milpcb-") as folder:
+        os.environ["MILPCB_COMPILING"] = str(Path(folder) / "announced")
+        try:
+            yield
+        finally:
+            del os.environ["MILPCB_COMPILING"]
+
+
+@_compiling_announced_once()
 def run(config: Config, directory: RunDirectory, progress: Progress, backend: str | None = None) -> Failed:
     """Compute every task that the directory does not hold yet, and write curves and policies; return what failed.
 

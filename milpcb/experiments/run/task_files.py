@@ -29,7 +29,8 @@ class TaskFiles:
     def __init__(self, directory: Path, key: str, title: str, horizon: int, every: float) -> None:
         self._live, self._part = file_of(directory, "live", key), file_of(directory, "part", key)
         self._log = file_of(directory, "log", key)
-        self._facts = {"key": key, "horizon": horizon, "first": 0, "started": round(time(), 3)}
+        self._facts = {"key": key, "horizon": horizon, "first": 0, "started": 0.0}
+        self._playing = False
         self._title, self._every = title, every
         self.remarks: list[str] = []
         now = perf_counter()
@@ -49,19 +50,21 @@ class TaskFiles:
         if others := describe([state.get("versions", {})]):
             self.reject(f"was made with other versions, {others}")
             return None
-        self._facts["first"] = state.get("round", 0)
         return state
 
     def reject(self, reason: str) -> None:
         """Note that the checkpoint is of no use, so that the task begins anew."""
-        self._facts["first"] = 0
+        self._playing = False
         self.remarks.append(
             f"checkpoint {self._facts['key']} of '{self._title}' {reason}; it is played from its first round"
         )
 
     def report(self, played: int, cost: float) -> None:
-        """Write how far the task is, at most twice a second."""
+        """Write how far the task is, at most twice a second; its pace counts from the first call, when all is opened."""
         now = perf_counter()
+        if not self._playing:
+            self._playing = True
+            self._facts |= {"first": played, "started": round(time(), 3)}
         if now >= self._report_due:
             self._report_due = now + REPORT_EVERY
             position = {**self._facts, "round": played, "cost": cost}

@@ -15,7 +15,7 @@ from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 
-FORMAT = 4  # of run directories and of keys: checksums, contents of files and source code are part of them
+FORMAT = 5  # of run directories and of keys, which contain it: raised whenever records get another column
 NO_ORACLE = "-"
 
 

@@ -27,6 +27,7 @@ from milpcb.experiments.study.sections import (
 )
 from milpcb.oracles import unknown_option
 from milpcb.solvers import load_solver
+from milpcb.text import escaped
 
 DEFAULT_KIND = "milp"  # as of open_oracle
 LARGEST_FILE = 4 * 2**20  # bytes
@@ -248,7 +249,7 @@ class _Reader:
     def _label(self, table: dict[str, Any], section: str, index: int) -> str:
         label = table.get("label", "")
         with self._placing(section, index, "label"):
-            if not (isinstance(label, str) and label.isprintable()):
+            if not (isinstance(label, str) and escaped(label) == label):
                 owner = "learner" if section == "learners" else section
                 raise InputError(f"a {owner}'s label is a text on one line, got {label!r}")
             if len(label) > LONGEST:

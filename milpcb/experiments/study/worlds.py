@@ -18,7 +18,16 @@ from milpcb.experiments.study.cells import Cell, Task
 from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream, open_class
+from milpcb.protocols import (
+    ContextModel,
+    Environment,
+    Learner,
+    Opened,
+    PolicyClass,
+    Stream,
+    check_n_actions,
+    open_class,
+)
 from milpcb.types import Ints
 
 KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
@@ -118,6 +127,7 @@ def build_policies(section: Component, environment: Environment) -> PolicyClass:
     own = {key: value for key, value in section.options.items() if key not in known or value is not None}
     left = {key: value for key, value in known.items() if key not in own}
     policies = cast("PolicyClass", supply.make(registry.load("policies", section.name), left, own))
+    check_n_actions(policies)
     if policies.n_actions != environment.n_actions:
         raise InputError(
             f"[policies] has n_actions = {policies.n_actions}, but the environment has {environment.n_actions} actions; "

@@ -30,6 +30,7 @@ COLUMNS = [
     "guarantee",
     "certificate",
     "certificate_error",
+    "bound",
     "oracle_error",
     "oracle_calls",
     "seconds",
@@ -44,12 +45,12 @@ LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp
 @given(
     labels=st.tuples(LABELS, LABELS, LABELS, LABELS),
     seed=st.integers(0, 2**63 - 1),
-    reals=st.lists(REALS, min_size=9, max_size=9),
+    reals=st.lists(REALS, min_size=10, max_size=10),
     calls=st.integers(0, 2**62),
 )
 def test_numbers_and_labels_come_back_exactly_from_the_csv(labels, seed, reals, calls):
     """Full precision, infinities, large seeds, commas and quotes in labels: what is read is what was written."""
-    row = (*labels, seed, 7, 7, *reals[:7], calls, *reals[7:], "k")
+    row = (*labels, seed, 7, 7, *reals[:8], calls, *reals[8:], "k")
     frame = pl.DataFrame([row], schema=SCHEMA, orient="row")
     read = pl.read_csv(io.StringIO(csv_text(frame)), schema=SCHEMA)
     assert_frame_equal(read.with_columns(pl.col(pl.String).str.strip_prefix("'")), frame, check_exact=True)
@@ -59,7 +60,7 @@ def test_numbers_and_labels_come_back_exactly_from_the_csv(labels, seed, reals, 
 def test_no_label_is_a_formula_in_a_spreadsheet(label):
     """What a spreadsheet would run begins with an apostrophe in curves.csv, and is the label again without it."""
     frame = pl.DataFrame(
-        [(label, "e", "p", "-", 0, 1, 1, -1.5, *[0.0] * 6, 1, 0.0, 0.0, "k")], schema=SCHEMA, orient="row"
+        [(label, "e", "p", "-", 0, 1, 1, -1.5, *[0.0] * 7, 1, 0.0, 0.0, "k")], schema=SCHEMA, orient="row"
     )
     read = pl.read_csv(io.StringIO(csv_text(frame)), schema=SCHEMA)
     assert read["learner"][0] == f"'{label}"

@@ -206,7 +206,7 @@ def test_the_config_is_written_with_versions(held, tiny):
     written = tomllib.loads((held.path / "config.toml").read_text(encoding="utf-8"))
     versions = written.pop("versions")
     assert set(versions) >= {"milpcb", "numpy", "highspy"}
-    assert versions["format"] == 4
+    assert versions["format"] == 5
     assert parse_config(written).table() == written == parse_config(tomllib.loads(tiny)).table()
 
 
@@ -232,7 +232,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
 def test_an_older_format_is_refused(tmp_path):
     """A run directory of an earlier version says so, and nothing in it is touched."""
     (tmp_path / "config.toml").write_text('[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n')
-    with pytest.raises(RunError, match=r"of format 1, this version writes format 4; choose another with --out"):
+    with pytest.raises(RunError, match=r"of format 1, this version writes format 5; choose another with --out"):
         RunDirectory(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["config.toml"]
 
@@ -245,20 +245,30 @@ def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny, play_into):
     assert not (tmp_path / ".milpcb-x1y2z3a4.tmp").exists()
 
 
-@pytest.mark.parametrize("content", [b"[experiment", b"\xff\xfe", b"", b"title = 3", None])
-def test_a_damaged_config_is_written_again(content, held, tiny, play_into):
-    """study.json still says whose directory it is; milpcb run with the config mends it, resume refuses it in one line."""
-    file = held.path / "config.toml"
+DAMAGED = (b"[experiment", b"\xff\xfe", b"", b"title = 3", b"{}", b"[]", b'{"checksum": "0", "format": 5}', None)
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+@pytest.mark.parametrize(
+    ("name", "read", "message"),
+    [
+        ("config.toml", store.check_config, r"config\.toml.* milpcb run CONFIG --out .*"),
+        ("study.json", store.read_index, r"study\.json.* mends"),
+    ],
+)
+def test_a_damaged_config_or_index_is_written_again(name, read, message, content, held, tiny, play_into):
+    """The other file says whose directory it is. Reading is one line on how to mend it; the next run writes the same bytes."""
+    file = held.path / name
     before = file.read_bytes()
     if content is None:
         file.unlink()
     else:
         file.write_bytes(content)
-    with pytest.raises(RunError, match=r"config\.toml.* milpcb run CONFIG --out .*"):
-        store.check_config(held.path)
+    with pytest.raises(RunError, match=message):
+        read(held.path)
     assert play_into(tiny, held.path).tasks == []
     assert file.read_bytes() == before
-    store.check_config(held.path)
+    read(held.path)
 
 
 def test_a_config_with_one_digit_changed_is_refused_by_resume(held):
@@ -277,21 +287,6 @@ def test_a_damaged_config_and_index_are_no_mark(held):
         (held.path / name).write_bytes(b"{")
     with pytest.raises(RunError, match=r"cannot read .*config\.toml: .*--out"):
         RunDirectory(held.path)
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"checksum": "0", "format": 4}', None])
-def test_a_damaged_index_is_written_again(content, held, tiny, play_into):
-    """Reading it is one line that says how to mend it; the next run writes the same bytes."""
-    file = held.path / "study.json"
-    before = file.read_bytes()
-    if content is None:
-        file.unlink()
-    else:
-        file.write_bytes(content)
-    with pytest.raises(RunError, match=r"study\.json.* mends"):
-        store.read_index(held.path)
-    assert play_into(tiny, held.path).tasks == []
-    assert file.read_bytes() == before
 
 
 def test_one_run_at_a_time(held, tiny, play_into):
@@ -396,7 +391,7 @@ def test_a_link_is_replaced_and_never_written_through(held, tiny, play_into, tmp
         (held.path / name).unlink()
         (held.path / name).symlink_to(tmp_path / "mine")
     (held.path / "config.toml").unlink()  # something must say that the directory is one of milpcb
-    (held.path / "config.toml").write_text('[versions]\nmilpcb = "0"\nformat = 4\n')
+    (held.path / "config.toml").write_text('[versions]\nmilpcb = "0"\nformat = 5\n')
     play_into(tiny, held.path)
     assert (tmp_path / "mine").read_text() == "mine"
     assert not any((held.path / name).is_symlink() for name in names)

@@ -36,13 +36,14 @@ def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_frame):
         "mean cost",
         "regret",
         "certificate",
+        "bound",
         "guarantee",
         "oracle calls",
         "ms/round",
     ]
     assert lines == [
-        ["bistro_plus", "2", "2", "750.6250", "1,500.2", "1,502.2", "1,234.5", "6", "500.000"],
-        ["uniform", "1", "3", "1.6667", "4.0", "6.0", "none", "9", "500.000"],
+        ["bistro_plus", "2", "2", "750.6250", "1,500.2", "1,502.2", "1,503.2", "1,234.5", "6", "500.000"],
+        ["uniform", "1", "3", "1.6667", "4.0", "6.0", "7.0", "none", "9", "500.000"],
     ]
 
 

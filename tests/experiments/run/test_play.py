@@ -195,7 +195,7 @@ def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, mo
     for live, part in seen:
         assert live["key"] == part["key"] == cell.key
         assert live["horizon"] == 40
-        assert live["first"] == 0
+        assert live["first"] == 1  # what came before was opening
         assert live["round"] == part["round"]
         assert live["cost"] == part["cost"]
         assert [point["rounds"] for point in part["points"]] == [
@@ -377,6 +377,22 @@ def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
         assert found.value == pytest.approx(player.learner.certificate(every), abs=1e-9)
         assert (player.oracle.calls, json.dumps(player.learner.state())) == (asked, state)
         player.advance(1)
+
+
+def test_the_last_point_and_the_leader_are_one_question(tiny, tmp_path, monkeypatch):
+    """A play asks for one certificate a point of its curve, and for none after that."""
+    asked, certify = [], Uniform.certify
+    monkeypatch.setattr("milpcb.protocols.Learner.certify", lambda *ask: asked.append(1) or certify(*ask))
+    record = compute(cell_of(tiny), tmp_path, 1e9).record
+    assert len(asked) == len(record["rounds"])
+    assert record["leader"]
+
+
+def test_a_record_has_the_bound_of_the_learner_s_own_analysis(tiny, tmp_path):
+    """That of Exp4 lies above its certificate at every point of the curve; learners without one have nothing there."""
+    record = compute(cell_of(tiny, 'name = "exp4"\n'), tmp_path, 1e9).record
+    assert all(own >= found - 1e-9 for own, found in zip(record["bound"], record["certificate"], strict=True))
+    assert set(compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record["bound"]) == {None}
 
 
 def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):

@@ -133,6 +133,21 @@ def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, c
     assert quiet.seconds_left(quiet.positions()) == pytest.approx(999 * 10 / 9001)
 
 
+def test_opening_and_compiling_are_no_play(tmp_path: Path, clock: Clock, position) -> None:
+    """A minute before the first round does not count: 20 rounds in 2 s leave 8 s for 80, and 18 s when the next cell plays."""
+    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet.start(tasks := cells(2))
+    clock.now += 60
+    assert quiet.seconds_left(quiet.positions()) is None
+    clock.now += 2
+    position("k0", 20, started=clock.now - 2)
+    assert quiet.seconds_left(quiet.positions()) == pytest.approx(18)
+    clock.now += 8
+    quiet.done(tasks[0], None)
+    assert quiet.seconds_left([]) == pytest.approx(10)
+    assert clock.now - quiet.began == 70
+
+
 def test_a_resumed_cell_is_timed_from_where_it_went_on(tmp_path: Path, clock: Clock, position) -> None:
     """Rounds before the checkpoint cost this run nothing: 10 rounds in 10 s leave 110 s for 110 rounds."""
     quiet = Quiet(Console(quiet=True), tmp_path)

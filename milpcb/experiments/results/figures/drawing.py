@@ -22,7 +22,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullForm
 
 from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.experiments.results.figures.words import escaped
+from milpcb.text import escaped
 from milpcb.types import Floats
 
 FORMATS = ("png", "svg")
@@ -176,7 +176,7 @@ def finish(figure: Figure) -> Figure:
     """Return the figure with every text drawn as it is written: a dollar sign starts no formula, no character is obeyed."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
-        text.set_text("\n".join(map(escaped, text.get_text().split("\n"))))
+        text.set_text(escaped(text.get_text(), "\n"))
     return figure
 
 

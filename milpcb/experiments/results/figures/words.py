@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from unicodedata import category
 
 import numpy as np
 
 from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
+from milpcb.text import escaped
 
 THIN = "\u202f"  # a narrow space that no line is broken at
 YARDSTICKS = ("best_in_hindsight",)  # learners that know the costs beforehand are no winners
@@ -43,17 +43,6 @@ def legible(name: str, most: int = 60) -> str:
     name = escaped(name)
     half = (most - 1) // 2
     return name if len(name) <= most else f"{name[:half]}\u2026{name[-half:]}"
-
-
-def escaped(text: str) -> str:
-    """Return a line of text with control characters written out by their numbers: no picture or terminal obeys them."""
-    return "".join(char.encode("unicode_escape").decode() if _unseen(char) else char for char in text)
-
-
-def _unseen(char: str) -> bool:
-    """Return whether a character is a control character, a line break, or has no shape of its own."""
-    kind = category(char)
-    return kind[0] == "C" or kind in {"Zl", "Zp"}
 
 
 def number(value: float) -> str:

@@ -56,6 +56,7 @@ def _rows(cell: tuple[Any, ...], i: int, scale: int, points: int, noise: float) 
             "guarantee": np.inf if alone or i % 3 == 2 else 3.0 * (1 + i) * horizon**0.75,
             "certificate": 1.2 * regret + 5,
             "certificate_error": 0.1 * regret,
+            "bound": 1.5 * regret + 5,
             "oracle_error": 0.0,
             "oracle_calls": 0 if alone else 4 * t,
             "seconds": 1e-6 * t * (2 + 40 * i),

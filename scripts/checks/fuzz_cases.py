@@ -1,0 +1,366 @@
+"""The cases: mutated configs, tables, command lines and plug-ins, each drawn from a seed; see fuzz.py."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import polars as pl
+from fuzz_values import BASES, CONFIG, CONTEXTS, COSTS, FREE, METHODS, PLUGINS, REPLAY, SMALL, VALUES, WORK
+
+
+@dataclass
+class Case:
+    """One call: what lies in its folder, and the arguments; ``what`` says how it was made."""
+
+    what: str
+    arguments: list[str]
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+def cases(seed: int, count: int) -> list[Case]:
+    """Return ``count`` cases, a fifth of them of each kind but configs, which are two fifths."""
+    rng = random.Random(seed)  # noqa: S311 - cases, no secrets
+    makers: list[Callable[[random.Random], Case]] = [config, config, table, command_line, plugin]
+    return [makers[i % len(makers)](rng) for i in range(count)]
+
+
+def config(rng: random.Random) -> Case:
+    """Return a run, dry run or bound of a config with one to three mutations."""
+    text, names = rng.choice([CONFIG, FREE, FREE, REPLAY]), []
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        mutate = rng.choice([wrong_value, wrong_value, wrong_value, wrong_key, move_lines, wrong_token])
+        text = mutate(rng, text)
+        names.append(mutate.__name__)
+    content = text.encode("utf-8", "surrogatepass")
+    if rng.random() < 0.15:
+        content = flip(rng, content)
+        names.append("flip")
+    if rng.random() < 0.05:
+        content = rng.choice(
+            [b"\xef\xbb\xbf" + content, content.decode("utf-8", "replace").encode("utf-16"), b"", content * 2]
+        )
+        names.append("encoding")
+    command = rng.choice(["run", "run", "run", "dry", "bound"])
+    arguments = {
+        "run": ["run", "a.toml", "--out", "out", "--progress", rng.choice(["quiet", "plain", "json"])],
+        "dry": ["run", "a.toml", "--out", "out", "--dry-run"],
+        "bound": ["bound", "a.toml", "--draws", "2"],
+    }[command]
+    files = {"a.toml": content, "x.csv": CONTEXTS.encode(), "c.csv": COSTS.encode()}
+    return Case(f"config: {', '.join(names)}", arguments, files)
+
+
+def wrong_value(rng: random.Random, text: str) -> str:
+    """Replace the value of one key."""
+    lines = text.splitlines()
+    keyed = [i for i, line in enumerate(lines) if "=" in line]
+    if not keyed:
+        return text
+    i = rng.choice(keyed)
+    key = lines[i].partition("=")[0].strip()
+    lines[i] = f"{key} = {rng.choice(SMALL if key in WORK else VALUES)}"
+    return "\n".join(lines) + "\n"
+
+
+def wrong_key(rng: random.Random, text: str) -> str:
+    """Misspell a key or section, or write down a key that belongs elsewhere."""
+    lines = text.splitlines()
+    i = rng.randrange(len(lines)) if lines else 0
+    other = [
+        "solver = 3",
+        "gap = 1",
+        "audit = 0.5",
+        'name = ".."',
+        "label = 3",
+        "weights = [1]",
+        "model_config = 1",
+        '"" = 1',
+    ]
+    if not lines or rng.random() < 0.5:
+        return "\n".join([*lines[:i], rng.choice(other), *lines[i:]]) + "\n"
+    place = rng.randrange(max(len(lines[i]), 1))
+    lines[i] = lines[i][:place] + rng.choice("xyz_.[]\"'= \t\x1b\x00") + lines[i][place + 1 :]
+    return "\n".join(lines) + "\n"
+
+
+def move_lines(rng: random.Random, text: str) -> str:
+    """Drop, repeat or exchange lines."""
+    lines = text.splitlines()
+    if len(lines) < 3:
+        return text
+    i, j = sorted(rng.sample(range(len(lines)), 2))
+    changed = rng.choice(
+        [
+            lines[:i] + lines[i + 1 :],
+            lines[:i] + lines[j:],
+            [*lines[:i], lines[i], *lines[i:]],
+            [*lines[:i], lines[j], *lines[i + 1 : j], lines[i], *lines[j + 1 :]],
+            lines[i:] + lines[:i],
+        ]
+    )
+    return "\n".join(changed) + "\n"
+
+
+def wrong_token(rng: random.Random, text: str) -> str:
+    """Exchange two words or numbers of the text, but no number that says how much work there is."""
+    tokens = [token for token in re.finditer(r"[\w.]+", text) if not token.group().isdigit()]
+    if len(tokens) < 2:
+        return text
+    one, other = sorted(rng.sample(tokens, 2), key=lambda token: token.start())
+    return text[: one.start()] + other.group() + text[one.end() : other.start()] + one.group() + text[other.end() :]
+
+
+def flip(rng: random.Random, content: bytes) -> bytes:
+    """Change a few bits, or cut the end off."""
+    changed = bytearray(content)
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        if changed:
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    return bytes(changed[: rng.randrange(len(changed) + 1)]) if rng.random() < 0.3 else bytes(changed)
+
+
+def table(rng: random.Random) -> Case:
+    """Return a call of solve, or a run of replay, on tables of which one is wrong."""
+    maker = rng.choice([wrong_csv, wrong_csv, wrong_parquet])
+    first = rng.random() < 0.5
+    ending = ".csv" if maker is wrong_csv else ".parquet"
+    files = {"x.csv": CONTEXTS.encode(), "c.csv": COSTS.encode()}
+    files[f"{'x' if first else 'c'}{ending}"] = maker(rng, files["x.csv" if first else "c.csv"])
+    names = [f"x{ending}" if first else "x.csv", "c.csv" if first else f"c{ending}"]
+    if rng.random() < 0.3:
+        text = REPLAY.replace("x.csv", names[0]).replace("c.csv", names[1])
+        return Case(
+            f"replay of a table: {maker.__name__}",
+            ["run", "a.toml", "--out", "out"],
+            {**files, "a.toml": text.encode()},
+        )
+    more = rng.choice(
+        [[], ["--kind", "search"], ["--depth", "1"], ["--policies", "threshold_rules", "--kind", "search"]]
+    )
+    return Case(f"solve of a table: {maker.__name__}", ["solve", *names, *more], files)
+
+
+def wrong_csv(rng: random.Random, content: bytes) -> bytes:  # noqa: PLR0911 - a return for each kind
+    """Return CSV with one thing wrong."""
+    text = content.decode()
+    cell = rng.choice(
+        [
+            "",
+            "x",
+            "nan",
+            "inf",
+            "1e400",
+            "9" * 5000,
+            '"',
+            '"1',
+            "\x00",
+            "\x1b[2J",
+            "1;2",
+            "0x1",
+            "1_0",
+            "=1+1",
+            "\u0661",
+            " 1 ",
+        ]
+    )
+    lines = [line.split(",") for line in text.splitlines()]
+    row, column = rng.randrange(len(lines)), rng.randrange(2)
+    kind = rng.randrange(9)
+    if kind <= 2:
+        lines[row][column] = cell
+        return "\n".join(map(",".join, lines)).encode()
+    if kind == 3:
+        lines[row] = lines[row] + [cell] if rng.random() < 0.5 else lines[row][:1]
+        return "\n".join(map(",".join, lines)).encode()
+    if kind == 4:
+        return flip(rng, content)
+    if kind == 5:
+        return rng.choice(
+            [
+                b"",
+                b"\n\n",
+                b"\xef\xbb\xbf",
+                text.encode("utf-16"),
+                "\u00e9,b\n1,2\n".encode("latin-1"),
+                b"a,a\n1,2\n3,4\n",
+            ]
+        )
+    if kind == 6:
+        lines[0] = [cell, rng.choice([cell, "x" * 100_000, "\x1b]0;title\x07", "a\u202eb", "a"])]
+        return "\n".join(map(",".join, lines)).encode()
+    if kind == 7:
+        return text.replace("\n", rng.choice(["\r", "\r\n", "\n\n", "\x0b", "\u2028"])).encode()
+    return text.replace(",", rng.choice([";", "\t", ",,", "", " "])).encode()
+
+
+def wrong_parquet(rng: random.Random, content: bytes) -> bytes:
+    """Return Parquet with one thing wrong."""
+    frame = pl.read_csv(io.BytesIO(content))
+    n = len(frame)
+    strange = [
+        pl.Series("s", ["a"] * n),
+        pl.Series("s", [[1.0]] * n),
+        pl.Series("s", [None] * n),
+        pl.Series("s", [b"x"] * n),
+        pl.Series("s", [2**63 - 1] * n),
+        pl.Series("s", [float("nan")] * n),
+        pl.Series("s", range(n)).cast(pl.Date),
+        pl.Series("s", range(n)).cast(pl.Decimal(20, 2)),
+        pl.Series("s", ["a"] * n).cast(pl.Categorical),
+        pl.Series("s", [{"a": 1}] * n),
+        pl.Series("s\x1b[31m", [1.0] * n),
+    ]
+    if rng.random() < 0.5:
+        frame = frame.with_columns(rng.choice(strange))
+    if rng.random() < 0.1:
+        frame = rng.choice([frame.head(0), frame.select([])])
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    written = buffer.getvalue()
+    if rng.random() < 0.6:
+        written = rng.choice([flip(rng, written), written[: len(written) // 2], written[4:], b"PAR1" + written[-20:]])
+    return written
+
+
+def command_line(rng: random.Random) -> Case:
+    """Return a command with options, names and paths that are wrong."""
+    paths = [
+        *(
+            "a.toml",
+            "x.csv",
+            "c.csv",
+            ".",
+            "..",
+            "/",
+            "",
+            "-",
+            "nowhere",
+            "out",
+            "file/sub",
+            "/dev/null",
+            "a.toml/",
+            "~",
+        ),
+        *("x" * 5000, "a\nb", "\x1b[31m", "\udcff", "caf\u00e9.toml", "fifo", "empty", "held", "/proc/self/mem", "=1"),
+    ]
+    options = [
+        *(
+            "--out",
+            "--kind",
+            "--solver",
+            "--policies",
+            "--time-limit",
+            "--backend",
+            "--workers",
+            "--progress",
+            "--figure",
+        ),
+        *(
+            "--noise",
+            "--draws",
+            "--depth",
+            "--dry-run",
+            "--loglog",
+            "--quick",
+            "--all",
+            "--help",
+            "--version",
+            "--",
+            "-x",
+            "--no",
+        ),
+    ]
+    values = [
+        *(
+            "0",
+            "-1",
+            "1",
+            "2",
+            "nan",
+            "1e999",
+            "9" * 5000,
+            str(2**63),
+            "",
+            "all",
+            "exp4",
+            "search",
+            "serial",
+            "quiet",
+            "json",
+        ),
+        *(
+            "os:system",
+            ":",
+            "mine:Evil",
+            "\x1b[2J",
+            "\udcff",
+            "[" * 2000,
+            "x" * 100_000,
+            "regret",
+            "half",
+            "highs",
+            "out",
+        ),
+        *("pic.png", "pic.csv", "answer.json"),
+    ]
+    commands = ["run", "resume", "plot", "report", "solve", "bound", "solvers", "list", "rn", "", "\x1b", "\udcff"]
+    command = rng.choice(commands)
+    wanted = {"solve": 2, "list": 1, "solvers": 0}.get(command, 1)
+    arguments = [command, *(rng.choice(paths) for _ in range(wanted))]
+    if command == "list" and rng.random() < 0.5:
+        arguments[1:] = [rng.choice(["learner", "planted", "milp", "parity", "x" * 1000, "figures"])]
+    if command in {"run", "bound"} and rng.random() < 0.5:
+        arguments[1] = "a.toml"
+    if command == "solve" and rng.random() < 0.5:
+        arguments[1:] = ["x.csv", "c.csv"]
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        arguments += [rng.choice(options), *([rng.choice([*values, *paths])] if rng.random() < 0.8 else [])]
+    arguments = [argument for argument in arguments if argument not in {"/", ".."} or command not in {"report", "plot"}]
+    files = {
+        "a.toml": FREE.encode(),
+        "x.csv": CONTEXTS.encode(),
+        "c.csv": COSTS.encode(),
+        "file": b"",
+        "held/mine": b"1",
+    }
+    return Case("command line", arguments, files)
+
+
+def plugin(rng: random.Random) -> Case:
+    """Return a run with a class of the config's own folder that is not what it must be."""
+    section = rng.choice(list(BASES))
+    base, name = BASES[section]
+    what = rng.choice(list(PLUGINS))
+    body = "".join(f"    def {method}(self, *a, **k): raise OSError('from the plug-in')\n" for method in METHODS)
+    nonsense = "".join(
+        f"    def {method}(self, *a, **k): return {rng.choice(['None', '3', '[]', '{}', 'self'])}\n"
+        for method in METHODS
+    )
+    extra = "    feature_names = action_names = ()\n"
+    source = PLUGINS[what].replace("{base}", base).replace("{name}", name)
+    source = source.replace("{body}", extra + body).replace("{nonsense}", extra + nonsense)
+    old = {
+        "policies": 'name = "decision_trees"\ndepth = 1\nthresholds = 2',
+        "learners": 'name = "uniform"\nmax_horizon = 50',
+    }
+    old |= {"environment": 'name = "planted"\nn_contexts = 6\nn_features = 3\ncost_right = 0.25'}
+    text = FREE.replace(old[section], 'name = "mine:Evil"')
+    if rng.random() < 0.2:
+        text = text.replace(
+            "mine:Evil", rng.choice(["mine.:Evil", "mine:Evil.x", ":Evil", "mine:", "mine:a:b", "..mine:Evil"])
+        )
+    files = {"a.toml": text.encode(), "mine.py": source.encode("utf-8", "surrogateescape")}
+    if rng.random() < 0.2:
+        files |= dict.fromkeys(("policies.py", "cplex.py", "numba.py"), b"raise SystemExit('hidden')\n")
+    arguments = rng.choice(
+        [
+            ["run", "a.toml", "--out", "out"],
+            ["run", "a.toml", "--out", "out", "--dry-run"],
+            ["bound", "a.toml", "--draws", "2"],
+        ]
+    )
+    return Case(f"plug-in for {section}: {what}", arguments, files)

@@ -1,0 +1,149 @@
+"""Wrong values by kind of argument, and the right ones that a wrong call is made of."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb import FinitePool, open_oracle, registry
+from policies import FiniteClass
+
+K, HORIZON = 3, 20
+CONTEXTS = np.arange(8.0).reshape(4, 2)
+LABELINGS = [[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0]]
+
+
+class Wrong(NamedTuple):
+    """A value that is wrong, and how a report calls it."""
+
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """A wrong call: its group and what is wrong in it, which together name it."""
+
+    group: str
+    what: str
+    call: Callable[[], object]
+
+
+def wrong(**values: Any) -> list[Wrong]:
+    """Return wrong values by name."""
+    return [Wrong(name, value) for name, value in values.items()]
+
+
+NOT_A_NUMBER = wrong(
+    text="3", none=None, a_list=[1], a_table={}, an_object=object(), complex=1 + 2j, an_array=np.ones(2)
+)
+# Values that no argument of a kind can take, whatever it means.
+WHOLE = [
+    *NOT_A_NUMBER,
+    *wrong(negative=-1, half=2.5, true=True, nan=np.nan, inf=np.inf, huge=10**400, np_half=np.float64(1.5)),
+]
+REAL = [*NOT_A_NUMBER, *wrong(negative=-1.0, true=True, nan=np.nan, inf=np.inf, huge=10**400)]
+CHOICE = wrong(unknown="no_such_thing", number=5, none=None, a_list=["uniform"], empty="", an_array=np.ones(2))
+FLAG = wrong(text="yes", number=2, none=None, a_list=[True])
+TABLE = wrong(
+    none=None,
+    text="abc",
+    number=3.0,
+    empty=[],
+    empty_rows=[[], []],
+    ragged=[[1.0, 2.0], [3.0]],
+    words=[["a", "b"], ["c", "d"]],
+    digits_as_text=[["1", "2"], ["3", "4"]],
+    nan=np.full((4, 2), np.nan),
+    inf=np.full((4, 2), np.inf),
+    beyond=np.full((4, 2), 1e200),
+    huge=[[10**400, 1]],
+    one_dimension=[1.0, 2.0],
+    three_dimensions=np.ones((2, 2, 2)),
+    complex=np.ones((4, 2)) * 1j,
+    dates=np.zeros((4, 2), dtype="datetime64[s]"),
+    a_dict={"x": [1, 2]},
+    a_set={1, 2},
+    an_object=object(),
+    bytes=b"abc",
+)
+NAMES = wrong(
+    number=5, nones=[None, None], text="ab", repeated=["a", "a"], an_object=object(), too_many=list("abcdefghij")
+)
+ROW = wrong(
+    negative=-1,
+    past=4,
+    half=0.5,
+    text="0",
+    none=None,
+    true=True,
+    nan=np.nan,
+    a_list=[0],
+    huge=10**400,
+    array=np.array([0, 1]),
+)
+
+
+# ------------------------------------------------------------------- what is right
+
+
+@cache
+def oracle(kind: str = "enumeration") -> Any:
+    """Return an oracle over four labelings of four contexts."""
+    return open_oracle(FiniteClass(LABELINGS, K), CONTEXTS, kind=kind)
+
+
+def supplied() -> dict[str, Any]:
+    """Return what the runtime hands to learners."""
+    return {
+        "oracle": oracle(),
+        "pool": FinitePool(CONTEXTS),
+        "horizon": HORIZON,
+        "seed": 0,
+        "n_actions": K,
+        "best": [0, 1, 2, 0],
+    }
+
+
+def learner(name: str, **options: Any) -> Any:
+    """Return a registered learner."""
+    cls = registry.load("learner", name)
+    asked = inspect.signature(cls).parameters
+    return cls(**{key: value for key, value in supplied().items() if key in asked} | options)
+
+
+def wrong_values(parameter: inspect.Parameter) -> list[Wrong]:
+    """Return what a parameter of an annotated kind cannot be; nothing where the annotation says too little."""
+    text = str(parameter.annotation)
+    optional = "None" in text or parameter.default is None
+    if parameter.name == "seed":
+        return [value for value in WHOLE if value.name != "huge"]  # a seed may have any number of digits
+    if parameter.name.endswith("_names"):
+        return NAMES
+    if parameter.name == "thresholds":
+        return wrong(
+            text="many", negative=-1, half=1.5, nan=np.nan, true=True, words=[["a"], ["b"]], an_object=object()
+        )
+    if text.startswith("bool"):
+        values = FLAG
+    elif text.startswith("int"):
+        values = WHOLE
+    elif text.startswith("float"):
+        values = REAL
+    elif text.startswith(("str", "Literal")) or text.split(" |", maxsplit=1)[0] in (
+        "Queries",
+        "Leftover",
+        "Estimator",
+        "Data",
+        "Rate",
+        "Order",
+    ):
+        values = [value for value in CHOICE if "float" not in text or value.name != "number"]
+    else:
+        values = []
+    return [value for value in values if not (optional and value.value is None)]

@@ -1,0 +1,48 @@
+"""Errors of others on one line: what they say where memory is too small."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+
+import pytest
+
+from milpcb import supply
+from milpcb.errors import MEMORY, InputError, cause, out_of_memory
+
+
+def _as_llvmlite() -> None:
+    """Raise what llvmlite raises where its library has no room: the reason is only in the error that came before."""
+    try:
+        raise OSError("libllvmlite.so: failed to map segment from shared object")  # noqa: TRY301 - as llvmlite does
+    except OSError:
+        raise OSError("Could not find/load shared object file 'libllvmlite.so'")  # noqa: B904 - as llvmlite does
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ImportError("libhighs.so: cannot allocate memory in static TLS block"),
+        ImportError("core.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_too_little_memory_has_one_line(error: Exception) -> None:
+    """However a library puts it."""
+    assert cause(error) == MEMORY
+
+
+def test_a_library_without_room_is_not_called_missing() -> None:
+    """What is made says that memory is too small, and not that a file cannot be found."""
+    with pytest.raises(InputError, match=r"^_as_llvmlite cannot be made: out of memory;"):
+        supply.make(_as_llvmlite, {})
+
+
+def test_a_library_that_is_missing_is_not_called_too_large() -> None:
+    """A file that is not there keeps its own message."""
+    with pytest.raises(OSError) as raised:  # noqa: PT011 - its text is the system's
+        ctypes.CDLL("libno_such_thing.so")
+    assert not out_of_memory(raised.value)
+    assert "libno_such_thing" in cause(raised.value)
