@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
+from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
 from policies.decimals import shortest_between, written
 from policies.named import NamedClass
@@ -59,6 +61,21 @@ class CuttingClass(NamedClass):
         if isinstance(cuts, int):
             cuts = tuple(tuple(points.tolist()) for points in _quantiles(contexts, cuts))
         return replace(self, thresholds=cuts, feature_names=names.features or None)  # type: ignore[type-var]  # every subclass is a dataclass
+
+    def terms(self) -> Terms:
+        """Return the terms of the class with all its cut points, which must be explicit; see PolicyClass.terms."""
+        if isinstance(self.thresholds, int):
+            raise InputError(
+                f"thresholds = {self.thresholds} are quantiles of contexts that are not there: give one list of cut "
+                "points per feature, or contexts to begin with"
+            )
+        nowhere = np.zeros((1, len(self.thresholds)))
+        names, _ = self.names.on(nowhere, self.n_actions)  # raises where the numbers of names and features differ
+        return self._terms(self.thresholds, names)
+
+    @abstractmethod
+    def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> Terms:
+        """Return the terms with these cut points of the features, all of them."""
 
     def patterns(self, contexts: Floats) -> Ints:
         """Return (n, d): the number of each feature's cuts below the value."""

@@ -9,6 +9,7 @@ from milpcb.protocols.environments import Environment, Stream
 from milpcb.protocols.learners import Learner, ValueOracle
 from milpcb.protocols.policies import Cuts, Encoding, Objective, Opened, PolicyClass, Search, Separator, open_class
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
+from milpcb.protocols.tables import Table, Terms
 from milpcb.types import Policy
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "Solver",
     "SolverInfo",
     "Stream",
+    "Table",
+    "Terms",
     "ValueOracle",
     "open_class",
 ]

@@ -12,6 +12,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 from milpcb.types import Answer, Floats, Ints, Policy
 
 
@@ -19,7 +21,8 @@ class Terms(ABC):
     """The terms of a policy class with fixed cut points, and its recursion over their totals.
 
     Totals are (n_terms,), and may hold noise. A *place* is all that the recursion needs to know of a context: the terms (S, K)
-    that a cost of each action there is added to, always S of them, so that the total of a policy's terms is its total cost.
+    that a cost of each action there is added to, always S different ones, so that the total of a policy's terms is its total
+    cost.
     """
 
     n_actions: int
@@ -29,6 +32,13 @@ class Terms(ABC):
     @abstractmethod
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the place (S, K) of each of ``contexts`` (n, d); equal places are contexts that all policies label alike."""
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""
+        totals = np.zeros(self.n_terms)
+        for place, row in zip(self.places(contexts), costs, strict=True):
+            totals[place] += row
+        return totals
 
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:
