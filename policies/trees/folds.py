@@ -13,6 +13,8 @@ Array = npt.NDArray[Any]
 Soft = float | None
 
 _NO_NAN = {"nnan", "nsz"}
+# exp(-40) is far below the rounding of 1.
+_NEGLIGIBLE = 40.0
 
 
 @compiled(_NO_NAN)
@@ -62,5 +64,9 @@ def _sum(soft: Soft, ways: Array) -> float:
         return low
     weight = 0.0
     for i in range(len(ways)):
-        weight += np.exp(low - ways[i])
+        gap = ways[i] - low
+        if gap == 0.0:
+            weight += 1.0
+        elif gap < _NEGLIGIBLE:
+            weight += np.exp(-gap)
     return low - np.log(weight)
