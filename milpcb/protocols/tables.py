@@ -35,10 +35,9 @@ class Terms(ABC):
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""
-        totals = np.zeros(self.n_terms)
-        for place, row in zip(self.places(contexts), costs, strict=True):
-            totals[place] += row
-        return totals
+        places = np.array(self.places(contexts), dtype=np.int64).reshape(len(costs), self.n_touched, self.n_actions)
+        added = np.broadcast_to(costs[:, None, :], places.shape)
+        return np.bincount(places.ravel(), added.ravel(), self.n_terms)
 
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:
