@@ -152,7 +152,7 @@ class _Grouping:
     def __init__(self, group: Ints) -> None:
         self.group = group
         self._order = np.argsort(group, kind="stable")
-        self._starts = np.searchsorted(group[self._order], np.arange(group.max() + 1))
+        self._starts = np.searchsorted(group[self._order], np.arange(group.max(initial=-1) + 1))
         self._trivial = len(self._starts) == len(group) and bool((self._order == np.arange(len(group))).all())
 
     def add_up(self, costs: Floats) -> Floats:

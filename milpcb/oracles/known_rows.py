@@ -29,8 +29,9 @@ class KnownRows:
 
     def add(self, contexts: Floats) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d); one that is new gets the next number, from 0 up."""
+        rows = [self._rows.setdefault(key, len(self._rows)) for key in self._keys(contexts)]
         self._n_columns = contexts.shape[1]
-        return np.array([self._rows.setdefault(key, len(self._rows)) for key in self._keys(contexts)], dtype=np.int64)
+        return np.array(rows, dtype=np.int64)
 
     def find(self, contexts: Any) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d); raises InputError where one is unknown."""

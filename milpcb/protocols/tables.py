@@ -28,6 +28,13 @@ class Terms(ABC):
     n_actions: int
     n_terms: int
     n_touched: int  # S
+    n_features: int  # columns of contexts that are read, the first of them
+
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of derivations, at least that of policies: the N of Exp4's guarantee."""
+        place = self.places(np.zeros((1, self.n_features)))[0]  # any will do
+        return float(np.logaddexp.reduce(self.log_weights(np.zeros(self.n_terms), place, 0.0)))
 
     @abstractmethod
     def places(self, contexts: Floats) -> list[Ints]:
@@ -37,7 +44,7 @@ class Terms(ABC):
         """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""
         places = np.array(self.places(contexts), dtype=np.int64).reshape(len(costs), self.n_touched, self.n_actions)
         added = np.broadcast_to(costs[:, None, :], places.shape)
-        return np.bincount(places.ravel(), added.ravel(), self.n_terms)
+        return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
 
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:

@@ -28,11 +28,10 @@ class BoxList:
         self.cuts, self.binary = cuts, binary
         self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
         sides = _sides(cuts)
-        if contexts is None:
-            found = _every(sides, pairs=pairs)
-        else:
-            found = _different(sides, self._below_bounds(contexts), pairs=pairs)
-        self.corners = np.array(found).T
+        below = None if contexts is None else self._below_bounds(contexts)
+        self.corners = np.array(
+            _every(sides, pairs=pairs) if below is None else _different(sides, below, pairs=pairs)
+        ).T
 
     def __len__(self) -> int:
         return int(self.corners.shape[1])

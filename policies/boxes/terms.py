@@ -20,6 +20,7 @@ class BoxTerms(Terms):
 
     def __init__(self, boxes: BoxList, n_actions: int, names: Names) -> None:
         self._boxes, self.n_actions, self._names = boxes, n_actions, names
+        self.n_features = len(boxes.cuts)
         self.n_touched = len(boxes)
         self.n_terms = (2 * len(boxes) - 1) * n_actions
 

@@ -33,6 +33,7 @@ class RuleListTerms(Terms):
         sizes, combinations = cells.sizes[first:], [len(chosen) for chosen in cells.chosen[first:]]
         self._first = np.cumsum([0, *sizes[:-1]])  # the number of a level's first cell
         self._at_level = np.cumsum(combinations)[:-1]  # where its cells begin in a place
+        self.n_features = 1 + max((feature for feature, *_ in self._tests), default=0)
         self.n_touched = sum(combinations)
         self.n_terms = sum(sizes) * n_actions
 

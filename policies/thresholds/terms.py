@@ -26,6 +26,7 @@ class ThresholdTerms(Terms):
         sizes = np.array([len(points) + 1 for points in cuts.values()])
         self._first = np.cumsum([0, *sizes[:-1]])
         self._real = np.arange(self._fold.width) < sizes[:, None]
+        self.n_features = 1 + max(cuts)
         self.n_touched = len(cuts)
         self.n_terms = int(sizes.sum()) * n_actions
 

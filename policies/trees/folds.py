@@ -61,7 +61,7 @@ def _sum(soft: Soft, ways: Array) -> float:
     for i in range(1, len(ways)):
         low = min(low, ways[i])
     if soft is None:
-        return low
+        return float(low)
     weight = 0.0
     for i in range(len(ways)):
         gap = ways[i] - low
@@ -69,4 +69,4 @@ def _sum(soft: Soft, ways: Array) -> float:
             weight += 1.0
         elif gap < _NEGLIGIBLE:
             weight += np.exp(-gap)
-    return low - np.log(weight)
+    return float(low - np.log(weight))

@@ -31,6 +31,7 @@ class TreeTerms(Terms):
         self._depth = depth = depth if p else 0
         self.n_touched = p**depth
         self.n_terms = (2 * p) ** depth * n_actions
+        self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
         self._best = np.empty((2 * p) ** depth)
         self._own = np.empty((self.n_touched, n_actions))
         self._ways = np.empty(max(1, p))
@@ -66,7 +67,7 @@ class TreeTerms(Terms):
 
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         fold(soft, self._depth, totals, place, self._best, self._own, self._ways)
-        return self._own[0].copy()
+        return np.asarray(self._own[0].copy())
 
     def _ways_on(self, below: Floats) -> Any:
         """Return (paths, p): what each test at the end of a path leads to, ``below`` (2 p paths,) being the answers there."""
