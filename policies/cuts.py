@@ -80,8 +80,10 @@ class CuttingClass(NamedClass):
     def patterns(self, contexts: Floats) -> Ints:
         """Return (n, d): the number of each feature's cuts below the value."""
         cuts = self.thresholds
-        if isinstance(cuts, int) or len(cuts) != contexts.shape[1]:
+        if isinstance(cuts, int):
             raise InputError("patterns need explicit cut points, one list per column of the contexts")
+        if len(cuts) != contexts.shape[1]:
+            raise InputError(f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features")
         return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
 
 
