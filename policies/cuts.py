@@ -83,7 +83,9 @@ class CuttingClass(NamedClass):
         if isinstance(cuts, int):
             raise InputError("patterns need explicit cut points, one list per column of the contexts")
         if len(cuts) != contexts.shape[1]:
-            raise InputError(f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features")
+            raise InputError(
+                f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features"
+            )
         return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
 
 

@@ -45,14 +45,14 @@ class Oracle(ABC):
     def rows(self, contexts: Any) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d): the first that all policies label as they label it.
 
-        Where the class cannot say which contexts these are, the first that is equal to it. Raises InputError for others.
+        Where the class does not know which contexts these are, the first that is equal to it. Raises InputError for others.
         """
         known, first = self._known
         return np.asarray(first[known.find(contexts)])
 
     @cached_property
     def _known(self) -> tuple[KnownRows, Ints]:
-        """Return the numbers of the contexts that policies tell apart, and the first row of each."""
+        """Return the numbers of the contexts that policies may label differently, and the first row of each."""
         opened = self._opened_class
         known = KnownRows(opened.fixed() if "fixed" in opened.can else None)
         _, first = np.unique(known.add(self.contexts), return_index=True)

@@ -13,7 +13,7 @@ from milpcb.types import Floats, Ints
 
 
 class KnownRows:
-    """Numbers contexts by what all policies of a ``fixed`` class tell apart; without one, by the contexts themselves."""
+    """Numbers contexts: one for those that all policies of a ``fixed`` class label alike; without a class, for equal ones."""
 
     def __init__(self, fixed: PolicyClass | None) -> None:
         self._fixed = fixed

@@ -75,7 +75,7 @@ class MilpOracle(Oracle):
         self._session.close()
 
     def noisy_table(self, count: Callable[[float], float]) -> ProgramTable:
-        """Return a table over this oracle's program, whose cost map must be linear; ``count`` hears when a question began."""
+        """Return a table over this oracle's program, whose cost map must be linear; ``count`` takes the start of a question."""
         return ProgramTable(self, self._encoding, self._opened_class.group, self.n_actions, count)
 
     def minimise_noisy(self, costs: Floats, noise: Floats) -> tuple[float, float, Policy | None, Stop]:

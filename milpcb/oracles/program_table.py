@@ -38,7 +38,7 @@ class ProgramTable(Table):
     oracle : is asked
     encoding : the oracle's, with a linear cost map
     group : (m,) the distinct context of each row
-    count : is told when each question began, returns its seconds
+    count : counts a question, given its start, and returns its seconds
 
     """
 

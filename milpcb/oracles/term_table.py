@@ -25,7 +25,7 @@ class TermTable(Table):
     ----------
     terms : of the policy class
     context : returns the context (d,) of a row
-    count : is told when each question began, returns its seconds
+    count : counts a question, given its start, and returns its seconds
 
     """
 

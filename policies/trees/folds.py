@@ -1,4 +1,4 @@
-"""The compiled recursion over the leaves of all trees of one depth; policies/trees/terms.py says what the leaves are."""
+"""The compiled recursion over the leaves of all trees of one depth; the leaves are those of policies/trees/terms.py."""
 
 from __future__ import annotations
 
