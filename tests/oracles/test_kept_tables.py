@@ -161,7 +161,7 @@ def test_known_contexts_have_rows(policies: PolicyClass) -> None:
     assert (rows[rows] == rows).all()
     group = policies.on(CONTEXTS).group
     assert (group[rows] == group).all()
-    with pytest.raises(InputError, match="context 1 is none of those .* GrowingOracle"):
+    with pytest.raises(InputError, match=r"context 1 is none of those .* GrowingOracle"):
         oracle.rows([CONTEXTS[0], [99.0, -99.0]])
     with pytest.raises(InputError, match="contexts have 3 columns"):
         oracle.rows(np.ones((1, 3)))
