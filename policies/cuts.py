@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
+from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
 from policies.decimals import shortest_between, written
 from policies.named import NamedClass
@@ -60,11 +62,30 @@ class CuttingClass(NamedClass):
             cuts = tuple(tuple(points.tolist()) for points in _quantiles(contexts, cuts))
         return replace(self, thresholds=cuts, feature_names=names.features or None)  # type: ignore[type-var]  # every subclass is a dataclass
 
+    def terms(self) -> Terms:
+        """Return the terms of the class with all its cut points, which must be explicit; see PolicyClass.terms."""
+        if isinstance(self.thresholds, int):
+            raise InputError(
+                f"thresholds = {self.thresholds} are quantiles of contexts that are not there: give one list of cut "
+                "points per feature, or contexts to begin with"
+            )
+        nowhere = np.zeros((1, len(self.thresholds)))
+        names, _ = self.names.on(nowhere, self.n_actions)  # raises where the numbers of names and features differ
+        return self._terms(self.thresholds, names)
+
+    @abstractmethod
+    def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> Terms:
+        """Return the terms with these cut points of the features, all of them."""
+
     def patterns(self, contexts: Floats) -> Ints:
         """Return (n, d): the number of each feature's cuts below the value."""
         cuts = self.thresholds
-        if isinstance(cuts, int) or len(cuts) != contexts.shape[1]:
+        if isinstance(cuts, int):
             raise InputError("patterns need explicit cut points, one list per column of the contexts")
+        if len(cuts) != contexts.shape[1]:
+            raise InputError(
+                f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features"
+            )
         return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
 
 

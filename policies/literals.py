@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,10 +34,10 @@ class Literals:
         cuts = cut_points(contexts, thresholds)
         every = [(f, cut, binary[f]) for f, points in enumerate(cuts) for cut in points.tolist()]
         splits: dict[bytes, Test] = {}
-        for test, holds in zip(every, _truth(contexts, every).T, strict=True):
+        for test, holds in zip(every, outcomes(contexts, every).T, strict=True):
             splits.setdefault((holds ^ holds[0]).tobytes(), test)  # a test and its negation split alike
         tests = [test for key, test in splits.items() if any(key)]
-        truth = _truth(contexts, tests)
+        truth = outcomes(contexts, tests)
         distinct = Distinct.rows(np.pad(truth, ((0, 0), (1, 0))))  # a first column, in case there is no literal
         return cls(tests, truth[distinct.first], distinct.group, contexts[distinct.first])
 
@@ -44,7 +45,12 @@ class Literals:
         return len(self.tests)
 
 
-def _truth(contexts: Floats, tests: list[Test]) -> Bools:
+def every_test(cuts: Sequence[Sequence[float]]) -> list[Test]:
+    """Return the tests of all cut points, one list for each feature, whether they divide any contexts or not."""
+    return [(f, float(cut), False) for f, points in enumerate(cuts) for cut in points]
+
+
+def outcomes(contexts: Floats, tests: list[Test]) -> Bools:
     """Return (m, tests): which test holds at which context."""
     feature, threshold = (np.array([test[part] for test in tests]) for part in (0, 1))
     return np.asarray(contexts[:, feature.astype(np.int64)] <= threshold)

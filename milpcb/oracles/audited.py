@@ -10,7 +10,8 @@ from milpcb import registry
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleDisagreement
 from milpcb.oracles.base import Oracle, whole_numbers
-from milpcb.protocols import Opened, Policy
+from milpcb.oracles.term_table import TermTable
+from milpcb.protocols import Opened, Policy, Table
 from milpcb.types import Floats, Stop
 
 
@@ -18,8 +19,9 @@ class AuditedOracle(Oracle):
     """Exact answers from the class's own search; a share of them is asked of a solver as well.
 
     The first question and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one question.
-    Action weights are no minimum, so no MILP can audit them. A first disagreement raises OracleDisagreement with both
-    values; an audit that a time limit cuts short raises OracleInexact. ``audits`` counts what was proved twice.
+    Action weights are no minimum, so no MILP can audit them; questions to a table that is kept are not audited either. A
+    first disagreement raises OracleDisagreement with both values; an audit that a time limit cuts short raises
+    OracleInexact. ``audits`` counts what was proved twice.
 
     Parameters
     ----------
@@ -74,6 +76,10 @@ class AuditedOracle(Oracle):
                 what = f"least total cost with action {action} on row {row}"
                 self._compare(float(profile[action]), float(proved), costs, what)
         return profile
+
+    def _column_table(self) -> Table:
+        self._opened_class.require("terms")
+        return TermTable(self._opened_class.terms(), self._context, self._count)
 
     @property
     def log_derivations(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from milpcb.checks import cost_array, index, real
 from milpcb.errors import InputError
+from milpcb.oracles.known_rows import KnownRows
 from milpcb.protocols import Opened
 from milpcb.types import Answer, Floats, Ints
 
@@ -39,6 +41,26 @@ class Oracle(ABC):
         by = f", solver {self._solver}" if self._solver else ""
         name = self._opened_class.class_name or type(self._opened_class).__name__
         return f"<{type(self).__name__}: {name}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
+
+    def rows(self, contexts: Any) -> Ints:
+        """Return the row (n,) of each of ``contexts`` (n, d): the first that all policies label as they label it.
+
+        Where the class does not know which contexts these are, the first that is equal to it. Raises InputError for others.
+        """
+        known, first = self._known
+        return np.asarray(first[known.find(contexts)])
+
+    @cached_property
+    def _known(self) -> tuple[KnownRows, Ints]:
+        """Return the numbers of the contexts that policies may label differently, and the first row of each."""
+        opened = self._opened_class
+        known = KnownRows(opened.fixed() if "fixed" in opened.can else None)
+        _, first = np.unique(known.add(self.contexts), return_index=True)
+        return known, first
+
+    def _context(self, row: int) -> Floats:
+        """Return the context (d,) of a row."""
+        return np.asarray(self.contexts[index("row", row, self.n_contexts)])
 
     @property
     def log_size(self) -> float:
@@ -130,7 +152,7 @@ class _Grouping:
     def __init__(self, group: Ints) -> None:
         self.group = group
         self._order = np.argsort(group, kind="stable")
-        self._starts = np.searchsorted(group[self._order], np.arange(group.max() + 1))
+        self._starts = np.searchsorted(group[self._order], np.arange(group.max(initial=-1) + 1))
         self._trivial = len(self._starts) == len(group) and bool((self._order == np.arange(len(group))).all())
 
     def add_up(self, costs: Floats) -> Floats:

@@ -2,39 +2,67 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from milpcb.checks import index
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import PolicyClass, open_class
+from milpcb.oracles.known_rows import KnownRows
+from milpcb.oracles.opened_terms import OpenedTerms
+from milpcb.oracles.search import SearchOracle
+from milpcb.oracles.term_table import TermTable
+from milpcb.protocols import PolicyClass, Table, Terms, open_class
 from milpcb.types import Answer, Floats, Ints
 
 
 class GrowingOracle:
-    """Asks like an Oracle; ``extend`` adds contexts.
+    """Asks like an Oracle; ``rows`` and ``extend`` add contexts.
 
-    A context that equals an earlier one, or falls between the same cut points, is that one and costs nothing. New
-    ones are collected: the next question opens the class on all of them once, so a batch costs one opening, and a run
-    costs as many as there are questions between which something new arrived. Cut points are fixed when the
-    oracle is made: quantiles are those of the contexts known then.
+    A context that equals an earlier one, or falls between the same cut points, is that one and costs nothing: the oracle holds
+    one context for each pattern. Cut points are fixed when the oracle is made: quantiles are those of the contexts known then.
+
+    By kind "search", a class with terms is never opened on the contexts. Its answers come from its recursion over all cut
+    points, and ``table()`` keeps the totals, so that a round costs the same however many contexts have arrived. Explicit cut
+    points need no contexts to begin with. Else new contexts are collected, and the next question opens the class on all of them.
+
+    Parameters
+    ----------
+    policies : a policy class that can be kept while contexts arrive
+    contexts : (m, d) to begin with; None for none, with kind "search" and explicit cut points only
+    kind, solver, options : see milpcb.open_oracle
+
     """
 
     def __init__(
-        self, policies: PolicyClass, contexts: Any, kind: str = "search", solver: str | None = None, **options: Any
+        self,
+        policies: PolicyClass,
+        contexts: Any = None,
+        kind: str = "search",
+        solver: str | None = None,
+        **options: Any,
     ) -> None:
-        opened = open_class(policies, contexts)
-        opened.require("fixed")
-        self._policies = opened.fixed()
         self._options = {"kind": kind, "solver": solver, **options}
-        self._rows: dict[bytes, int] = {}
+        self._policies = policies if contexts is None else _fixed(policies, contexts)
+        self.n_actions = policies.n_actions
+        self._known = KnownRows(self._policies)
         self._contexts: list[Floats] = []
         self._calls, self._seconds = 0, 0.0
         self._opened: Oracle | None = None
-        self.rows = self.extend(contexts)
-        self.n_actions = policies.n_actions
+        by_terms = kind == "search" and solver is None and not options
+        if contexts is None:
+            if not by_terms:
+                raise InputError(
+                    "an oracle without contexts needs kind 'search', without further options; or give contexts"
+                )
+            self._terms: Terms | None = self._policies.terms()
+        else:
+            self._terms = _terms(self._policies) if by_terms else None
+            self.extend(contexts)
 
     def __repr__(self) -> str:
         kind, name = self._options["kind"], type(self._policies).__name__
@@ -48,22 +76,24 @@ class GrowingOracle:
     @property
     def contexts(self) -> Floats:
         """One representative of each, (n_contexts, d)."""
+        if self._terms is not None and not self._contexts:
+            return np.empty((0, self._terms.n_features))
         return np.array(self._contexts)
 
     @property
     def log_size(self) -> float:
-        """Natural log of the number of policies on the contexts so far."""
+        """Natural log of the number of policies on the contexts so far; of a class with terms that of its derivations."""
         return self._oracle().log_size
 
     @property
     def log_derivations(self) -> float:
-        """Natural log of the number of derivations on the contexts so far; see Oracle.log_derivations."""
-        return self._oracle().log_derivations
+        """Natural log of the number of derivations: on the contexts so far, or for a class with terms on any."""
+        return self._oracle().log_derivations if self._terms is None else self._log_derivations
 
     @property
     def can(self) -> frozenset[str]:
         """What the opened oracle can be asked; a list of labelings would not stay one, so there is none."""
-        return self._oracle().can - {"enumerate"}
+        return self._oracle().can - ({"enumerate"} if self._terms is not None else {"enumerate", "columns"})
 
     @property
     def calls(self) -> int:
@@ -75,19 +105,18 @@ class GrowingOracle:
         """Seconds spent on questions, openings excepted."""
         return self._seconds + (self._opened.seconds if self._opened else 0.0)
 
+    def rows(self, contexts: Any) -> Ints:
+        """Return the row (n,) of each of ``contexts`` (n, d), those that are new included: they are added."""
+        return self.extend(contexts)
+
     def extend(self, contexts: Any) -> Ints:
         """Add contexts (n, d); return the row (n,) of each: an old one where every policy plays as on an old context."""
-        array = self._policies.read(contexts)
-        if self._contexts and array.shape[1] != len(self._contexts[0]):
-            raise InputError(f"contexts have {array.shape[1]} columns, those before had {len(self._contexts[0])}")
-        rows = np.empty(len(array), dtype=np.int64)
-        for i, pattern in enumerate(self._policies.patterns(array)):
-            key = pattern.tobytes()
-            if key not in self._rows:
-                self._rows[key] = len(self._contexts)
-                self._contexts.append(array[i])
+        array = self._known.read(contexts)
+        rows = self._known.add(array)
+        for context, row in zip(array, rows.tolist(), strict=True):
+            if row == len(self._contexts):
+                self._contexts.append(context.copy())
                 self._retire()
-            rows[i] = self._rows[key]
         return rows
 
     def minimise(self, costs: Any) -> Answer:
@@ -106,12 +135,56 @@ class GrowingOracle:
         """See Oracle.action_weights."""
         return self._oracle().action_weights(costs, row, rate)
 
+    def table(self, noise: str = "columns") -> Table:
+        """Return an empty table of totals, to which contexts may be added while it is kept; its noise is on columns.
+
+        Raises InputError for noise on contexts, and where the class has no terms.
+        """
+        if noise != "columns" or self._terms is None:
+            raise InputError(
+                f'a table with noise = "{noise}" needs all contexts beforehand; open the oracle on all of them'
+                + (', or set noise = "columns"' if self._terms is not None else "")
+            )
+        return TermTable(self._terms, self._context, self._count)
+
+    def _context(self, row: int) -> Floats:
+        return self._contexts[index("row", row, self.n_contexts)]
+
+    def _count(self, start: float) -> float:
+        seconds = perf_counter() - start
+        self._calls += 1
+        self._seconds += seconds
+        return seconds
+
+    @cached_property
+    def _log_derivations(self) -> float:
+        return self._terms.log_derivations if self._terms is not None else 0.0
+
     def _oracle(self) -> Oracle:
         if self._opened is None:
-            self._opened = open_oracle(self._policies, self.contexts, **self._options)
+            contexts = self.contexts
+            if self._terms is None:
+                self._opened = open_oracle(self._policies, contexts, **self._options)
+            else:
+                self._opened = SearchOracle(OpenedTerms(self._terms, contexts, self._log_derivations), contexts)
         return self._opened
 
     def _retire(self) -> None:
         if self._opened is not None:
             self._calls, self._seconds = self.calls, self.seconds
             self._opened = None
+
+
+def _fixed(policies: PolicyClass, contexts: Any) -> PolicyClass:
+    """Return the class with the cut points that ``contexts`` give it; raises InputError where it cannot be kept."""
+    opened = open_class(policies, contexts)
+    opened.require("fixed")
+    return opened.fixed()
+
+
+def _terms(policies: PolicyClass) -> Terms | None:
+    """Return the terms of a class with fixed cut points, None where it has none, or too many of them."""
+    try:
+        return policies.terms()
+    except InputError:
+        return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from milpcb.checks import check_gap, check_time_limit
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle, whole_numbers
+from milpcb.oracles.program_table import ProgramTable
+from milpcb.oracles.side_rows import SideRow, with_side_rows
 from milpcb.program import Program
-from milpcb.protocols import Encoding, Opened, Policy, Session
+from milpcb.protocols import Opened, Policy, Session, Table
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
@@ -20,9 +23,6 @@ from milpcb.types import Floats, Ints, Solution, Stop
 # With whole costs a proved gap below 1 leaves one whole number; 0.999 keeps clear of the solver's own rounding.
 WHOLE_GAP = 0.999
 REAL_GAP = 1e-6
-# Solvers let a row be broken by about 1e-6, and HiGHS 1.15's presolve loses solutions where numbers in a row differ by
-# less; side constraints allow 1e-9. So their rows are widened to this grid, and labelings in between cut off one by one.
-GRID = 2.0**-16
 MOST_CUT_OFF = 100
 NO_ANSWER = {Stop.FAILED, Stop.UNKNOWN, Stop.UNBOUNDED}
 
@@ -45,6 +45,9 @@ class MilpOracle(Oracle):
 
     """
 
+    can = Oracle.can | {"columns"}
+    _linear = False  # whether the cost map must be linear although there are no side constraints
+
     def __init__(
         self,
         opened: Opened,
@@ -57,7 +60,7 @@ class MilpOracle(Oracle):
     ) -> None:
         super().__init__(opened, contexts)
         opened.require("program")
-        self._encoding = opened.program(constrained=bool(constraints))
+        self._encoding = opened.program(constrained=self._linear or bool(constraints))
         self._distinct, self._rows = opened.contexts, np.arange(len(opened.contexts))
         self._time_limit, self._gap = check_time_limit(time_limit), check_gap(gap)
         self._solver, self._engine = solver, load_solver(solver)
@@ -71,16 +74,34 @@ class MilpOracle(Oracle):
         """Free the solver's model."""
         self._session.close()
 
-    def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
-        whole = whole_numbers(costs)
-        found = self._admissible(costs, whole=whole)
+    def noisy_table(self, count: Callable[[float], float]) -> ProgramTable:
+        """Return a table over this oracle's program, whose cost map must be linear; ``count`` takes the start of a question."""
+        return ProgramTable(self, self._encoding, self._opened_class.group, self.n_actions, count)
+
+    def minimise_noisy(self, costs: Floats, noise: Floats) -> tuple[float, float, Policy | None, Stop]:
+        """Return bounds on the least total of costs (g, K) with ``noise`` (n_columns,), a policy, and why the solver stopped."""
+        return self._minimise(costs, noise)
+
+    def profile_noisy(self, costs: Floats, row: int, noise: Floats) -> Floats:
+        """Return V[a] (K,) of costs (g, K) with ``noise`` (n_columns,) for the distinct context ``row``."""
+        return self._profile(costs, row, noise)
+
+    def _column_table(self) -> Table:
+        """Return a table of costs with noise on the columns of an encoding whose cost map is linear."""
+        if self._constraints:
+            return self.noisy_table(self._count)
+        own: dict[str, Any] = {"solver": self._solver, "time_limit": self._time_limit, "gap": self._gap}
+        return _LinearMilp(self._opened_class, self.contexts, **own).noisy_table(self._count)
+
+    def _minimise(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
+        query = _Query(costs, noise)
+        found = self._admissible(query)
         if found.stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
-        tolerance = _tolerance(costs)
-        lower = max(_lower(found.bound, tolerance, whole=whole), float(costs.min(axis=1).sum()))
-        upper = np.inf if found.labels is None else float(costs[self._rows, found.labels].sum())
-        slack = 0.0 if whole else 2 * tolerance
-        if found.stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + tolerance):
+        lower = max(_lower(found.bound, query), query.lowest)
+        upper = np.inf if found.labels is None else float(costs[self._rows, found.labels].sum()) + found.noise
+        slack = 0.0 if query.whole else 2 * query.tolerance
+        if found.stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + query.tolerance):
             raise OracleInexact(f"the solver claims an optimum of {lower:g}, but its policy costs {upper:g}")
         if lower > upper + slack:
             raise OracleInexact(f"the solver claims a lower bound of {lower:g}, but its policy costs {upper:g}")
@@ -89,37 +110,38 @@ class MilpOracle(Oracle):
         stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
         return lower, upper, found.policy, Stop.GAP_LIMIT if stopped_early else found.stop
 
-    def _value(self, costs: Floats) -> float:
+    def _value(self, costs: Floats, noise: Floats | None = None) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
-        if self.program.integral and whole_numbers(costs):
-            solution, offset = self._solve(costs, whole=True, primal=False)
+        query = _Query(costs, noise)
+        if self.program.integral and query.whole:
+            solution, offset = self._solve(query, primal=False)
             value = solution.bound + offset
-            if solution.stop is Stop.OPTIMAL and abs(value - round(value)) <= _tolerance(costs):
+            if solution.stop is Stop.OPTIMAL and abs(value - round(value)) <= query.tolerance:
                 return float(round(value))
-        lower, upper, _, stop = self._minimise(costs)
+        lower, upper, _, stop = self._minimise(costs, noise)
         if stop is not Stop.OPTIMAL:
             raise OracleInexact(
                 f"the solver stopped with '{stop}' between {lower:g} and {upper:g}: give it more time, or no gap"
             )
         return upper
 
-    def _profile(self, costs: Floats, row: int) -> Floats:
+    def _profile(self, costs: Floats, row: int, noise: Floats | None = None) -> Floats:
         """K solves, each with the other actions of the row priced out."""
-        highest = float(costs.max(axis=1).sum())
-        price = 1.0 + np.ceil(highest - float(costs.min(axis=1).sum()))
+        query = _Query(costs, noise)
+        price = 1.0 + np.ceil(query.highest - query.lowest)
         profile = np.empty(self.n_actions)
         for action in range(self.n_actions):
             priced = costs.copy()
             priced[row] += price
             priced[row, action] -= price
-            value = self._value(priced)
-            profile[action] = value if value < highest + 0.5 else np.inf
+            value = self._value(priced, noise)
+            profile[action] = value if value < query.highest + 0.5 else np.inf
         return profile
 
-    def _admissible(self, costs: Floats, *, whole: bool) -> _Found:
+    def _admissible(self, query: _Query) -> _Found:
         """Return the solver's answer; labelings that keep a side constraint only by its tolerance are cut off."""
         while True:
-            solution, offset = self._solve(costs, whole=whole, primal=True)
+            solution, offset = self._solve(query, primal=True)
             if solution.stop in NO_ANSWER or (solution.stop is Stop.INFEASIBLE and not self._held):
                 raise SolverFailedError(
                     f"the solver stopped with '{solution.stop}' on a bounded feasible program; report it"
@@ -127,29 +149,31 @@ class MilpOracle(Oracle):
             bound = solution.bound + offset
             if solution.x is None:
                 return _Found(solution.stop, bound)
-            policy = self._encoding.decode(solution.x, costs)
+            policy = self._encoding.decode(solution.x, query.costs)
             labels = policy.predict(self._distinct)
             if all(side.weights[self._rows, labels].sum() <= side.largest for side in self._held):
-                return _Found(solution.stop, bound, policy, labels)
+                noise = 0.0 if query.noise is None else float(query.noise @ np.rint(solution.x))
+                return _Found(solution.stop, bound, policy, labels, noise)
             self._cut_off(labels)
 
-    def _solve(self, costs: Floats, *, whole: bool, primal: bool) -> tuple[Solution, float]:
-        objective = self._encoding.objective(costs)
-        gap = max(self._gap, WHOLE_GAP if whole else REAL_GAP)
-        solution = self._session.solve(objective.coefficients, gap=gap, time_limit=self._time_limit, primal=primal)
+    def _solve(self, query: _Query, *, primal: bool) -> tuple[Solution, float]:
+        objective = self._encoding.objective(query.costs)
+        coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
+        gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP)
+        solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, primal=primal)
         return solution, objective.offset
 
     # ----------------------------------------------------------------- side constraints
 
-    def _side(self, constraint: LabelConstraint) -> _Side:
+    def _side(self, constraint: LabelConstraint) -> SideRow:
         weights = constraint.matrix(self.n_contexts, self.n_actions)
-        return _Side(self._checked(weights), constraint.largest(weights))
+        return SideRow(self._checked(weights), constraint.largest(weights))
 
-    def _hold(self, sides: Sequence[_Side]) -> None:
+    def _hold(self, sides: Sequence[SideRow]) -> None:
         """Open the solver on the polytope and the rows of ``sides``."""
         self._held = sides
         self._n_cut_off = 0
-        self._open(_with_rows(self._encoding, self._encoding.program, sides))
+        self._open(with_side_rows(self._encoding, self._encoding.program, sides))
 
     def _open(self, program: Program) -> None:
         self.program = program
@@ -166,12 +190,12 @@ class MilpOracle(Oracle):
         same = np.zeros((len(self._rows), self.n_actions))
         same[self._rows, labels] = 1.0
         self._session.close()
-        self._open(_with_rows(self._encoding, self.program, [_Side(same, len(labels) - 1.0)]))
+        self._open(with_side_rows(self._encoding, self.program, [SideRow(same, len(labels) - 1.0)]))
 
     def _feasible(self) -> bool:
         """Return whether some policy keeps all side constraints; where the time limit ends the search first, True."""
         nothing = np.zeros((len(self._rows), self.n_actions))
-        return self._admissible(nothing, whole=True).stop is not Stop.INFEASIBLE
+        return self._admissible(_Query(nothing)).stop is not Stop.INFEASIBLE
 
     def _conflict(self) -> str:
         def feasible(numbers: list[int]) -> bool:
@@ -185,55 +209,42 @@ class MilpOracle(Oracle):
         return message
 
 
-@dataclass(frozen=True)
-class _Side:
-    """A side constraint on the distinct contexts: ``sum_j weights[j, pi(x_j)] <= largest``, ``weights`` (g, K)."""
+class _LinearMilp(MilpOracle):
+    """The same in an encoding whose cost map is linear, so that noise on a column means the same whatever the costs are."""
 
-    weights: Floats
-    largest: float
+    _linear = True
+
+
+class _Query:
+    """The costs (g, K) of a question, perhaps with noise (n_columns,) on columns that are 0 or 1.
+
+    Totals are between ``lowest`` and ``highest``. ``tolerance`` is how far a floating-point solver may be off; it is below
+    1/2, so that rounding finds whole sums.
+    """
+
+    def __init__(self, costs: Floats, noise: Floats | None = None) -> None:
+        self.costs, self.noise = costs, noise
+        self.whole = whole_numbers(costs)
+        self.lowest, self.highest = float(costs.min(axis=1).sum()), float(costs.max(axis=1).sum())
+        size = float(np.abs(costs).max(axis=1).sum())
+        if noise is not None:
+            self.whole = self.whole and whole_numbers(noise)
+            self.lowest += float(np.minimum(noise, 0.0).sum())
+            self.highest += float(np.maximum(noise, 0.0).sum())
+            size += float(np.abs(noise).sum())
+        self.tolerance = min(0.25, REAL_GAP * (1.0 + size))
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What the solver holds: why it stopped, a lower bound, a policy and its labels (g,), or None."""
+    """What the solver holds: why it stopped, a lower bound, a policy, its labels (g,) and its noise, or None."""
 
     stop: Stop
     bound: float
     policy: Policy | None = None
     labels: Ints | None = None
+    noise: float = 0.0
 
 
-def _with_rows(encoding: Encoding, program: Program, sides: Sequence[_Side]) -> Program:
-    """Return the program with a row for each side constraint, a little wider than the constraint.
-
-    With the largest weight brought to between 1 and 2, coefficients are rounded down to multiples of GRID; what that
-    takes away at most is added to the bound, and half of GRID. So no solver's tolerance loses a labeling.
-    """
-    if not sides:
-        return program
-    maps = [encoding.objective(side.weights) for side in sides]
-    scales = np.array([_scale(side.weights) for side in sides])
-    matrix = scales[:, None] * np.array([cost_map.coefficients for cost_map in maps])
-    offsets = scales * np.array([cost_map.offset for cost_map in maps])
-    reach = 1.0 + scales * np.array([np.abs(side.weights).max(axis=1).sum() for side in sides])
-    # No total is beyond the reach; a bound far beyond it is more than solvers take for a number.
-    upper = np.clip(scales * np.array([side.largest for side in sides]), -reach, reach) - offsets
-    least = np.where(np.isfinite(program.column_lower), program.column_lower, 0.0)
-    rounded = np.where(np.isfinite(program.column_lower), np.floor(matrix / GRID) * GRID, matrix)
-    upper = upper - (matrix - rounded) @ least + GRID / 2
-    return program.with_rows(rounded, np.full(len(sides), -np.inf), upper)
-
-
-def _scale(weights: Floats) -> float:
-    """Return a power of 2, which leaves the digits of the weights as they are."""
-    largest = float(np.abs(weights).max())
-    return float(np.exp2(-np.floor(np.log2(largest)))) if largest else 1.0
-
-
-def _tolerance(costs: Floats) -> float:
-    """Return how far a floating-point solver may be off on sums of these costs; below 1/2, so that rounding finds whole sums."""
-    return min(0.25, REAL_GAP * (1.0 + float(np.abs(costs).max(axis=1).sum())))
-
-
-def _lower(bound: float, tolerance: float, *, whole: bool) -> float:
-    return float(np.ceil(bound - tolerance)) if whole and np.isfinite(bound) else bound - tolerance
+def _lower(bound: float, query: _Query) -> float:
+    return float(np.ceil(bound - query.tolerance)) if query.whole and np.isfinite(bound) else bound - query.tolerance

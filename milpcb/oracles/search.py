@@ -5,7 +5,8 @@ from __future__ import annotations
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened, Policy, Search
+from milpcb.oracles.term_table import TermTable
+from milpcb.protocols import Opened, Policy, Search, Table
 from milpcb.types import Floats, Stop
 
 
@@ -23,7 +24,18 @@ class SearchOracle(Oracle):
             raise InputError("kind 'search' cannot hold side constraints; open the oracle with kind 'milp'")
         opened.require("search")
         self.can |= opened.can & {"action_weights"}
+        if "terms" in opened.can:
+            self.can |= {"columns"}
         return opened.search()
+
+    def _column_table(self) -> Table:
+        """Return a table of the totals of the class's terms; raises InputError where there are none."""
+        if "columns" not in self.can:
+            self._opened.require("terms")
+            raise InputError(
+                'a list of policies has no columns; use oracle kind "search" or "milp", or put noise on contexts'
+            )
+        return TermTable(self._opened.terms(), self._context, self._count)
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         value, policy = self._search.minimise(costs)

@@ -19,6 +19,7 @@ from milpcb.protocols.policies import (
     open_class,
 )
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
+from milpcb.protocols.tables import Table, Terms
 from milpcb.types import Policy
 
 __all__ = [
@@ -37,6 +38,8 @@ __all__ = [
     "Solver",
     "SolverInfo",
     "Stream",
+    "Table",
+    "Terms",
     "ValueOracle",
     "check_n_actions",
     "open_class",

@@ -13,6 +13,7 @@ import numpy as np
 from milpcb.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
+from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
 
 
@@ -55,11 +56,13 @@ class Encoding(ABC):
     """A policy class on fixed contexts as a program: a polytope that never changes, and the cost map into objectives.
 
     ``program`` is the polytope. A ``separator`` finds the rows that ``program`` leaves out because they are too many.
+    ``noisy_columns`` are those that noise may lie on, in its order, where they are not just those that costs reach.
     Costs are (g, K), a row for each distinct context of the Opened that made the encoding.
     """
 
     program: Program
     separator: Separator | None = None
+    noisy_columns: Ints | None = None
 
     @abstractmethod
     def objective(self, costs: Floats) -> Objective:
@@ -112,7 +115,7 @@ class Opened(ABC):
     contexts : (g, d) one representative of each such class
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
     can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
-        "fixed" (the class may be kept while more contexts arrive)
+        "fixed" (the class may be kept while more contexts arrive), "terms" (its recursion over totals that are kept)
     cannot : for what is not in ``can``, the reason in words, where there is one beyond its absence
     class_name : what the class is called; ``open_class`` sets it
 
@@ -138,6 +141,10 @@ class Opened(ABC):
     def search(self) -> Search:
         """Return the class's own exact search."""
         raise _not_given(self, "search")
+
+    def terms(self) -> Terms:
+        """Return the terms of the class with the cut points that are in use on these contexts."""
+        raise NotImplementedError(f"{type(self).__name__} declares 'terms' and does not give them")
 
     @abstractmethod
     def policies(self) -> Iterator[Policy]:
@@ -171,6 +178,7 @@ _ASKED_FOR = {
     "search": "search of its own; use oracle kind 'milp'",
     "action_weights": "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'",
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
+    "terms": "recursion over totals that can be kept; put noise on contexts, or use oracle kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",
 }
 
@@ -191,6 +199,13 @@ class PolicyClass(ABC):
     def read(self, contexts: Any) -> Floats:
         """Return the columns of ``contexts`` that ``on`` reads, as a read-only array (m, d); raises InputError."""
         return context_array(contexts)
+
+    def terms(self) -> Terms:
+        """Return the terms of the class before any context is known, with all its cut points; none is left out or merged.
+
+        Raises InputError where the class has no terms, or where its cut points depend on the contexts.
+        """
+        raise InputError(f"{type(self).__name__} has no {_ASKED_FOR['terms']}")
 
     def log_size(self, contexts: Any) -> float:
         """Return the natural log of the number of policies on ``contexts``; see Opened.log_size."""

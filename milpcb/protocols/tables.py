@@ -12,6 +12,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 from milpcb.types import Answer, Floats, Ints, Policy
 
 
@@ -19,16 +21,30 @@ class Terms(ABC):
     """The terms of a policy class with fixed cut points, and its recursion over their totals.
 
     Totals are (n_terms,), and may hold noise. A *place* is all that the recursion needs to know of a context: the terms (S, K)
-    that a cost of each action there is added to, always S of them, so that the total of a policy's terms is its total cost.
+    that a cost of each action there is added to, always S different ones, so that the total of a policy's terms is its total
+    cost.
     """
 
     n_actions: int
     n_terms: int
     n_touched: int  # S
+    n_features: int  # columns of contexts that are read, the first of them
+
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of derivations, at least that of policies: the N of Exp4's guarantee."""
+        place = self.places(np.zeros((1, self.n_features)))[0]  # any will do
+        return float(np.logaddexp.reduce(self.log_weights(np.zeros(self.n_terms), place, 0.0)))
 
     @abstractmethod
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the place (S, K) of each of ``contexts`` (n, d); equal places are contexts that all policies label alike."""
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""
+        places = np.array(self.places(contexts), dtype=np.int64).reshape(len(costs), self.n_touched, self.n_actions)
+        added = np.broadcast_to(costs[:, None, :], places.shape)
+        return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
 
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:

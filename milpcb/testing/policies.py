@@ -161,6 +161,27 @@ def check_action_weights(policies: PolicyClass, contexts: Floats, costs: Floats,
     assert (np.abs(distance) <= log_count + 1e-6).all(), (weights, profile, log_count)
 
 
+def check_terms(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
+    """Over kept totals of the class's terms, profile and minimum are those of the definition; a policy attains it."""
+    _declared("terms", policies, contexts)
+    terms = policies.on(contexts).terms()
+    labelings, totals = policies.on(contexts).labelings(), brute_force(policies, contexts, costs)
+    kept = np.zeros(terms.n_terms)
+    places = terms.places(contexts)
+    for place, action in np.ndindex(costs.shape):
+        kept[places[place][:, action]] += costs[place, action]
+    assert np.allclose(terms.totals(contexts, costs), kept, atol=1e-9), (terms.totals(contexts, costs), kept)
+    expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
+    assert np.allclose(terms.profile(kept, places[row]), expected, atol=1e-9), (
+        terms.profile(kept, places[row]),
+        expected,
+    )
+    value, policy = terms.minimise(kept)
+    labels = policy.predict(contexts)
+    assert np.isclose(value, totals.min(), atol=1e-9), (value, totals.min())
+    assert np.isclose(costs[np.arange(len(costs)), labels].sum(), totals.min(), atol=1e-9), (labels, totals.min())
+
+
 CHECKS_OF_A_SOLVER = (check_value, check_constraint)
 CHECKS_AT_A_ROW = (check_profile, check_shift)
 
@@ -177,8 +198,9 @@ CHECKS: dict[str, Callable[..., None]] = {
     "side constraint": check_constraint,
     "search": check_search,
     "action weights": check_action_weights,
+    "terms": check_terms,
 }
-_AT_A_ROW = {check_profile, check_shift, check_search, check_action_weights}
+_AT_A_ROW = {check_profile, check_shift, check_search, check_action_weights, check_terms}
 
 
 def _on_drawn_costs(check: Callable[..., None], instance: Instance) -> None:

@@ -12,38 +12,69 @@ from policies.boxes.rule import Interval
 from policies.cuts import Distinct, Thresholds, cut_points, is_binary
 
 
-class Boxes:
-    """The different boxes; number 0 holds all contexts.
+class BoxList:
+    """Boxes between cut points; number 0 holds all contexts.
 
-    ``cuts`` are the cut points of each feature, ``binary`` marks which features only take 0 and 1; ``group`` (m,) and
-    ``contexts`` (g, d) are those of Opened.
-
-    Bound 0 is minus infinity, bound 1 infinity, then come all cut points; ``_corners`` (4, B + 1) holds the bounds
-    (l, u, l', u') of each box, bounds 0 and 1 of features that it leaves free.
+    ``cuts`` are the cut points of each feature, ``binary`` marks which features only take 0 and 1. Bound 0 is minus infinity,
+    bound 1 infinity, then come all cut points; ``corners`` (4, B + 1) holds the bounds (l, u, l', u') of each box, bounds 0
+    and 1 of features that it leaves free.
     """
+
+    def __init__(self, cuts: list[Floats], binary: list[bool], *, pairs: bool, contexts: Floats | None = None) -> None:
+        """List the boxes of one feature, or with ``pairs`` also of two, that divide the ``contexts`` (g, d) differently.
+
+        Without contexts, those that divide the space differently: all but one of two that leave out each other.
+        """
+        self.cuts, self.binary = cuts, binary
+        self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
+        sides = _sides(cuts)
+        below = None if contexts is None else self._below_bounds(contexts)
+        self.corners = np.array(
+            _every(sides, pairs=pairs) if below is None else _different(sides, below, pairs=pairs)
+        ).T
+
+    def __len__(self) -> int:
+        return int(self.corners.shape[1])
+
+    def holding(self, contexts: Floats) -> Bools:
+        """Return (n, B + 1): which boxes hold which of the ``contexts`` (n, d)."""
+        lower, upper, lower2, upper2 = np.moveaxis(self._below_bounds(contexts)[:, self.corners], 1, 0)
+        return np.asarray(upper & ~lower & upper2 & ~lower2)
+
+    def intervals(self, b: int) -> tuple[Interval, ...]:
+        """Return the intervals whose common part is box ``b``; none for number 0."""
+        bounds = self.corners[:, b].tolist()
+        return tuple(self._interval(*side) for side in (bounds[:2], bounds[2:]) if side != [0, 1])
+
+    def _below_bounds(self, contexts: Floats) -> Bools:
+        """Return (n, bounds): which of the ``contexts`` (n, d) are at or below which bound."""
+        feature, bound = (np.array(part) for part in zip(*self._bounds, strict=True))
+        return np.asarray(contexts[:, feature] <= bound)
+
+    def _interval(self, lower: int, upper: int) -> Interval:
+        f = self._bounds[max(lower, upper)][0]
+        low, high = (None if side < 2 else self._bounds[side][1] for side in (lower, upper))
+        return Interval(f, low, high, self.binary[f])
+
+
+class Boxes(BoxList):
+    """The different boxes on fixed contexts; ``group`` (m,) and ``contexts`` (g, d) are those of Opened."""
 
     def __init__(self, contexts: Floats, thresholds: Thresholds, *, pairs: bool) -> None:
         """Find the boxes on ``contexts`` (m, d), of one feature, or with ``pairs`` also of two."""
-        self.cuts = cuts = cut_points(contexts, thresholds)
-        self.binary = [is_binary(column) for column in contexts.T]
+        cuts = cut_points(contexts, thresholds)
         distinct = Distinct.rows(
             np.column_stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)])
         )
         self.group, self.contexts = distinct.group, contexts[distinct.first]
-        self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
-        feature, bound = (np.array(part) for part in zip(*self._bounds, strict=True))
-        below = self.contexts[:, feature] <= bound
-        self._below = np.ascontiguousarray(below.T, dtype=float)
+        super().__init__(cuts, [is_binary(column) for column in contexts.T], pairs=pairs, contexts=self.contexts)
+        self._below = np.ascontiguousarray(self._below_bounds(self.contexts).T, dtype=float)
         self._pairs = pairs
-        self._corners = np.array(_different(_sides(cuts), below, pairs=pairs)).T
         # Where the cost map's H with a plus and with a minus stand, for one feature H[u] and H[l].
-        lower, upper, lower2, upper2 = self._corners
+        lower, upper, lower2, upper2 = self.corners
         n = len(self._below)
         self._added = np.array([upper * n + upper2, lower * n + lower2] if pairs else [upper])
         self._taken = np.array([lower * n + upper2, upper * n + lower2] if pairs else [lower])
-
-    def __len__(self) -> int:
-        return int(self._corners.shape[1])
 
     def totals(self, costs: Floats) -> tuple[Floats, Floats]:
         """Return the total costs (K, B + 1) inside and outside each box; whole costs stay exact."""
@@ -58,18 +89,8 @@ class Boxes:
 
     def hold(self, row: int) -> Bools:
         """Return (B + 1,): which boxes hold context ``row``."""
-        lower, upper, lower2, upper2 = self._below[:, row][self._corners] > 0
+        lower, upper, lower2, upper2 = self._below[:, row][self.corners] > 0
         return np.asarray(upper & ~lower & upper2 & ~lower2)
-
-    def intervals(self, b: int) -> tuple[Interval, ...]:
-        """Return the intervals whose common part is box ``b``; none for number 0."""
-        bounds = self._corners[:, b].tolist()
-        return tuple(self._interval(*side) for side in (bounds[:2], bounds[2:]) if side != [0, 1])
-
-    def _interval(self, lower: int, upper: int) -> Interval:
-        f = self._bounds[max(lower, upper)][0]
-        low, high = (None if side < 2 else self._bounds[side][1] for side in (lower, upper))
-        return Interval(f, low, high, self.binary[f])
 
 
 def cheapest(inside: Floats, outside: Floats, b: int) -> tuple[int, int]:
@@ -104,3 +125,13 @@ def _different(sides: list[list[tuple[int, int]]], below: Bools, *, pairs: bool)
         for side, held in zip(sides[f], inside[f], strict=True):
             keep(inside[f2] & held, [(*side, *other) for other in sides[f2]])
     return list(boxes.values())
+
+
+def _every(sides: list[list[tuple[int, int]]], *, pairs: bool) -> list[tuple[int, int, int, int]]:
+    """Return all boxes, first the one of all contexts, then one feature, then two.
+
+    Above a cut is what below it leaves out: of these boxes of one feature the first is kept.
+    """
+    one = [(*side, 0, 1) for of in sides for side in of if side[1] != 1]
+    two = [(*side, *other) for of, of2 in combinations(sides, 2) for side in of for other in of2] if pairs else []
+    return [(0, 1, 0, 1), *one, *two]

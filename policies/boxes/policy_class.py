@@ -13,10 +13,11 @@ from milpcb.checks import whole
 from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Floats
-from policies.boxes.geometry import Boxes
+from policies.boxes.geometry import Boxes, BoxList
 from policies.boxes.program import BoxEncoding
 from policies.boxes.rule import BoxRule, Interval
 from policies.boxes.search import BoxSearch
+from policies.boxes.terms import BoxTerms
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.names import Names
 
@@ -50,11 +51,16 @@ class BoxRules(CuttingClass):
     def _on(self, contexts: Floats, names: Names) -> OpenedBoxes:
         return OpenedBoxes(self.with_cuts_of(contexts, names), contexts, names)
 
+    def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> BoxTerms:
+        points = [np.array(feature) for feature in cuts]
+        boxes = BoxList(points, [False] * len(cuts), pairs=self.max_features == 2)
+        return BoxTerms(boxes, self.n_actions, names)
+
 
 class OpenedBoxes(Opened):
     """Box rules on fixed contexts. ``log_size`` is exact, for labelings too."""
 
-    can = Opened.can | {"search", "action_weights", "fixed"}
+    can = Opened.can | {"search", "action_weights", "fixed", "terms"}
 
     def __init__(self, rules: BoxRules, contexts: Floats, names: Names) -> None:
         """Take box rules with explicit cut points."""
@@ -71,6 +77,10 @@ class OpenedBoxes(Opened):
     def search(self) -> BoxSearch:
         """Return the exact search: all boxes at once."""
         return BoxSearch(self._boxes, self.n_actions, self._names)
+
+    def terms(self) -> BoxTerms:
+        """Return both sides of the boxes that divide these contexts differently."""
+        return BoxTerms(self._boxes, self.n_actions, self._names)
 
     def policies(self) -> Iterator[BoxRule]:
         """List all rules by the definition: constants, then every box of one feature, then of two.

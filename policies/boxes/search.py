@@ -6,20 +6,14 @@ import numpy as np
 
 from milpcb.protocols import Search
 from milpcb.types import Floats
+from policies.boxes.fold import by_action
 from policies.boxes.geometry import Boxes, cheapest
 from policies.boxes.rule import BoxRule
 from policies.names import Names
 
 
 class BoxSearch(Search):
-    """A sum over boxes, read in two semirings.
-
-    With (+) for "or" and (x) for "and", the sum over all rules that play a at a row is
-        C[a] (+) (+)_b Own[b, a] (x) (+)_{c != a} Other[b, c],
-    Own being the side of box b that holds the row, Other its other side, C the constants. Read in (min, +) of total
-    costs, it is the profile; read in (log-sum-exp, +) of -rate * total costs, it is the log of the sum of
-    exp(-rate * total cost). Each labeling of the class has exactly one derivation.
-    """
+    """The sum over all rules (fold.py) on fixed contexts, and the best rule."""
 
     def __init__(self, boxes: Boxes, n_actions: int, names: Names) -> None:
         self._boxes, self._n_actions, self._names = boxes, n_actions, names
@@ -47,5 +41,4 @@ class BoxSearch(Search):
     def _at(self, inside: Floats, outside: Floats, row: int, add: np.ufunc) -> Floats:
         held = self._boxes.hold(row)
         own, other = np.where(held, inside, outside)[:, 1:], np.where(held, outside, inside)[:, 1:]
-        rest = [add.reduce(np.delete(other, a, axis=0), axis=0) for a in range(self._n_actions)]
-        return np.asarray(add.reduce(np.column_stack([inside[:, 0], own + np.array(rest)]), axis=1))
+        return by_action(inside[:, 0], own, other, add)

@@ -24,7 +24,7 @@ from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoredColumn
 from policies.linear.monomials import Monomials, n_nodes
 from policies.linear.rule import LinearRule
-from policies.linear.tables import Grid, Shape, Table, labels_to_build, support_table
+from policies.linear.tables import Grid, LabelTable, Shape, labels_to_build, support_table
 
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
@@ -44,7 +44,7 @@ class Batch:
     (n, P) lists which sums of Monomials make up their totals.
     """
 
-    table: Table
+    table: LabelTable
     sizes: tuple[int, ...]
     supports: Ints
     numbers: Ints
@@ -146,7 +146,7 @@ class Supports:
         places = self._monomials.places(columns, sizes)
         return Batch(self._table(shapes), sizes, columns, np.array(numbers), places)
 
-    def _table(self, shapes: tuple[Shape, ...]) -> Table:
+    def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
         return support_table(shapes, self.scored.n_cuts)
 
 

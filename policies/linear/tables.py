@@ -34,7 +34,7 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class LabelTable:
     """The labelings (N, P) of a grid, and weights (N, s) that make them; patterns count the last column fastest."""
 
     labels: Labels
@@ -54,7 +54,7 @@ def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> Table:
+def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
     """Return the table of columns of these shapes, at K - 1 cuts; rows that few, small weights make come first."""
     points = _product([shape.grid for shape in shapes])
     placements = np.array(list(combinations_with_replacement(range(len(points) + 1), n_cuts)))
@@ -68,7 +68,7 @@ def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> Table:
         for key, labeling, vector in zip(keys[first].tolist(), labels[first], weights[first], strict=True):
             found.setdefault(key, (labeling, vector))
     labelings, vectors = zip(*found.values(), strict=True)
-    return Table(np.array(labelings), np.array(vectors))
+    return LabelTable(np.array(labelings), np.array(vectors))
 
 
 def _primitive(bounds: list[int]) -> Ints:

@@ -9,39 +9,50 @@ import numpy as np
 import scipy.sparse as sp
 
 from milpcb.types import Bools, Floats, Ints
-from policies.literals import Literals
+from policies.literals import Literals, Test
 from policies.names import Names
 from policies.rule_lists.rule import Clause, RuleList
 
 
 class Cells:
-    """The sets of contexts that rule lists lead through, and how one leads to the next.
+    """The cells of lists of at most ``max_rules`` rules over p literals, and how one leads to the next.
 
     A cell of level l = 0..depth has the number ``combination * 2**l + outcomes``: its combination is the rank of its
     literals among all sets of l literals, its outcomes are the binary digits of the number, first literal first.
     For l < depth and every way (s, cell, i) to go on, ``on[l]`` (S, n_l, p - l) is the cell that goes on, ``fired[l]``
-    the one that ends; S = 2, at the last level 1. ``literal[l]`` (n_l, p - l) is the literal tested; ``truth`` (g, p)
-    its outcome at each context.
+    the one that ends; S = 2, at the last level 1. ``literal[l]`` (n_l, p - l) is the literal tested.
     """
 
-    def __init__(self, literals: Literals, max_rules: int) -> None:
-        """Find the cells of lists of at most ``max_rules`` rules."""
-        self._tests = literals.tests
-        # Outcome 1 is the rarer one: it means that the literal holds, or when turned, that it does not.
-        self._turned = literals.truth.mean(axis=0) > 0.5
-        self.truth = literals.truth ^ self._turned
-        self.depth = min(max_rules, len(literals))
-        p = len(literals)
-        self._chosen = [np.array(list(combinations(range(p), k)), dtype=np.int64) for k in range(self.depth + 1)]
-        self.sizes = [len(chosen) << level for level, chosen in enumerate(self._chosen)]
-        self._held = sp.vstack([sp.csr_array(_all(self.truth, c).astype(float)) for c in self._chosen], format="csr")
-        self._parts = _parts(self._chosen)
-        steps = [_steps(p, chosen) for chosen in self._chosen[:-1]]
+    def __init__(self, p: int, max_rules: int) -> None:
+        self.depth = min(max_rules, p)
+        self.chosen = [np.array(list(combinations(range(p), k)), dtype=np.int64) for k in range(self.depth + 1)]
+        self.sizes = [len(chosen) << level for level, chosen in enumerate(self.chosen)]
+        steps = [_steps(p, chosen) for chosen in self.chosen[:-1]]
         self.literal = [literal for literal, _ in steps]
         self.on = [into for _, into in steps]
         self.fired = [into[::-1] for _, into in steps]
         if self.depth:
             self.on[-1], self.fired[-1] = self.on[-1][:1], self.fired[-1][:1]
+
+    def own(self, outcomes: Bools) -> list[Ints]:
+        """Return, for each level, the cells (..., combinations) of contexts with these ``outcomes`` (..., p) of the literals."""
+        return [
+            (np.arange(len(chosen)) << level) + outcomes[..., chosen] @ (1 << np.arange(level)[::-1])
+            for level, chosen in enumerate(self.chosen)
+        ]
+
+
+class HeldCells(Cells):
+    """The cells on fixed contexts; ``truth`` (g, p) is the outcome of each literal at each context."""
+
+    def __init__(self, literals: Literals, max_rules: int) -> None:
+        super().__init__(len(literals), max_rules)
+        self._tests = literals.tests
+        # Outcome 1 is the rarer one: it means that the literal holds, or when turned, that it does not.
+        self.turned = literals.truth.mean(axis=0) > 0.5
+        self.truth = literals.truth ^ self.turned
+        self._held = sp.vstack([sp.csr_array(_all(self.truth, c).astype(float)) for c in self.chosen], format="csr")
+        self._parts = _parts(self.chosen)
 
     def totals(self, costs: Floats) -> list[Floats]:
         """Return C of each level, (K, n_l): the total cost of each action in each cell; whole costs stay exact."""
@@ -54,13 +65,6 @@ class Cells:
                 either -= holds
             totals.append(table.reshape(costs.shape[1], -1))
         return totals
-
-    def own(self, row: int) -> list[Ints]:
-        """Return, for each level, the cells that hold context ``row``: one for each combination of literals."""
-        return [
-            (np.arange(len(chosen)) << level) + self.truth[row][chosen] @ (1 << np.arange(level)[::-1])
-            for level, chosen in enumerate(self._chosen)
-        ]
 
     def rule_list(self, steps: list[tuple[int, int, int]], default: int, names: Names) -> RuleList:
         """Return the list that tests each (literal, outcome that goes on, action of the other), as short as it goes.
@@ -76,11 +80,16 @@ class Cells:
             for kept in sublists
             if len(left := np.unique(_left_over(self.truth, kept, wanted))) == 1
         )
-        rules = []
-        for f, outcome, action in kept:
-            feature, threshold, binary = self._tests[f]
-            rules.append(Clause(feature, threshold, bool((outcome == 0) != self._turned[f]), action, binary))
-        return RuleList(tuple(rules), default, names)
+        return RuleList(clauses(kept, self._tests, self.turned), default, names)
+
+
+def clauses(steps: Sequence[tuple[int, int, int]], tests: Sequence[Test], turned: Bools) -> tuple[Clause, ...]:
+    """Return the rules that test each (literal, outcome that goes on, action of the other)."""
+    rules = []
+    for f, outcome, action in steps:
+        feature, threshold, binary = tests[f]
+        rules.append(Clause(feature, threshold, bool((outcome == 0) != turned[f]), action, binary))
+    return tuple(rules)
 
 
 def _all(truth: Bools, chosen: Ints) -> Bools:

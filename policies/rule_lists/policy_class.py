@@ -11,15 +11,17 @@ from math import comb, log, perm
 import numpy as np
 
 from milpcb.checks import whole
+from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.literals import LARGEST, Literals, Test
+from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
-from policies.rule_lists.geometry import Cells
+from policies.rule_lists.geometry import Cells, HeldCells
 from policies.rule_lists.program import RuleListEncoding
 from policies.rule_lists.rule import Clause, RuleList
 from policies.rule_lists.search import RuleListSearch
+from policies.rule_lists.terms import RuleListTerms
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,29 @@ class RuleLists(CuttingClass):
         fixed = self.with_cuts_of(contexts, names)
         return OpenedRuleLists(fixed, Literals.of(contexts, fixed.thresholds), names)
 
+    def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> RuleListTerms:
+        tests = every_test(cuts)
+        reason = self.too_large(len(tests))
+        if reason:
+            raise InputError(reason)
+        as_they_are = np.zeros(len(tests), dtype=bool)
+        return RuleListTerms(Cells(len(tests), self.max_rules), tests, as_they_are, self.n_actions, names)
+
+    def too_large(self, p: int) -> str:
+        """Return why lists over p literals are too many, or nothing when they are not."""
+        most = min(self.max_rules, p)
+        if not most or comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) <= LARGEST:
+            return ""
+        return (
+            f"lists of {most} rules over {p} literals need more than {LARGEST:,} columns; "
+            "use fewer rules or fewer thresholds"
+        )
+
 
 class OpenedRuleLists(Opened):
     """Rule lists on fixed contexts. ``log_size`` is exact for lists as written, an upper bound for labelings."""
 
-    can = Opened.can | {"search", "action_weights", "fixed"}
+    can = Opened.can | {"search", "action_weights", "fixed", "terms"}
 
     def __init__(self, lists: RuleLists, literals: Literals, names: Names) -> None:
         """Take rule lists with explicit cut points."""
@@ -65,13 +85,9 @@ class OpenedRuleLists(Opened):
         p = len(literals)
         self._most = most = min(lists.max_rules, p)
         self.log_size = log(k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1)))
-        if most and comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) > LARGEST:
-            reason = (
-                f"lists of {most} rules over {p} literals need more than {LARGEST:,} columns; "
-                "use fewer rules or fewer thresholds"
-            )
+        if reason := lists.too_large(p):
             self.can = Opened.can - {"program"} | {"fixed"}
-            self.cannot = dict.fromkeys(("program", "search", "action_weights"), reason)
+            self.cannot = dict.fromkeys(("program", "search", "action_weights", "terms"), reason)
 
     def program(self, *, constrained: bool = False) -> RuleListEncoding:
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
@@ -80,6 +96,11 @@ class OpenedRuleLists(Opened):
     def search(self) -> RuleListSearch:
         """Return the exact search: the same shortest paths, cell by cell."""
         return RuleListSearch(self._cells, self.n_actions, self._names)
+
+    def terms(self) -> RuleListTerms:
+        """Return the cells over the literals that divide these contexts."""
+        cells = self._cells
+        return RuleListTerms(cells, self._literals.tests, cells.turned, self.n_actions, self._names)
 
     def policies(self) -> Iterator[RuleList]:
         """List all rule lists once, short ones first.
@@ -113,9 +134,9 @@ class OpenedRuleLists(Opened):
         return self._lists
 
     @cached_property
-    def _cells(self) -> Cells:
+    def _cells(self) -> HeldCells:
         """The cells that program and search share; lists and draws need none."""
-        return Cells(self._literals, self._lists.max_rules)
+        return HeldCells(self._literals, self._lists.max_rules)
 
 
 def _clauses(tests: Sequence[Test], below: Sequence[bool], actions: Sequence[int]) -> tuple[Clause, ...]:

@@ -33,14 +33,14 @@ from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Encoding, Objective
 from milpcb.types import Floats, Ints
 from policies.names import Names
-from policies.rule_lists.geometry import Cells
+from policies.rule_lists.geometry import Cells, HeldCells
 from policies.rule_lists.rule import RuleList
 
 
 class RuleListEncoding(Encoding):
     """The polytope of (1)-(3) and its cost map."""
 
-    def __init__(self, cells: Cells, n_actions: int, names: Names, *, constrained: bool) -> None:
+    def __init__(self, cells: HeldCells, n_actions: int, names: Names, *, constrained: bool) -> None:
         self._cells, self._names = cells, names
         self._full = constrained or cells.depth == 0  # without literals there are only defaults
         self.program, self._nodes, self._defaults = _polytope(cells, n_actions if self._full else 0)

@@ -18,6 +18,7 @@ from policies.thresholds.geometry import Bins
 from policies.thresholds.program import ThresholdEncoding
 from policies.thresholds.rule import ThresholdRule
 from policies.thresholds.search import ThresholdSearch
+from policies.thresholds.terms import ThresholdTerms
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,15 @@ class ThresholdRules(CuttingClass):
     def _on(self, contexts: Floats, names: Names) -> OpenedThresholds:
         return OpenedThresholds(self, Bins.of(contexts, self.thresholds), names, self.with_cuts_of(contexts, names))
 
+    def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> ThresholdTerms:
+        every = {f: np.array(points) for f, points in enumerate(cuts) if points} or {0: np.zeros(0)}
+        return ThresholdTerms(every, dict.fromkeys(every, False), self.n_actions, self.max_cuts, names)
+
 
 class OpenedThresholds(Opened):
     """Threshold rules on fixed contexts. ``log_size`` is exact for rules, an upper bound for labelings."""
 
-    can = Opened.can | {"search", "action_weights", "fixed"}
+    can = Opened.can | {"search", "action_weights", "fixed", "terms"}
 
     def __init__(self, rules: ThresholdRules, bins: Bins, names: Names, fixed: ThresholdRules) -> None:
         self.n_actions = rules.n_actions
@@ -68,6 +73,10 @@ class OpenedThresholds(Opened):
     def search(self) -> ThresholdSearch:
         """Return the dynamic programme over bins."""
         return ThresholdSearch(self._bins, self.n_actions, self._max_cuts, self._names)
+
+    def terms(self) -> ThresholdTerms:
+        """Return the bins (feature, bin, action) between the cut points that divide these contexts."""
+        return ThresholdTerms(self._bins.cuts, self._bins.binary, self.n_actions, self._max_cuts, self._names)
 
     def policies(self) -> Iterator[ThresholdRule]:
         """List all rules once: constants, then feature by feature, few cuts first."""

@@ -1,90 +1,38 @@
-"""Exact search for threshold rules: one dynamic programme over bins, for all features at once, in any semiring.
-
-A derivation is a feature, at most B of its cuts, and any action for each piece (neighbours may repeat theirs), so a
-constant is counted once per feature and set of cuts.
-"""
+"""Exact search for threshold rules: the totals of all bins, then the dynamic programme over them (fold.py)."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from milpcb.protocols import Search
-from milpcb.types import Bools, Floats
+from milpcb.types import Floats
 from policies.names import Names
+from policies.thresholds.fold import ThresholdFold
 from policies.thresholds.geometry import Bins
 from policies.thresholds.rule import ThresholdRule
 
 
 class ThresholdSearch(Search):
-    """Bins of all features side by side: (features, bins, K), features with fewer bins padded with empty ones."""
+    """The fold on fixed contexts, whose bins are known."""
 
     def __init__(self, bins: Bins, n_actions: int, max_cuts: int, names: Names) -> None:
-        self._n_actions, self._max_cuts, self._names = n_actions, max_cuts, names
-        self._features, self._cuts, self._binary = list(bins.cuts), list(bins.cuts.values()), bins.binary
+        self._fold = ThresholdFold(bins.cuts, bins.binary, n_actions, max_cuts, names)
         self._bins = bins.bins
-        width = max(len(points) for points in self._cuts) + 1
-        self._member: Floats = (self._bins.T[:, None, :] == np.arange(width)[None, :, None]).astype(float)
-        self._may_cut: Bools = np.array([[0 < b <= len(points) for b in range(width)] for points in self._cuts])
+        every = np.arange(self._fold.width)[None, :, None]
+        self._member: Floats = (self._bins.T[:, None, :] == every).astype(float)
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
-        return float(self._by_rule(self._member @ costs, np.minimum).min())
-
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return V[a]: the pieces that hold the row are priced out unless they play a."""
-        return np.asarray(self._forced(self._member @ costs, row, np.minimum, np.inf).min(axis=(1, 2, 3)))
-
-    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return the log of the summed weights, by the action at the row."""
-        folded = self._forced(-rate * (self._member @ costs), row, np.logaddexp, -np.inf)
-        return np.asarray(np.logaddexp.reduce(folded.reshape(self._n_actions, -1), axis=1))
+        return self._fold.value(self._member @ costs)
 
     def minimise(self, costs: Floats) -> tuple[float, ThresholdRule]:
-        """Return the best rule, walking back from its last piece."""
-        totals = self._member @ costs
-        states = self._states(totals, np.minimum)
-        last = states[-1]
-        f, used, action = (int(i) for i in np.unravel_index(last.argmin(), last.shape))
-        actions, cuts = [action], []
-        for b in range(totals.shape[1] - 1, 0, -1):
-            before = states[b - 1][f]
-            if before[used, action] + totals[f, b, action] == states[b][f, used, action]:  # the fold's own sum
-                continue
-            used -= 1
-            action = int(before[used].argmin())
-            cuts.append(float(self._cuts[f][b - 1]))
-            actions.append(action)
-        feature = self._features[f]
-        rule = ThresholdRule(feature, tuple(cuts[::-1]), tuple(actions[::-1]), self._names, self._binary[feature])
-        return float(last.min()), rule
+        """Return the least total cost and a rule that attains it."""
+        return self._fold.minimise(self._member @ costs)
 
-    def _by_rule(self, totals: Floats, add: Any) -> Floats:
-        """Return (..., features, cuts used, last action): the sum in the semiring over the rules that end so."""
-        return self._states(totals, add)[-1]
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``."""
+        return self._fold.profile(self._member @ costs, self._bins[row])
 
-    def _states(self, totals: Floats, add: Any) -> list[Floats]:
-        """Fold the bins from low to high; ``add`` is min or log-sum-exp, ``totals`` (..., features, bins, K)."""
-        nothing = np.inf if add is np.minimum else -np.inf
-        state = np.full((*totals.shape[:-2], self._max_cuts + 1, self._n_actions), nothing)
-        state[..., 0, :] = totals[..., 0, :]
-        states = [state]
-        for b in range(1, totals.shape[-2]):
-            cut = add.reduce(state[..., :-1, :], axis=-1, keepdims=True)
-            cut = np.where(self._may_cut[:, b, None, None], cut, nothing)
-            after = state.copy()
-            after[..., 1:, :] = add(state[..., 1:, :], cut)
-            state = after + totals[..., None, b, :]
-            states.append(state)
-        return states
-
-    def _forced(self, totals: Floats, row: int, add: Any, nothing: float) -> Floats:
-        """Return (K, features, cuts used, last action), the row's bin held to each action in turn."""
-        K, F = self._n_actions, len(self._bins[row])
-        forced = np.repeat(totals[None], K, axis=0)
-        other = ~np.eye(K, dtype=bool)
-        forced[:, np.arange(F), self._bins[row], :] = np.where(
-            other[:, None, :], nothing, totals[np.arange(F), self._bins[row]][None]
-        )
-        return self._by_rule(forced, add)
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
+        return self._fold.log_weights(-rate * (self._member @ costs), self._bins[row])

@@ -67,7 +67,7 @@ def _sides(truth: Floats, costs: Floats, depth: int) -> Floats:
     g, p = truth.shape
     if depth == 1:
         every = costs.sum(axis=0)
-        held = (truth.T @ costs.reshape(g, -1)).reshape(p, *every.shape)
+        held = (truth.T @ costs.reshape(g, every.size)).reshape(p, *every.shape)
     else:
         wide = costs[..., None] * truth.reshape(g, *[1] * (costs.ndim - 1), p)
         held = _sides(truth, wide, depth - 1)

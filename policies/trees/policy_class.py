@@ -10,10 +10,10 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, Search
+from milpcb.protocols import Opened, Search, Terms
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.literals import LARGEST, Literals, Test
+from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits
 from policies.trees.program import TreeEncoding
@@ -68,6 +68,29 @@ class DecisionTrees(CuttingClass):
         fixed = self.with_cuts_of(contexts, names)
         return OpenedTrees(fixed, Literals.of(contexts, fixed.thresholds), names)
 
+    def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> Terms:
+        tests = every_test(cuts)
+        reason = self.no_terms(len(tests))
+        if reason:
+            raise InputError(reason)
+        return _tree_terms(tests, self.n_actions, self.depth, names)
+
+    def no_terms(self, p: int) -> str:
+        """Return why trees over p literals have no recursion over totals that can be kept, or nothing when they have."""
+        if self.limits:
+            return "kept totals of trees know no max_leaves, max_features or min_leaf_size; put noise on contexts"
+        if (2 * p) ** self.depth * self.n_actions > LARGEST:
+            return (
+                f"trees of depth {self.depth} over {p} literals have more than {LARGEST:,} terms; "
+                "use less depth or fewer thresholds"
+            )
+        return ""
+
+    @property
+    def limits(self) -> Limits:
+        """The structure limits."""
+        return Limits(self.max_leaves, self.max_features, self.min_leaf_size)
+
 
 class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
@@ -78,7 +101,7 @@ class OpenedTrees(Opened):
     def __init__(self, trees: DecisionTrees, literals: Literals, names: Names) -> None:
         """Take trees with explicit cut points."""
         self._trees, self._literals, self._names = trees, literals, names
-        self._limits = Limits(trees.max_leaves, trees.max_features, trees.min_leaf_size)
+        self._limits = trees.limits
         self._depth = depth = trees.depth if len(literals) else 0
         self.n_actions = trees.n_actions
         self.group, self.contexts = literals.group, literals.contexts
@@ -99,7 +122,9 @@ class OpenedTrees(Opened):
         if self._limits:
             reason = "the search over trees knows no max_leaves, max_features or min_leaf_size; use oracle kind 'milp'"
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
-        self.can = (Opened.can | {"search", "action_weights", "fixed"}) - set(self.cannot)
+        if no_terms := trees.no_terms(p):
+            self.cannot["terms"] = no_terms
+        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms"}) - set(self.cannot)
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
@@ -112,6 +137,10 @@ class OpenedTrees(Opened):
         from policies.trees.search import TreeSearch  # the compiler takes its time: only for those who search
 
         return TreeSearch(self._literals, self.n_actions, self._depth, self._names)
+
+    def terms(self) -> Terms:
+        """Return the leaves (path, action) over the literals that divide these contexts."""
+        return _tree_terms(self._literals.tests, self.n_actions, self._depth, self._names)
 
     def policies(self) -> Iterator[DecisionTree]:
         """List all trees within the limits, small depths first; a split has two different sides."""
@@ -139,6 +168,12 @@ class OpenedTrees(Opened):
 
     def _allowed(self, root: Node) -> bool:
         return not self._limits or self._limits.allow(root, self.contexts[self.group])
+
+
+def _tree_terms(tests: list[Test], n_actions: int, depth: int, names: Names) -> Terms:
+    from policies.trees.terms import TreeTerms  # the compiler takes its time: only for those who keep totals
+
+    return TreeTerms(tests, n_actions, depth, names)
 
 
 def _all_nodes(tests: list[Test], n_actions: int, depth: int) -> Iterator[Node]:

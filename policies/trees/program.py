@@ -54,6 +54,10 @@ class TreeEncoding(Encoding):
         b = ProgramBuilder()
         n_leaf_actions = n_actions if constrained or depth == 0 else 0
         self._nodes, self._stops, self._leaves = _polytope(b, len(literals), depth, n_leaf_actions, stops=bool(limits))
+        if self._leaves is not None and not self._stops:
+            self.noisy_columns = (
+                self._leaves.ravel()
+            )  # all of them: TreeTerms have noise on paths that no context follows
         if limits and depth:
             sizes = np.bincount(literals.group).astype(float)[:, None]
             feature = np.array([feature for feature, *_ in literals.tests])

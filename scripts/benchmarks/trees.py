@@ -29,11 +29,13 @@ from rich.table import Table
 
 from milpcb import FinitePool, open_oracle
 from milpcb.learners import BistroPlus
+from milpcb.oracles.growing import GrowingOracle
 from milpcb.types import Floats
 from policies import DecisionTrees
 
 DEPTH_2 = [(200, 12, 3), (300, 10, 3), (1000, 30, 3), (1000, 60, 5), (10000, 30, 3), (10000, 100, 3)]
 DEPTH_3 = [(300, 10, 3), (1000, 30, 3), (10000, 30, 3)]
+KEPT = [(200, 12, 3), (3000, 12, 3)]
 AGAINST_LP = [(300, 10, 3), (1000, 30, 3)]
 ROUNDS = 15
 MILLISECONDS = 1e3
@@ -50,6 +52,7 @@ def main() -> None:
         "depth 2": [depth_2(*size) for size in DEPTH_2 if size[0] <= largest],
         "depth 3": [depth_3(*size) for size in DEPTH_3 if size[0] <= largest],
         "HiGHS, hot LP at depth 2": [against_lp(*size) for size in AGAINST_LP],
+        "kept tables, depth 2, with noise, against the search on all costs": [kept(*size) for size in KEPT],
         "BISTRO+, 200 contexts, 12 literals, K = 3": [bistro_round(horizon) for horizon in (100_000, 1_000_000)],
     }
     for title, table in rows.items():
@@ -111,6 +114,26 @@ def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:
     times = compete({kind: lambda oracle=oracle: [oracle.value(c) for c in tables] for kind, oracle in oracles.items()})
     search, lp = times["search"] / len(tables), times["milp"] / len(tables)
     return {"contexts, literals, K": f"{m}, {p}, {n_actions}", "search": search, "LP": lp, "LP / search": lp / search}
+
+
+def kept(m: int, p: int, n_actions: int) -> dict[str, Any]:
+    """Return one row: a learner's questions to a table of totals, and today's, which hand over the costs of all contexts."""
+    contexts, costs = instance(m, p, n_actions)
+    oracle = open_oracle(DecisionTrees(n_actions), contexts, kind="search")
+    table = GrowingOracle(DecisionTrees(n_actions), contexts).table()
+    rng = np.random.default_rng(1)
+    noise, noisy_costs = rng.laplace(size=table.n_noisy), costs + rng.laplace(size=costs.shape)
+    times = compete(
+        {
+            "add": lambda: table.add(3, 1, 0.5),
+            "profile": lambda: table.profile(3, noise),
+            "profile, all costs": lambda: oracle.profile(noisy_costs, 3),
+            "weights": lambda: table.action_weights(3, 0.01),
+            "weights, all costs": lambda: oracle.action_weights(noisy_costs, 3, 0.01),
+        }
+    )
+    ratios = {f"{name}: all / kept": times[f"{name}, all costs"] / times[name] for name in ("profile", "weights")}
+    return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **times, **ratios}
 
 
 def bistro_round(horizon: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def test_extended_equals_opened_on_all(policies: PolicyClass, kind: str) -> None
     """After every batch, value and profile are those of the class opened on all contexts at once."""
     contexts = RNG.normal(size=(40, 3))
     growing = GrowingOracle(policies, contexts[:2], kind=kind)
-    seen = list(growing.rows)
+    seen = list(growing.rows(contexts[:2]))
     for start in range(2, 40, 9):
         seen += list(growing.extend(contexts[start : start + 9]))
         every = contexts[: len(seen)]
@@ -58,7 +58,7 @@ def test_questions_are_counted_over_openings() -> None:
 def test_quantiles_are_those_of_the_first_contexts() -> None:
     """A number of quantile cuts is settled when the oracle is made, so arrivals do not change the class."""
     growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [1.5], [2.0]], kind="milp")
-    assert growing.rows.tolist() == [0, 0, 1]
+    assert growing.rows([[0.0], [1.5], [2.0]]).tolist() == [0, 0, 1]
     assert growing.extend([[1.4], [900.0], [1.6]]).tolist() == [0, 1, 1]
 
 

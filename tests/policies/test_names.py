@@ -120,9 +120,9 @@ def test_a_growing_oracle_keeps_names(name):
     """Contexts that arrive later as frames are found by the names of the first, in whatever order."""
     frame = pl.DataFrame(TABLE)
     oracle = GrowingOracle(CLASSES[name](2), frame)
-    assert oracle.extend(frame.select("insured", "age")).tolist() == oracle.rows.tolist()
+    assert oracle.extend(frame.select("insured", "age")).tolist() == oracle.rows(frame).tolist()
     costs = np.zeros((oracle.n_contexts, 2))
-    np.add.at(costs, oracle.rows, OLD)
+    np.add.at(costs, oracle.rows(frame), OLD)
     policy = oracle.minimise(costs).policy
     assert str(policy).startswith("if age <= ")
     assert policy.predict(frame).tolist() == [0, 1, 0, 1]

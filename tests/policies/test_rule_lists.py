@@ -15,7 +15,7 @@ from milpcb.testing.instances import instances
 from policies.literals import LARGEST, Literals
 from policies.names import Names
 from policies.rule_lists import Clause, RuleList, RuleLists
-from policies.rule_lists.geometry import Cells
+from policies.rule_lists.geometry import HeldCells
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("rule_lists")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
@@ -24,7 +24,7 @@ EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 def derivations(lists, contexts):
     """Every way the search may write a list: D different literals, a side at all but the last, D + 1 actions."""
     on = Literals.of(contexts, lists.thresholds)
-    cells = Cells(on, lists.max_rules)
+    cells = HeldCells(on, lists.max_rules)
     orders = permutations(range(cells.truth.shape[1]), cells.depth)
     sides = list(product((0, 1), repeat=max(0, cells.depth - 1)))
     for literals, outcomes in product(orders, sides):
@@ -93,8 +93,8 @@ def test_draw_reaches_every_list(name):
 
 def test_cells_hold_the_contexts_that_lead_there():
     """The cell that goes on holds the contexts of the cell with the outcome, the cell that ends the others."""
-    cells = Cells(Literals.of(np.random.default_rng(0).normal(size=(40, 2)), 2), 3)
-    own = [cells.own(j) for j in range(len(cells.truth))]
+    cells = HeldCells(Literals.of(np.random.default_rng(0).normal(size=(40, 2)), 2), 3)
+    own = [cells.own(cells.truth[j]) for j in range(len(cells.truth))]
     held = [
         [{j for j, of in enumerate(own) if cell in of[level]} for cell in range(size)]
         for level, size in enumerate(cells.sizes)
@@ -111,11 +111,11 @@ def test_cells_hold_the_contexts_that_lead_there():
 
 def test_cells_add_up_their_contexts():
     """C[cell, a] is the total cost of action a over the contexts in the cell, exact for whole costs."""
-    cells = Cells(Literals.of(np.random.default_rng(0).normal(size=(40, 2)), 2), 3)
+    cells = HeldCells(Literals.of(np.random.default_rng(0).normal(size=(40, 2)), 2), 3)
     costs = np.random.default_rng(1).integers(-9, 9, (len(cells.truth), 2)).astype(float)
     expected = [np.zeros((2, size)) for size in cells.sizes]
     for j, row in enumerate(costs):
-        for level, here in enumerate(cells.own(j)):
+        for level, here in enumerate(cells.own(cells.truth[j])):
             expected[level][:, here] += row[:, None]
     assert all((table == sums).all() for table, sums in zip(cells.totals(costs), expected, strict=True))
 
@@ -189,7 +189,7 @@ def test_answers_have_no_idle_rule(kind):
 def test_a_decoded_list_keeps_what_it_plays():
     """Rules that never fire, always fire or repeat what follows are left out, all others stay."""
     contexts = np.array([[1.0], [2.0], [3.0], [4.0]])
-    cells = Cells(Literals.of(contexts, ((1.5, 2.5, 3.5),)), 3)
+    cells = HeldCells(Literals.of(contexts, ((1.5, 2.5, 3.5),)), 3)
     low, middle, high = (cells.truth[:, f].astype(int) for f in range(3))
     nested = [(2, int(high[0]), 1), (1, int(middle[0]), 2), (0, int(low[3]), 1)]  # fire above 3.5, 2.5, up to 1.5
     for steps, labels, n_rules in (

@@ -1,0 +1,67 @@
+"""A class that is known by its terms: any list of contexts will do, none or a growing one, as nothing is computed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from milpcb.protocols import Encoding, Opened, Policy, Search, Terms
+from milpcb.types import Floats
+
+
+class OpenedTerms(Opened):
+    """The terms of a class, with a list of contexts (m, d). ``log_size`` counts derivations, over all cut points."""
+
+    can = frozenset({"search", "action_weights", "terms"})
+
+    def __init__(self, terms: Terms, contexts: Floats, log_size: float) -> None:
+        self.n_actions = terms.n_actions
+        self.group, self.contexts = np.arange(len(contexts)), contexts
+        self.log_size = log_size
+        self._terms = terms
+
+    def terms(self) -> Terms:
+        """Return the terms."""
+        return self._terms
+
+    def search(self) -> Search:
+        """Return the search that adds up the totals of the terms for each question."""
+        return TermSearch(self._terms, self.contexts)
+
+    def program(self, *, constrained: bool = False) -> Encoding:
+        """Raise InputError: a program is that of a class on its contexts."""
+        raise NotImplementedError
+
+    def policies(self) -> Iterator[Policy]:
+        """Raise InputError."""
+        raise NotImplementedError
+
+    def draw(self, rng: np.random.Generator) -> Policy:
+        """Raise InputError."""
+        raise NotImplementedError
+
+
+class TermSearch(Search):
+    """Exact answers from the recursion over the totals of ``terms``, of costs (m, K) at ``contexts`` (m, d)."""
+
+    def __init__(self, terms: Terms, contexts: Floats) -> None:
+        self._terms, self._contexts = terms, contexts
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return self.minimise(costs)[0]
+
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the least total cost and a policy that attains it."""
+        return self._terms.minimise(self._terms.totals(self._contexts, costs))
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``."""
+        place = self._terms.places(self._contexts[row : row + 1])[0]
+        return self._terms.profile(self._terms.totals(self._contexts, costs), place)
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
+        place = self._terms.places(self._contexts[row : row + 1])[0]
+        return self._terms.log_weights(self._terms.totals(self._contexts, costs), place, rate)

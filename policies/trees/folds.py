@@ -1,0 +1,72 @@
+"""The compiled recursion over the leaves of all trees of one depth; the leaves are those of policies/trees/terms.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.kernels import compiled
+
+Array = npt.NDArray[Any]
+Soft = float | None
+
+_NO_NAN = {"nnan", "nsz"}
+# exp(-40) is far below the rounding of 1.
+_NEGLIGIBLE = 40.0
+
+
+@compiled(_NO_NAN)
+def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: Array, ways: Array) -> None:
+    """Fill own[0] (K,): the answers of all trees by the action that they play at a context, from the ``totals`` of leaves.
+
+    ``place`` (p^depth, K) numbers the leaves that the context may reach. An answer is the least total where ``soft`` is
+    None; where it is a float (its value is not used), -log of the summed exp(-total). Working space: best ((2 p)^depth,), the
+    answers of the subtrees below each path; own (p^depth, K), those below each path of the context; ways (max(p, 1),).
+
+    Paths of a length are numbered as numbers of base 2 p with the digits 2 f + s; those of the context as numbers of base p.
+    """
+    n_own, n_actions = place.shape
+    p, n_paths = len(ways), len(totals) // n_actions
+    for path in range(n_paths):
+        best[path] = _sum(soft, totals[path * n_actions : (path + 1) * n_actions])
+    for i in range(n_own):
+        for a in range(n_actions):
+            own[i, a] = totals[place[i, a]]
+    leaves, n_below = n_actions, 1  # terms below a path of the level, and paths of the context below one of its own
+    for _ in range(depth):
+        n_own //= p
+        n_paths //= 2 * p
+        for i in range(n_own):
+            for a in range(n_actions):
+                for f in range(p):
+                    child = i * p + f
+                    other = place[child * n_below, 0] // leaves ^ 1  # the same path, but for the side at its end
+                    ways[f] = own[child, a] + best[other]
+                own[i, a] = _sum(soft, ways)
+        for path in range(n_paths):
+            for f in range(p):
+                holds = 2 * (path * p + f) + 1
+                ways[f] = best[holds] + best[holds - 1]
+            best[path] = _sum(soft, ways)
+        leaves *= 2 * p
+        n_below *= p
+
+
+@compiled(_NO_NAN)
+def _sum(soft: Soft, ways: Array) -> float:
+    """Return the sum over ``ways`` (n,): the least of them where ``soft`` is None, else -log of the summed exp(-way)."""
+    low = ways[0]
+    for i in range(1, len(ways)):
+        low = min(low, ways[i])
+    if soft is None:
+        return float(low)
+    weight = 0.0
+    for i in range(len(ways)):
+        gap = ways[i] - low
+        if gap == 0.0:
+            weight += 1.0
+        elif gap < _NEGLIGIBLE:
+            weight += np.exp(-gap)
+    return float(low - np.log(weight))

@@ -1,0 +1,87 @@
+"""The terms of decision trees: their leaves (path, action), and the recursion over the totals of these.
+
+A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
+(p, 2) * D + (K,), which is also the order of the columns u of the constrained program. A derivation is that of the search
+(policies/trees/search.py): any literal at each inner node, any action at each leaf. Where a literal comes twice on a path
+with different outcomes no context follows it: its terms cost nothing, and hold noise where there is some.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from milpcb.protocols.tables import Terms
+from milpcb.types import Floats, Ints
+from policies.literals import Test, outcomes
+from policies.names import Names
+from policies.trees.folds import Soft, fold
+from policies.trees.geometry import path_totals
+from policies.trees.rule import DecisionTree, Leaf, Node, Split
+
+
+class TreeTerms(Terms):
+    """The leaves of all trees of one depth over fixed literals."""
+
+    def __init__(self, tests: list[Test], n_actions: int, depth: int, names: Names) -> None:
+        self.n_actions = n_actions
+        self._tests, self._names = tests, names
+        self._p = p = len(tests)
+        self._depth = depth = depth if p else 0
+        self.n_touched = p**depth
+        self.n_terms = (2 * p) ** depth * n_actions
+        self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
+        self._best = np.empty((2 * p) ** depth)
+        self._own = np.empty((self.n_touched, n_actions))
+        self._ways = np.empty(max(1, p))
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the leaves that each context may reach, one for each sequence of literals."""
+        sides = 2 * np.arange(self._p) + outcomes(contexts, self._tests)
+        paths = np.zeros((len(contexts), 1), dtype=np.int64)
+        for _ in range(self._depth):
+            paths = (paths[:, :, None] * (2 * self._p) + sides[:, None, :]).reshape(len(contexts), -1)
+        return list(paths[:, :, None] * self.n_actions + np.arange(self.n_actions))
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the total costs of the leaves, by products of matrices."""
+        truth = outcomes(contexts, self._tests).astype(float)
+        return np.ascontiguousarray(path_totals(truth, costs, self._depth)).ravel()
+
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        """Return (K,): the least total of the trees by the action at ``place``."""
+        return self._answers(None, totals, place)
+
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
+        return -self._answers(1.0, rate * totals, place)
+
+    def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
+        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
+        levels = [totals.reshape(-1, self.n_actions).min(axis=1)]
+        for _ in range(self._depth):
+            levels.append(self._ways_on(levels[-1]).min(axis=1))
+        root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
+        return float(levels[-1][0]), DecisionTree(root, self._names)
+
+    def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
+        fold(soft, self._depth, totals, place, self._best, self._own, self._ways)
+        return np.asarray(self._own[0].copy())
+
+    def _ways_on(self, below: Floats) -> Any:
+        """Return (paths, p): what each test at the end of a path leads to, ``below`` (2 p paths,) being the answers there."""
+        return below.reshape(-1, self._p, 2).sum(axis=2)
+
+    def _node(self, leaves: Floats, levels: list[Floats], path: int, known: dict[int, int]) -> Node:
+        """Return the tree below ``path``, on which the literals ``known`` have come out so; those are not tested again."""
+        level = len(levels) - 1
+        if level == 0:
+            return Leaf(int(leaves[path].argmin()))
+        below = slice(2 * self._p * path, 2 * self._p * (path + 1))
+        f = int(self._ways_on(levels[1][below]).argmin())
+        holds = 2 * (self._p * path + f) + 1
+        if f in known:
+            return self._node(leaves, levels[1:], holds - 1 + known[f], known)
+        yes, no = (self._node(leaves, levels[1:], holds - 1 + s, {**known, f: s}) for s in (1, 0))
+        return yes if yes == no else Split(*self._tests[f][:2], yes, no, self._tests[f][2])

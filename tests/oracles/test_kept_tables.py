@@ -1,0 +1,220 @@
+"""Tables that oracles keep: against the full matrix of costs, against each other, and over an interruption."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle
+from milpcb.constraints import share_at_most
+from milpcb.errors import InputError
+from milpcb.oracles.base import Oracle
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.protocols import PolicyClass, Table
+from milpcb.types import Floats
+from policies import BoxRules, DecisionTrees, Halfspaces, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+
+CONTEXTS = np.random.default_rng(0).normal(size=(12, 2)).round(1)[[*range(12), 3, 3, 7]]  # some twice
+CUTS = ((-0.5, 0.5), (0.0, 1.0))
+KEPT = [DecisionTrees(3), DecisionTrees(3, depth=1), ThresholdRules(3, 2), RuleLists(3, 2), BoxRules(3, 2)]
+SOLVED = [*KEPT, DecisionTrees(2, max_leaves=3), MonotoneRules(3), LinearRules(max_weight=2), Halfspaces()]
+
+
+def column_table(oracle: Oracle) -> Table:
+    """Return a table with noise on columns; ``table("columns")`` hands it out."""
+    return oracle._column_table()
+
+
+def played(tables: list[Table], n_actions: int, rounds: int = 12, seed: int = 1) -> Floats:
+    """Add whole costs to all tables, one at a time; return the full matrix of them."""
+    rng, costs = np.random.default_rng(seed), np.zeros((len(CONTEXTS), n_actions))
+    for _ in range(rounds):
+        row, action, amount = int(rng.integers(len(CONTEXTS))), int(rng.integers(n_actions)), float(rng.integers(1, 9))
+        costs[row, action] += amount
+        for table in tables:
+            table.add(row, action, amount)
+    return costs
+
+
+@pytest.mark.parametrize("kind", ["search", "audited", "milp"])
+@pytest.mark.parametrize("policies", KEPT, ids=repr)
+def test_a_table_answers_as_the_full_matrix(policies: PolicyClass, kind: str) -> None:
+    """What is added cell by cell is asked about like the matrix of all costs, exactly."""
+    oracle = open_oracle(policies, CONTEXTS, kind=kind)
+    assert "columns" in oracle.can
+    table = column_table(oracle)
+    costs = played([table], policies.n_actions)
+    before = oracle.calls
+    for row in range(0, len(CONTEXTS), 4):
+        assert table.profile(row).tolist() == oracle.profile(costs, row).tolist()
+        if kind != "milp":
+            weights = oracle.action_weights(costs, row, 0.3)
+            assert table.action_weights(row, 0.3) == pytest.approx(weights, rel=1e-10)
+    answer = table.minimise()
+    assert answer.value == oracle.value(costs)
+    assert costs[np.arange(len(costs)), answer.policy.predict(CONTEXTS)].sum() == answer.value
+    asked = 4 if kind == "milp" else 8
+    assert oracle.calls - before == 2 * asked + 2
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_noise_on_leaves_means_the_same_to_search_and_solver(depth: int) -> None:
+    """Whole costs and whole noise: the profiles of the kept totals and of the program are equal."""
+    trees = DecisionTrees(3, depth=depth)
+    kept, solved = (column_table(open_oracle(trees, CONTEXTS, kind=kind)) for kind in ("search", "milp"))
+    assert (kept.n_noisy, kept.n_moved) == (solved.n_noisy, solved.n_moved)
+    played([kept, solved], 3)
+    rng = np.random.default_rng(2)
+    for row in range(6):
+        noise = rng.integers(-9, 10, kept.n_noisy).astype(float)
+        assert kept.profile(row, noise).tolist() == solved.profile(row, noise).tolist()
+        assert kept.minimise(noise).value == solved.minimise(noise).value
+        noise = rng.laplace(size=kept.n_noisy)
+        assert kept.profile(row, noise) == pytest.approx(solved.profile(row, noise), abs=1e-6)
+
+
+@pytest.mark.parametrize("policies", SOLVED, ids=repr)
+def test_a_program_minimises_with_noise(policies: PolicyClass) -> None:
+    """The minimum is the least entry of every profile, and its policy plays it; without noise all is as ever."""
+    oracle = open_oracle(policies, CONTEXTS)
+    table = column_table(oracle)
+    costs = played([table], policies.n_actions)
+    noise = np.random.default_rng(3).integers(-4, 5, table.n_noisy).astype(float)
+    answer = table.minimise(noise)
+    for row in range(0, 12, 3):
+        profile = table.profile(row, noise)
+        assert profile.min() == profile[answer.policy.predict(CONTEXTS)[row]] == answer.value
+    assert table.profile(2).tolist() == oracle.profile(costs, 2).tolist()
+    with pytest.raises(InputError, match="no action weights"):
+        table.action_weights(0, 0.1)
+
+
+def test_noise_is_linear_in_the_program() -> None:
+    """Noise that costs could have made is answered as those costs are."""
+    for policies in (ThresholdRules(3, 2), BoxRules(3), MonotoneRules(3)):  # costs reach all of their columns
+        oracle = open_oracle(policies, CONTEXTS)
+        table, encoding = column_table(oracle), policies.on(CONTEXTS).program(constrained=True)
+        oracle_costs = np.random.default_rng(4).integers(-5, 6, (len(CONTEXTS), policies.n_actions)).astype(float)
+        grouped = np.zeros((int(policies.on(CONTEXTS).group.max()) + 1, policies.n_actions))
+        np.add.at(grouped, policies.on(CONTEXTS).group, oracle_costs)
+        objective = encoding.objective(grouped)
+        profile = table.profile(1, objective.coefficients) + objective.offset
+        assert profile.tolist() == oracle.profile(oracle_costs, 1).tolist()
+
+
+def test_what_a_cost_moves() -> None:
+    """The 1-norm in noise of one cost: a path of each order of literals, two steps of monotone rules, one label."""
+    trees = DecisionTrees(3).on(CONTEXTS)
+    assert column_table(open_oracle(trees, CONTEXTS)).n_moved == trees.terms().n_touched
+    assert column_table(open_oracle(MonotoneRules(3), CONTEXTS)).n_moved == 2.0
+    assert column_table(open_oracle(Halfspaces(), CONTEXTS)).n_moved == 1.0
+
+
+def test_side_constraints_hold_under_noise() -> None:
+    """A table of a constrained oracle minimises over what the constraint leaves; here against the list of all."""
+    rule = share_at_most(action=1, share=0.3, n_contexts=len(CONTEXTS), n_actions=3)
+    oracle, listed = (
+        open_oracle(DecisionTrees(3), CONTEXTS, kind=kind, constraints=[rule]) for kind in ("milp", "enumeration")
+    )
+    table = column_table(oracle)
+    costs = played([table], 3)
+    assert table.minimise().value == listed.value(costs)
+    assert table.profile(5).tolist() == listed.profile(costs, 5).tolist()
+    noise = np.random.default_rng(5).integers(-9, 10, table.n_noisy).astype(float)
+    assert (table.minimise(noise).policy.predict(CONTEXTS) == 1).mean() <= 0.3
+
+
+@pytest.mark.parametrize("kind", ["search", "milp"])
+def test_a_table_goes_on_from_its_state(kind: str) -> None:
+    """A restored table gives the same bytes, whatever is added after."""
+    tables = [column_table(open_oracle(DecisionTrees(3), CONTEXTS, kind=kind)) for _ in range(2)]
+    for row in range(9):
+        tables[0].add(row, row % 3, 0.1 + row / 7)
+    tables[1].restore(json.loads(json.dumps(tables[0].state())))
+    for table in tables:
+        table.add(4, 1, 1 / 3)
+    noise = np.random.default_rng(6).laplace(size=tables[0].n_noisy)
+    assert tables[0].profile(4, noise).tobytes() == tables[1].profile(4, noise).tobytes()
+    assert tables[0].state() == tables[1].state()
+
+
+def test_lists_have_no_columns() -> None:
+    """Kind "enumeration", and a search without terms, say what to use."""
+    for policies, kind in ((DecisionTrees(2, depth=1), "enumeration"), (MonotoneRules(2), "search")):
+        oracle = open_oracle(policies, CONTEXTS, kind=kind)
+        assert "columns" not in oracle.can
+        with pytest.raises(InputError, match="noise on contexts"):
+            column_table(oracle)
+
+
+# ------------------------------------------------------------------- contexts that arrive
+
+
+@pytest.mark.parametrize("policies", [*KEPT, MonotoneRules(3)], ids=repr)
+def test_known_contexts_have_rows(policies: PolicyClass) -> None:
+    """A context's row is the first that is labelled as it is; between other cut points, or other numbers, there is none."""
+    oracle = open_oracle(policies, CONTEXTS)
+    rows = oracle.rows(CONTEXTS)
+    assert (rows <= np.arange(len(CONTEXTS))).all()
+    assert (rows[rows] == rows).all()
+    group = policies.on(CONTEXTS).group
+    assert (group[rows] == group).all()
+    with pytest.raises(InputError, match=r"context 1 is none of those .* GrowingOracle"):
+        oracle.rows([CONTEXTS[0], [99.0, -99.0]])
+    with pytest.raises(InputError, match="contexts have 3 columns"):
+        oracle.rows(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("cls", [DecisionTrees, ThresholdRules, RuleLists, BoxRules])
+def test_from_nothing_to_a_known_pool(cls: type) -> None:
+    """An oracle that begins with no context answers, at every step, as one opened on all that have come."""
+    growing = GrowingOracle(cls(3, thresholds=CUTS))
+    log_derivations = growing.log_derivations
+    table = growing.table()
+    rng = np.random.default_rng(7)
+    costs = np.zeros((0, 3))
+    assert growing.value(costs) == 0.0
+    for context in rng.normal(size=(25, 2)):
+        row = int(growing.rows(context[None])[0])
+        costs = np.vstack([costs, np.zeros((growing.n_contexts - len(costs), 3))])
+        action, amount = int(rng.integers(3)), float(rng.integers(1, 5))
+        costs[row, action] += amount
+        table.add(row, action, amount)
+        known = open_oracle(cls(3, thresholds=CUTS), growing.contexts, kind="search")
+        assert table.profile(row).tolist() == known.profile(costs, row).tolist() == growing.profile(costs, row).tolist()
+        assert table.minimise().value == known.value(costs) == growing.value(costs)
+        weights = growing.action_weights(costs, row, 0.5)
+        assert table.action_weights(row, 0.5) == pytest.approx(weights, rel=1e-10)
+    assert growing.n_contexts <= 9
+    assert growing.log_derivations == log_derivations
+
+
+def test_a_growing_oracle_with_terms_is_never_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the class has terms no list of contexts is opened; where it has none, by its limits, it is."""
+    opened: list[int] = []
+    on = DecisionTrees._on
+    monkeypatch.setattr(DecisionTrees, "_on", lambda self, X, names: opened.append(len(X)) or on(self, X, names))
+    for limit, expected in ((None, []), (3, [1, 2])):
+        opened.clear()
+        kind = "search" if limit is None else "milp"
+        growing = GrowingOracle(DecisionTrees(2, thresholds=CUTS, max_leaves=limit), [[0.1, 0.1]], kind=kind)
+        assert opened.pop(0) == 1  # the first contexts give the cut points
+        growing.value(np.zeros((1, 2)))
+        growing.rows([[0.9, 0.1]])
+        growing.value(np.zeros((2, 2)))
+        assert opened == expected
+
+
+def test_what_a_growing_oracle_refuses() -> None:
+    """No contexts without cut points, no contexts for a solver, no table of costs by context."""
+    for make, reason in (
+        (lambda: GrowingOracle(DecisionTrees(2)), "quantiles of contexts"),
+        (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS), kind="milp"), "needs kind 'search'"),
+        (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp").table(), "open the oracle on all of them"),
+        (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"), 'noise = "columns"'),
+        (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS)).rows([[1.0]]), "cuts of 2 features"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            make()

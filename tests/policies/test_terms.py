@@ -1,0 +1,160 @@
+"""The terms of each class against its definition, its search, and the list of all derivations."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.protocols import Opened, PolicyClass, Terms
+from milpcb.types import Floats, Ints
+from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+
+CLASSES = [
+    DecisionTrees(2, depth=1),
+    DecisionTrees(3, depth=2),
+    DecisionTrees(2, depth=3, thresholds=1),
+    ThresholdRules(3, max_cuts=1),
+    ThresholdRules(3, max_cuts=2),
+    RuleLists(2, max_rules=1),
+    RuleLists(3, max_rules=2),
+    RuleLists(2, max_rules=3, thresholds=2),
+    BoxRules(3),
+    BoxRules(2, max_features=2),
+]
+POOLS = {
+    "real": np.random.default_rng(0).normal(size=(9, 2)).round(1),
+    "bits": np.random.default_rng(1).integers(0, 2, (6, 2)).astype(float),
+    "alike": np.ones((3, 2)),
+}
+EVERY = [pytest.param(policies, pool, id=f"{i}-{pool}") for (i, policies), pool in product(enumerate(CLASSES), POOLS)]
+
+
+def both(policies: PolicyClass, contexts: Floats) -> list[tuple[Opened, Terms]]:
+    """Return the class on ``contexts`` with its terms there, and with those of all its cut points."""
+    opened = policies.on(contexts)
+    return [(opened, opened.terms()), (opened, opened.fixed().terms())]
+
+
+def drawn(opened: Opened, *, whole: bool, seed: int = 0) -> Floats:
+    """Return costs (g, K)."""
+    rng, shape = np.random.default_rng(seed), (len(opened.contexts), opened.n_actions)
+    return rng.integers(-9, 10, shape).astype(float) if whole else rng.normal(size=shape)
+
+
+def added_up(terms: Terms, places: list[Ints], costs: Floats) -> Floats:
+    """Return the totals, one cost after the other."""
+    totals = np.zeros(terms.n_terms)
+    for place, row in zip(places, costs, strict=True):
+        for action, cost in enumerate(row):
+            totals[place[:, action]] += cost
+    return totals
+
+
+@pytest.mark.parametrize(("policies", "pool"), EVERY)
+def test_whole_costs_are_answered_as_the_definition_says(policies: PolicyClass, pool: str) -> None:
+    """Profile and minimum over kept totals are those over the list of all policies, exactly."""
+    for opened, terms in both(policies, POOLS[pool]):
+        costs, places = drawn(opened, whole=True), terms.places(opened.contexts)
+        totals = added_up(terms, places, costs)
+        labels = np.array([policy.predict(opened.contexts) for policy in opened.policies()])
+        every = costs[np.arange(len(costs)), labels].sum(axis=1)
+        for row, place in enumerate(places):
+            expected = [every[labels[:, row] == a].min() for a in range(opened.n_actions)]
+            assert terms.profile(totals, place).tolist() == expected
+        value, policy = terms.minimise(totals)
+        assert value == every.min()
+        assert costs[np.arange(len(costs)), policy.predict(opened.contexts)].sum() == value
+
+
+@pytest.mark.parametrize(("policies", "pool"), EVERY)
+def test_real_costs_are_answered_as_the_search_does(policies: PolicyClass, pool: str) -> None:
+    """Over the same literals, profile and action weights are those of the search up to rounding."""
+    opened = policies.on(POOLS[pool])
+    terms, search = opened.terms(), opened.search()
+    costs, places = drawn(opened, whole=False), terms.places(opened.contexts)
+    totals = added_up(terms, places, costs)
+    assert terms.totals(opened.contexts, costs) == pytest.approx(totals, rel=1e-12, abs=1e-12)
+    for row, place in enumerate(places):
+        assert terms.profile(totals, place) == pytest.approx(search.profile(costs, row), rel=1e-12, abs=1e-12)
+        logs = terms.log_weights(totals, place, 0.7)
+        assert logs == pytest.approx(search.log_weights(costs, row, 0.7), rel=1e-12, abs=1e-12)
+    assert np.logaddexp.reduce(search.log_weights(0.0 * costs, 0, 0.0)) == pytest.approx(
+        terms.log_derivations, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(("policies", "pool"), EVERY)
+def test_places_are_those_of_the_interface(policies: PolicyClass, pool: str) -> None:
+    """A place is (S, K) of different terms, and contexts that all policies label alike have equal ones."""
+    opened = policies.on(POOLS[pool])
+    terms = opened.terms()
+    shape = (terms.n_touched, opened.n_actions)
+    places = terms.places(POOLS[pool])
+    for place, group in zip(places, opened.group, strict=True):
+        assert place.shape == shape
+        assert len(np.unique(place)) == place.size
+        assert (place >= 0).all()
+        assert (place < terms.n_terms).all()
+        assert (place == places[int(np.flatnonzero(opened.group == group)[0])]).all()
+
+
+@pytest.mark.parametrize(("policies", "pool"), EVERY)
+def test_with_noise_the_minimum_is_that_of_every_profile(policies: PolicyClass, pool: str) -> None:
+    """Whatever the terms hold, the least entry of each profile is the minimum, and its policy plays that entry's action."""
+    for opened, terms in both(policies, POOLS[pool]):
+        totals = np.random.default_rng(3).integers(-50, 51, terms.n_terms).astype(float)
+        value, policy = terms.minimise(totals)
+        for context, place in zip(opened.contexts, terms.places(opened.contexts), strict=True):
+            profile = terms.profile(totals, place)
+            assert profile.min() == profile[policy.predict(context[None])[0]] == value
+
+
+@pytest.mark.parametrize("n_actions", [2, 3])
+def test_noise_on_stumps_against_the_list_of_derivations(n_actions: int) -> None:
+    """For trees of depth 1 with noise: any literal, any two leaves, each with the total of its own term."""
+    opened = DecisionTrees(n_actions, depth=1, thresholds=2).on(POOLS["real"])
+    terms = opened.terms()
+    p = terms.n_terms // (2 * n_actions)
+    totals = np.random.default_rng(4).integers(-20, 21, terms.n_terms).astype(float)
+    leaves = totals.reshape(p, 2, n_actions)
+    for place in terms.places(opened.contexts):
+        side = place[:, 0] // n_actions % 2
+        by_action: list[list[float]] = [[] for _ in range(n_actions)]
+        for f, here, there in product(range(p), range(n_actions), range(n_actions)):
+            by_action[here].append(leaves[f, side[f], here] + leaves[f, 1 - side[f], there])
+        assert terms.profile(totals, place).tolist() == [min(sums) for sums in by_action]
+        weights = [np.logaddexp.reduce(-0.1 * np.array(sums)) for sums in by_action]
+        assert terms.log_weights(totals, place, 0.1) == pytest.approx(weights, rel=1e-12)
+
+
+def test_noise_on_paths_that_no_context_follows_counts() -> None:
+    """A tree may test a literal twice; the leaf that nobody reaches has its own noise, as in the constrained program."""
+    terms = DecisionTrees(2, depth=2, thresholds=((0.5,),)).terms()
+    totals = np.zeros((2, 2, 2))  # the only literal twice: its outcome, its outcome again, the action
+    totals[1, 0] = totals[0, 1] = -5.0
+    place = terms.places(np.array([[0.0]]))[0]
+    assert place.tolist() == [[6, 7]]
+    assert terms.profile(totals.ravel(), place).tolist() == [-10.0, -10.0]
+
+
+def test_classes_say_why_they_have_no_terms() -> None:
+    """Quantiles without contexts, structure limits, too many terms, and classes without such a recursion are one line."""
+    cuts = ((0.5,),) * 4
+    refused = [
+        (DecisionTrees(2), "thresholds = 3 are quantiles"),
+        (DecisionTrees(2, max_leaves=3, thresholds=cuts), "max_leaves"),
+        (DecisionTrees(2, depth=9, thresholds=cuts), "more than 5,000,000 terms"),
+        (RuleLists(2, max_rules=20, thresholds=((*range(25),),)), "more than 5,000,000 columns"),
+        (ThresholdRules(2, thresholds=cuts, feature_names=["a"]), "feature_names has 1 names for 4"),
+        (MonotoneRules(2), "no recursion over totals"),
+        (LinearRules(2), "no recursion over totals"),
+    ]
+    for policies, reason in refused:
+        with pytest.raises(InputError, match=reason):
+            policies.terms()
+    assert "terms" not in DecisionTrees(2, min_leaf_size=2).on(POOLS["bits"]).can
+    with pytest.raises(InputError, match="no recursion over totals"):
+        MonotoneRules(2).on(POOLS["bits"]).require("terms")
