@@ -60,7 +60,7 @@ Names:
 @click.option("--quick", is_flag=True, help="Fewer games, and shorter ones.")
 @click.option("--noise", metavar="NAME", help="Verify this relaxation only, no mutants and no learners.")
 def verify(*, quick: bool, noise: str | None) -> None:
-    """Check that every relaxation is admissible, and that runs prove what they say.
+    """Check that every relaxation is admissible, and that runs prove what they claim.
 
     On games small enough to enumerate (two or three actions, two contexts, up to three rounds), with the functions that a
     run calls, on every future that could be drawn, in rational arithmetic. A registered relaxation of your own is verified

@@ -64,7 +64,7 @@ class FixedNoise:
         return estimate
 
     def bound(self) -> float:
-        """Return NaN: the published analysis says nothing of one run."""
+        """Return NaN: the published analysis is not about one run."""
         return math.nan
 
     def guarantee(self, horizon: int | None) -> float:

@@ -53,7 +53,7 @@ class ContextualFTPL(Learner):
         ``guarantee()``
     seed : non-negative whole number
     epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is above
-    noise : with "adaptive", "contexts" puts noise on every context that some policies tell apart, "columns" on the columns of
+    noise : with "adaptive", "contexts" puts noise on all contexts but those that every policy labels alike, "columns" on the columns of
         the class's program, so that a round costs the same however many contexts there are
     law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": whole numbers, times whole numbers 1 / eps. Then,
         if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the same play bit for
@@ -85,7 +85,7 @@ class ContextualFTPL(Learner):
         choice("queries", queries, get_args(Queries))
         choice("noise", noise, get_args(Place))
         choice("law", law, LAWS)
-        require(type(self).__name__, oracle, "profile" if queries == "profile" else "minimise")
+        require(type(self).__name__, oracle, "minimise", *(["profile"] if queries == "profile" else []))
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         cap = None if cap is None else whole("cap", cap, 1)
         self._leader: AdaptiveNoise | FixedNoise
@@ -149,6 +149,10 @@ class ContextualFTPL(Learner):
             Noise(LAWS[law], table.n_noisy, rng.child(seed, "learner", name))
             for name in ("spread for rates", "spread for bound", "noise")
         )
-        first = spread(for_rates, questions.least)
-        second = spread(for_bound, questions.least, first.draws)
+
+        def least(vector: Floats) -> float:
+            return table.minimise(vector).value
+
+        first = spread(for_rates, least)
+        second = spread(for_bound, least, first.draws)
         return AdaptiveNoise(questions, for_play, (first, second), cap=cap, n_actions=self.n_actions)

@@ -15,7 +15,7 @@ from milpcb.types import Floats
 class Law(NamedTuple):
     """How ``size`` coordinates are drawn, and what is known of the law.
 
-    ``shifts`` says whether moving a coordinate by s changes no probability by more than a factor exp(|s|), as a priori
+    ``shifts``: whether moving a coordinate by s changes no probability by more than a factor exp(|s|), as a priori
     guarantees need. ``whole`` noise is of whole numbers; what it is multiplied with is then rounded up to a whole number.
     """
 

@@ -15,10 +15,6 @@ class Questions(Protocol):
 
     table: Table
 
-    def least(self, noise: Floats) -> float:
-        """Return the least total."""
-        ...
-
     def play(self, row: int, noise: Floats) -> int:
         """Return the action on ``row`` of the policy of least total."""
         ...
@@ -33,10 +29,6 @@ class Profiles:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-
-    def least(self, noise: Floats) -> float:
-        """Return the least entry of a profile on any context."""
-        return float(self.table.profile(0, noise).min())
 
     def play(self, row: int, noise: Floats) -> int:
         """Return the action with the least entry."""
@@ -56,10 +48,6 @@ class Minimisers:
 
     def __init__(self, table: Table, contexts: Floats) -> None:
         self.table, self._contexts = table, contexts
-
-    def least(self, noise: Floats) -> float:
-        """Return the least total."""
-        return self.table.minimise(noise).value
 
     def play(self, row: int, noise: Floats) -> int:
         """Return what the cheapest policy plays."""

@@ -1,16 +1,14 @@
-"""A table of costs by context and action over any oracle; noise is on the contexts that policies tell apart."""
+"""A table of costs by context and action over any oracle; noise is on those contexts that not all policies label alike."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from milpcb.protocols import ValueOracle
 from milpcb.protocols.tables import Table
 from milpcb.types import Answer, Floats, Ints
-
-if TYPE_CHECKING:
-    from milpcb.oracles.base import Oracle
 
 
 class CostTable(Table):
@@ -23,7 +21,7 @@ class CostTable(Table):
 
     n_moved = 1.0
 
-    def __init__(self, oracle: Oracle, noisy: Ints) -> None:
+    def __init__(self, oracle: ValueOracle, noisy: Ints) -> None:
         self._oracle = oracle
         self._noisy = noisy
         self._totals = np.zeros((oracle.n_contexts, oracle.n_actions))

@@ -10,7 +10,6 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass
-from milpcb.protocols.tables import Table
 from milpcb.types import Answer, Floats, Ints
 
 
@@ -106,12 +105,6 @@ class GrowingOracle:
     def action_weights(self, costs: Any, row: int, rate: float) -> Floats:
         """See Oracle.action_weights."""
         return self._oracle().action_weights(costs, row, rate)
-
-    def table(self, noise: str = "contexts") -> Table:
-        """Raise InputError: a table of costs by context needs all contexts."""
-        raise InputError(
-            f'a table with noise = "{noise}" is not for contexts that arrive; open the oracle on all of them'
-        )
 
     def _oracle(self) -> Oracle:
         if self._opened is None:

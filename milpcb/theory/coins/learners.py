@@ -37,7 +37,7 @@ class FTPLOnCoins(ContextualFTPL):
 
     def _adaptive(self, *_settings: Any) -> AdaptiveNoise:
         questions = Profiles(self.oracle.table())
-        exact = Spread(-self._coins.mean(questions.least), 0.0, len(self._coins.vectors))
+        exact = Spread(-self._coins.mean(lambda n: questions.table.minimise(n).value), 0.0, len(self._coins.vectors))
         return self._kind(questions, self._coins, (exact, exact), cap=None, n_actions=self.n_actions)
 
 
