@@ -53,8 +53,8 @@ class ContextualFTPL(Learner):
         ``guarantee()``
     seed : non-negative whole number
     epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is above
-    noise : with "adaptive", "contexts" puts noise on all contexts but those that every policy labels alike, "columns" on the columns of
-        the class's program, so that a round costs the same however many contexts there are
+    noise : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike counted
+        once; "columns" is on the columns of the class's program, so that a round costs the same however many contexts there are
     law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": whole numbers, times whole numbers 1 / eps. Then,
         if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the same play bit for
         bit. "laplace" alone has a guarantee in advance
