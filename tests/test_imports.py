@@ -35,7 +35,7 @@ LAYERS = (
     ("milpcb.environments", "milpcb.oracles", "milpcb.relaxations"),
     ("milpcb.theory",),
     ("milpcb.learners",),
-    ("milpcb.bandit", "milpcb.testing"),
+    ("milpcb.bandit", "milpcb.testing", "milpcb.theory.coins"),
     ("milpcb.experiments.study",),
     ("milpcb.experiments.results",),
     ("milpcb.experiments", "milpcb.experiments.run"),

@@ -1,7 +1,8 @@
-"""``milpcb verify``: the relaxations against the theorem, exactly, on games small enough to enumerate."""
+"""``milpcb verify``: relaxations against the theorem, and runs against what they prove, on games small enough to enumerate."""
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 import click
@@ -14,15 +15,20 @@ from milpcb.commands.console import out
 from milpcb.errors import MilpcbError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
+    from milpcb.theory.coins.verdicts import CoinVerdict
     from milpcb.theory.games import Game
     from milpcb.theory.player import Variant
     from milpcb.theory.verdicts import Verdict
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
+COIN_COLUMNS = ("E cert - E reg", "E bound - E reg")
+_VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
+Row = tuple[list[str], bool]  # the cells of a verdict, and whether it passes
 
 MEANING = """\b
 Columns:
@@ -36,6 +42,10 @@ Columns:
   bias  the largest |E chat - c| of the estimates; must be 0
   reg   Rel(empty) minus the exact expected regret against the worst plan of
         costs 0 and 1 by round and context: what is left of the guarantee
+  E cert - E reg, E bound - E reg
+        mean of the universal certificate and of a learner's own bound, minus
+        mean regret, over all coins of the learner: at the round and the costs
+        0 and 1 where that is least; - for a learner without a bound
 
 \b
 Names:
@@ -47,17 +57,20 @@ Names:
 
 
 @click.command(epilog=MEANING)
-@click.option("--quick", is_flag=True, help="Fewer games, and two rounds at most.")
-@click.option("--noise", metavar="NAME", help="Verify this relaxation only, and no mutants.")
+@click.option("--quick", is_flag=True, help="Fewer games, and shorter ones.")
+@click.option("--noise", metavar="NAME", help="Verify this relaxation only, no mutants and no learners.")
 def verify(*, quick: bool, noise: str | None) -> None:
-    """Check in rational arithmetic that every relaxation is admissible.
+    """Check that every relaxation is admissible, and that runs prove what they claim.
 
     On games small enough to enumerate (two or three actions, two contexts, up to three rounds), with the functions that a
-    run calls, on every future that could be drawn. A registered relaxation of your own is verified like the others. Then
-    mutants, relaxations with one thing wrong, which must be rejected. Every figure is the least over all games (of the
-    bias the largest), in units of cost; a negative one is a violation.
+    run calls, on every future that could be drawn, in rational arithmetic. A registered relaxation of your own is verified
+    like the others. Then mutants, relaxations with one thing wrong, which must be rejected. Every figure is the least over
+    all games (of the bias the largest), in units of cost; a negative one is a violation.
 
-    Exit code 2 if a relaxation is rejected, or a mutant is not.
+    After that learners are played through all their coins, to compare mean regret with the mean of what each run states
+    about itself; and mutants of them.
+
+    Exit code 2 if a relaxation or a learner is rejected, or a mutant is not.
     """
     from milpcb.theory.games import all_games, quick_games
     from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
@@ -68,17 +81,41 @@ def verify(*, quick: bool, noise: str | None) -> None:
     admissible = [variant for name in names for variant in variants(name)] + ([] if noise else ALSO_ADMISSIBLE)
     verdicts = _judge_all([*admissible, *([] if noise else MUTANTS)], games)
     good, bad = verdicts[: len(admissible)], verdicts[len(admissible) :]
-    out.print(_table(good, bad))
-    _complain([verdict for verdict in good if not verdict.passes], [verdict for verdict in bad if verdict.passes])
+    out.print(_table("relaxation", COLUMNS, [*map(_row, good)], [*map(_row, bad)]))
+    _complain(good, bad)
     rejected = f"; all {len(bad)} mutants are rejected, as they should be" if bad else ""
     out.print(f"{len(good)} variants are admissible on all {len(games)} games{rejected}")
+    if not noise:
+        _verify_learners(quick=quick)
+
+
+def _verify_learners(*, quick: bool) -> None:
+    from milpcb.theory.coins.games import ALL_GAMES, QUICK_GAMES
+    from milpcb.theory.coins.learners import LEARNERS
+    from milpcb.theory.coins.mutants import MUTANTS
+    from milpcb.theory.coins.verdicts import judge_learner
+
+    games = QUICK_GAMES if quick else ALL_GAMES
+    jobs = [(learner, games) for learner in LEARNERS] + [(mutant, QUICK_GAMES) for mutant in MUTANTS]
+    with _progress() as bar:
+        task = bar.add_task("", total=sum(len(games) for _, games in jobs))
+        verdicts = []
+        for learner, played in jobs:
+            bar.update(task, description=learner.name)
+            verdicts.append(judge_learner(learner, played, tick=lambda: bar.advance(task)))
+    good, bad = verdicts[: len(LEARNERS)], verdicts[len(LEARNERS) :]
+    out.print(_table("learner", COIN_COLUMNS, [*map(_coin_row, good)], [*map(_coin_row, bad)]))
+    _complain(good, bad)
+    out.print(
+        f"{len(good)} learners prove no less than their mean regret on all {len(games)} games of coins; all {len(bad)} mutants are "
+        "rejected, as they should be"
+    )
 
 
 def _judge_all(variants: list[Variant], games: list[Game]) -> list[Verdict]:
     from milpcb.theory.verdicts import judge
 
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+    with _progress() as bar:
         task = bar.add_task("", total=len(variants) * len(games))
         verdicts = []
         for variant in variants:
@@ -87,21 +124,29 @@ def _judge_all(variants: list[Variant], games: list[Game]) -> list[Verdict]:
     return verdicts
 
 
-def _table(good: list[Verdict], bad: list[Verdict]) -> Table:
-    table = Table(
-        "relaxation", *(Column(name, justify="right", no_wrap=True) for name in COLUMNS), "verdict", box=SIMPLE
-    )
-    for verdict in good:
-        table.add_row(*_cells(verdict), style=None if verdict.passes else "red")
+def _progress() -> Progress:
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=out, transient=True, disable=not out.is_terminal)
+
+
+def _table(what: str, columns: Iterable[str], good: list[Row], bad: list[Row]) -> Table:
+    table = Table(what, *(Column(name, justify="right", no_wrap=True) for name in columns), "verdict", box=SIMPLE)
+    for cells, passes in good:
+        table.add_row(*cells, _VERDICT[passes], style=None if passes else "red")
     table.add_section()
-    for verdict in bad:
-        table.add_row(*_cells(verdict), style="red" if verdict.passes else None)
+    for cells, passes in bad:
+        table.add_row(*cells, _VERDICT[passes], style="red" if passes else None)
     return table
 
 
-def _cells(verdict: Verdict) -> list[str]:
+def _row(verdict: Verdict) -> Row:
     slacks = verdict.slacks._replace(bias=-verdict.slacks.bias)
-    return [verdict.variant.name, *map(_short, slacks), "pass" if verdict.passes else "REJECT"]
+    return [verdict.name, *map(_short, slacks)], verdict.passes
+
+
+def _coin_row(verdict: CoinVerdict) -> Row:
+    slacks = (verdict.certificate, verdict.bound)
+    return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
 
 
 def _short(slack: Fraction) -> str:
@@ -109,13 +154,13 @@ def _short(slack: Fraction) -> str:
     return exact if len(exact) <= LONGEST else f"~{float(slack):.4f}"
 
 
-def _complain(rejected: list[Verdict], accepted: list[Verdict]) -> None:
+def _complain(good: Sequence[Verdict | CoinVerdict], bad: Sequence[Verdict | CoinVerdict]) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
+    rejected = [verdict for verdict in good if not verdict.passes]
+    accepted = [verdict for verdict in bad if verdict.passes]
     if rejected:
-        first = rejected[0]
         raise MilpcbError(
-            f"{len(rejected)} of the variants above should pass and do not; "
-            f"'{first.variant.name}': {first.violations()[0]}"
+            f"{len(rejected)} of the variants above should pass and do not; '{rejected[0].name}': {rejected[0].violations()[0]}"
         )
     if accepted:
-        raise MilpcbError(f"mutant '{accepted[0].variant.name}' was not rejected: the verification has no teeth")
+        raise MilpcbError(f"mutant '{accepted[0].name}' was not rejected: the verification has no teeth")

@@ -2,185 +2,157 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import choice, real, whole
+from milpcb.checks import choice, whole
 from milpcb.errors import InputError
-from milpcb.learners.needs import played_on, require
-from milpcb.protocols import Learner, Policy, ValueOracle
-from milpcb.types import Floats, Ints
+from milpcb.learners.adaptive_noise import AdaptiveNoise
+from milpcb.learners.fixed_noise import FixedNoise
+from milpcb.learners.needs import require
+from milpcb.learners.noise_laws import LAWS, Noise, spread
+from milpcb.learners.questions import Minimisers, Profiles
+from milpcb.protocols import Learner, ValueOracle
+from milpcb.types import Floats
 
 Queries = Literal["profile", "argmin"]
+Place = Literal["contexts", "columns"]
 
 
 class ContextualFTPL(Learner):
-    """Every round, the policy that is best on past estimates plus fresh Laplace noise.
+    """Every round, the policy that is best on past estimates plus fresh noise.
 
-    Setting: contexts and costs are both adversarial and fixed in advance; nothing is i.i.d. Either all contexts that can
-    occur are known (transductive, in its set version: the noise is on every distinct context of the oracle), or a separator
-    is: rows on which any two distinct policies differ, and then the noise is on these alone.
+    Setting: contexts and costs are both adversarial and fixed in advance; nothing is i.i.d.
+    Estimates: J c e_y, where J counts redraws of the noise until the same action comes out again (geometric resampling, at
+    most M redraws): a question for the play and, where it cost something, one for each redraw.
+
+    A fixed ``epsilon`` is the published algorithm. Either all contexts that can occur are known (transductive, in its set
+    version: the noise is on every distinct context of the oracle), or a separator is: rows on which any two distinct
+    policies differ, and then the noise is on these alone.
     Guarantee: E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M) for noise on d contexts, where
     kappa = 1 transductively and kappa = d with a separator. The algorithm is published; this bound is derived for
     this project. Its rates are no worse than those of the paper's abstract, O(T^(3/4) (K log N)^(1/2)) transductively and
     O(T^(2/3) d^(3/4) K (log N)^(1/2)) with a separator of size d.
-    Oracle: a question for the play and, where it cost something, one for each redraw of the noise until the same
-    action comes out again (geometric resampling, at most M redraws): at most 1 + K a round in expectation.
+
+    ``epsilon = "adaptive"`` (derived for this project) needs no horizon. The noise grows with what the run itself has seen,
+    and ``bound()`` is what it proves about itself: spread / eps_t plus what every round cost beyond what its estimate added to
+    the perturbed minimum, which one more question a round measures. For Laplace noise
+
+        E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
+
+    spread = E max over policies of minus their noise at eps = 1, estimated twice when the learner is made, each time by 30 to
+    200 pairs of cheapest policies; S = 1 with noise on contexts, and the number of columns that a cost touches with noise on
+    columns. For a fixed number of contexts or columns that is the square root of T. Proofs: milpcb.learners.adaptive_noise.
 
     Parameters
     ----------
     oracle : the policy class, opened on all contexts that will occur
-    horizon : number of rounds T
+    horizon : number of rounds T that may be played. A fixed epsilon is made from it; "adaptive" does without: no end, and no
+        ``guarantee()``
     seed : non-negative whole number
-    epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee
-    cap : M, the most redraws of a round; None takes the square root of K T, rounded up
+    epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is above
+    noise : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike counted
+        once; "columns" is on the columns of the class's program, so that a round costs the same however many contexts there are
+    law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": whole numbers, times whole numbers 1 / eps. Then,
+        if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the same play bit for
+        bit. "laplace" alone has a guarantee in advance
+    cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t in round t
     separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is asked
         whether it is one; otherwise that is taken on trust, and the guarantee rests on it
     queries : "profile" asks for one profile and plays the action where it is least, which is the action of the only
-        minimiser (the noise is continuous: ties have probability 0) and builds no policy; "argmin" asks for the
+        minimiser (continuous noise has no ties, but with probability 0) and builds no policy; "argmin" asks for the
         minimiser itself. The actions are the same; with oracle kind "milp" a profile takes K solves and a minimiser one
 
     """
 
-    horizon: int
+    oracle: ValueOracle
 
     def __init__(
         self,
         oracle: ValueOracle,
         *,
-        horizon: int,
+        horizon: int | None = None,
         seed: int = 0,
-        epsilon: float | None = None,
+        epsilon: float | Literal["adaptive"] | None = None,
+        noise: Place = "contexts",
+        law: str = "laplace",
         cap: int | None = None,
         separator: list[int] | None = None,
         queries: Queries = "profile",
     ) -> None:
         choice("queries", queries, get_args(Queries))
-        require(type(self).__name__, oracle, "profile" if queries == "profile" else "minimise")
-        self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
-        T = horizon
-        self._noisy = _distinct(oracle, seed) if separator is None else _separating(oracle, separator)
-        self._stability = 1 if separator is None else len(self._noisy)  # kappa
-        self._noise_price = _noise_price(len(self._noisy), oracle.log_size)
-        if epsilon is None:
-            epsilon = float(np.sqrt(self._noise_price / (2 * self._stability * K * T)))
-        self.epsilon = real("epsilon", epsilon, "finite and above 0", lambda rate: rate > 0)
-        self.cap = int(np.ceil(np.sqrt(K * T))) if cap is None else whole("cap", cap, 1)
-        self._oracle = oracle
-        self._follow = self._read_profile if queries == "profile" else self._ask_minimiser
-        self._past = np.zeros((oracle.n_contexts, K))
-        self._rng = rng.child(seed, "learner", "noise")
+        choice("noise", noise, get_args(Place))
+        choice("law", law, LAWS)
+        require(type(self).__name__, oracle, "minimise", *(["profile"] if queries == "profile" else []))
+        self.n_actions = whole("n_actions", oracle.n_actions, 2)
+        cap = None if cap is None else whole("cap", cap, 1)
+        self._leader: AdaptiveNoise | FixedNoise
+        if isinstance(epsilon, str):
+            choice("epsilon", epsilon, ("adaptive",))
+            if separator is not None:
+                raise InputError('a separator is for a fixed epsilon; leave it out, or epsilon = "adaptive"')
+            self._leader = self._adaptive(seed, noise, law, cap, queries)
+        else:
+            if horizon is None:
+                raise InputError(
+                    'ContextualFTPL with a fixed epsilon needs a horizon; give one, or set epsilon = "adaptive", which needs none'
+                )
+            if (noise, law) != ("contexts", "laplace"):
+                raise InputError(f'noise = "{noise}" and law = "{law}" are for epsilon = "adaptive"; set it too')
+            self._leader = FixedNoise(
+                oracle, horizon=horizon, seed=seed, epsilon=epsilon, cap=cap, separator=separator, queries=queries
+            )
+
+    @property
+    def epsilon(self) -> float:
+        """The rate of the round to come."""
+        return self._leader.epsilon
 
     def _act(self, row: int) -> Floats:
         """Return all mass on the action of a freshly drawn policy (K,): the draw is the learner's own."""
         q = np.zeros(self.n_actions)
-        q[self._draw(row)] = 1.0
+        q[self._leader.play(row)] = 1.0
         return q
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
-        """Add the estimate J c e_y, where J counts the redraws until ``action`` comes out again, and is at most M.
-
-        Returns J c: with p the probability of y, the mean of J is (1 - (1 - p)^M) / p, at most 1 / p.
-        """
-        del probability  # ftpl draws its policy itself: every q is 0 but for one action
-        if cost == 0:  # nothing times J needs no J
-            return 0.0
-        estimate = cost * self._redraws(row, action)
-        self._past[row, action] += estimate
-        return estimate
+        """Count redraws, and return the estimate J c."""
+        del probability  # it draws its policy itself: every q is 0 but for one action
+        return self._leader.learn(row, action, cost, self.played)
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret at this T, K, eps, M, class and set of contexts."""
-        K, T = self.n_actions, self.horizon
-        instability = 2 * self.epsilon * self._stability * K * T
-        return float(instability + self._noise_price / self.epsilon + K * T / (math.e * self.cap))
+        """Return the bound on expected regret of the class's docstring, infinite where it does not hold."""
+        return self._leader.guarantee(self.horizon)
+
+    def bound(self) -> float:
+        """Return what an adaptive run proves about itself, NaN at a fixed epsilon; its mean bounds mean regret."""
+        return self._leader.bound()
 
     def estimates(self) -> Floats | None:
         """Return the estimates J c e_y, summed by context (m, K), without noise."""
-        return self._past.copy()
+        return self.ledger.totals(self.oracle.n_contexts, self.n_actions)
 
     def _state(self) -> dict[str, Any]:
-        """Return estimates and generator."""
-        return {"past": self._past.tolist(), "rng": rng.freeze(self._rng)}
+        """Return the leader's state."""
+        return self._leader.state()
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._past[:] = state["past"]
-        rng.thaw(self._rng, state["rng"])
+        self._leader.restore(state)
 
-    def _redraws(self, row: int, action: int) -> int:
-        """Return J; the M-th redraw counts whatever its outcome, so it is not made."""
-        for redraw in range(1, self.cap):
-            if self._draw(row) == action:
-                return redraw
-        return self.cap
-
-    def _draw(self, row: int) -> int:
-        """Return the action on ``row`` of the best policy on past estimates plus fresh noise."""
-        costs = self._past.copy()
-        costs[self._noisy] += self._rng.laplace(scale=1.0 / self.epsilon, size=(len(self._noisy), self.n_actions))
-        return self._follow(costs, row)
-
-    def _read_profile(self, costs: Floats, row: int) -> int:
-        return int(self._oracle.profile(costs, row).argmin())
-
-    def _ask_minimiser(self, costs: Floats, row: int) -> int:
-        answer = self._oracle.minimise(costs)
-        _ = answer.value  # raises unless the minimum is proved
-        policy = cast("Policy", answer.policy)  # and then some policy attains it
-        return played_on(policy, self._oracle.contexts, row)
-
-
-def _noise_price(n_noisy: int, log_size: float) -> float:
-    """Return a bound on E max_pi of the noise of a policy at eps = 1; a class of one is treated as a class of two.
-
-    Each policy sums d Laplace variables, -log(1 - l^2) <= l^2 / (1 - l) bounds the log of their moment generating function,
-    and the maximum of N such sums is at most 2 sqrt(d log N) + log N.
-    """
-    log_size = max(log_size, float(np.log(2)))
-    return float(2 * np.sqrt(n_noisy * log_size) + log_size)
-
-
-def _distinct(oracle: ValueOracle, seed: int) -> Ints:
-    """Return the first row of every distinct context; all rows, where some policy plays differently on equal ones.
-
-    To find out, weights are moved from equal rows to their first one. A policy that labels them alike has total 0; any other
-    has another total, but for a coincidence of random weights.
-    """
-    _, first, group = np.unique(oracle.contexts, axis=0, return_index=True, return_inverse=True)
-    if len(first) == oracle.n_contexts:
-        return np.arange(oracle.n_contexts)
-    require("ftpl", oracle, "value")
-    probe = (
-        rng.child(seed, "learner", "probe").integers(2**16, size=(oracle.n_contexts, oracle.n_actions)).astype(float)
-    )
-    np.subtract.at(probe, first[group.reshape(-1)], probe.copy())
-    differ = oracle.value(probe) < 0 or oracle.value(-probe) < 0
-    return np.arange(oracle.n_contexts) if differ else np.sort(first)
-
-
-def _separating(oracle: ValueOracle, separator: list[int]) -> Ints:
-    """Return the rows of a separator; raises InputError when they are no rows, or are known not to separate."""
-    rows = np.array([whole("a row of the separator", row, 0) for row in separator], dtype=np.int64)
-    if not len(rows) or len(np.unique(rows)) < len(rows) or rows.max() >= oracle.n_contexts:
-        raise InputError(
-            f"separator must list different row numbers of the {oracle.n_contexts} contexts, got {separator!r}"
+    def _adaptive(self, seed: int, noise: Place, law: str, cap: int | None, queries: Queries) -> AdaptiveNoise:
+        """Return the leader of epsilon = "adaptive", on an empty table of the oracle."""
+        table = self.oracle.table(noise)
+        questions = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle.contexts)
+        for_rates, for_bound, for_play = (
+            Noise(LAWS[law], table.n_noisy, rng.child(seed, "learner", name))
+            for name in ("spread for rates", "spread for bound", "noise")
         )
-    if "enumerate" in oracle.can:
-        _check_separates(np.unique(cast("Any", oracle).labelings, axis=0), rows)
-    return rows
 
+        def least(vector: Floats) -> float:
+            return table.minimise(vector).value
 
-def _check_separates(labelings: Ints, rows: Ints) -> None:
-    """Raise InputError when two of the distinct ``labelings`` (N, m) agree on all ``rows``."""
-    _, first, group = np.unique(labelings[:, rows], axis=0, return_index=True, return_inverse=True)
-    twin = first[group.reshape(-1)]
-    other = np.flatnonzero(twin != np.arange(len(labelings)))
-    if len(other):
-        differ = np.flatnonzero(labelings[other[0]] != labelings[twin[other[0]]])
-        raise InputError(
-            f"separator = {rows.tolist()} leaves two policies alike that differ elsewhere; add row {differ[0]}, where they do"
-        )
+        first = spread(for_rates, least)
+        second = spread(for_bound, least, first.draws)
+        return AdaptiveNoise(questions, for_play, (first, second), cap=cap, n_actions=self.n_actions)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import cost_array, index, real
+from milpcb.checks import choice, cost_array, index, real
 from milpcb.errors import InputError
+from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.protocols import Opened
+from milpcb.protocols.tables import NOISE, Table
 from milpcb.types import Answer, Floats, Ints
 
 
@@ -101,6 +103,23 @@ class Oracle(ABC):
         weights = np.exp(logs - logs.max())
         self._count(start)
         return np.asarray(weights / weights.sum())
+
+    def table(self, noise: str = "contexts") -> Table:
+        """Return an empty table of total costs to be kept from round to round, with ``noise`` on "contexts" or on "columns".
+
+        Every kind keeps costs by context. Raises InputError where this one cannot add noise to the columns of a program.
+        """
+        if choice("noise", noise, NOISE) == "columns":
+            return self._column_table()
+        _, first = np.unique(self._opened_class.group, return_index=True)
+        return CostTable(self, np.sort(first))
+
+    def _column_table(self) -> Table:
+        """Return a table whose noise is on the columns of the program; raises InputError."""
+        raise InputError(
+            f"{type(self).__name__} has no columns to put noise on: open the oracle with kind 'milp', or with kind 'search' for "
+            'a class whose search has columns, or set noise = "contexts"'
+        )
 
     @property
     def log_derivations(self) -> float:

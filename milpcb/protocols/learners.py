@@ -14,6 +14,7 @@ from milpcb.arguments import checked_constructor
 from milpcb.checks import check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.ledger import Certificate, Ledger, Minimiser
+from milpcb.protocols.tables import Table
 from milpcb.types import Answer, Floats, Policy
 
 _KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
@@ -53,6 +54,10 @@ class ValueOracle(Protocol):
 
     def action_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return the Exp4 distribution (K,) at ``row``."""
+        ...
+
+    def table(self, noise: str = "contexts") -> Table:
+        """Return an empty table of total costs to be kept from round to round, with ``noise`` on "contexts" or on "columns"."""
         ...
 
 

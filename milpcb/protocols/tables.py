@@ -16,6 +16,8 @@ import numpy as np
 
 from milpcb.types import Answer, Floats, Ints, Policy
 
+NOISE = ("contexts", "columns")  # where the noise of a table may be
+
 
 class Terms(ABC):
     """The terms of a policy class with fixed cut points, and its recursion over their totals.

@@ -55,6 +55,11 @@ class Verdict:
     places: tuple[tuple[Game, int], ...]
 
     @property
+    def name(self) -> str:
+        """The name of the variant."""
+        return self.variant.name
+
+    @property
     def passes(self) -> bool:
         """Whether nothing is violated."""
         return min(self.slacks) >= 0

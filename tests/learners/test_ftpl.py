@@ -30,7 +30,7 @@ def ftpl(labelings: Any, horizon: int = 100, contexts: Any = None, kind: str = "
 
 def with_past(learner: Any, past: Any) -> Any:
     """Return the learner with ``past`` (m, K) as its estimates; its generator goes on."""
-    learner._past[:] = past
+    learner._leader._past[:] = past
     return learner
 
 
@@ -89,7 +89,7 @@ def test_redraws_have_the_capped_geometric_law(lead: float, cap: int) -> None:
 def test_questions_a_round_are_those_of_the_redraws() -> None:
     """A costly round asks once to play and min(J, M - 1) times to learn; a round that cost nothing asks once."""
     learner = ftpl(OPPOSITE, epsilon=1.0, cap=50)
-    oracle, asked, most = learner._oracle, [], 0
+    oracle, asked, most = learner.oracle, [], 0
     for _ in range(2000):
         with_past(learner, [[1.0, 0.0]])
         start = oracle.calls
@@ -161,8 +161,8 @@ def test_repeated_contexts_share_their_noise() -> None:
     contexts = [[0.0], [0.0], [1.0], [0.0]]
     alike, apart = [[0, 0, 1, 0], [1, 1, 0, 1]], [[0, 0, 1, 0], [0, 1, 0, 1]]
     for kind in ("search", "milp", "enumeration"):
-        assert ftpl(alike, contexts=contexts, kind=kind)._noisy.tolist() == [0, 2]
-        assert ftpl(apart, contexts=contexts, kind=kind)._noisy.tolist() == [0, 1, 2, 3]
+        assert ftpl(alike, contexts=contexts, kind=kind)._leader._noisy.tolist() == [0, 2]
+        assert ftpl(apart, contexts=contexts, kind=kind)._leader._noisy.tolist() == [0, 1, 2, 3]
     two = ftpl([[0, 1], [1, 0]])
     assert ftpl(alike, contexts=contexts).guarantee() == two.guarantee()
     repeated = ftpl([[0, 0], [1, 1]], contexts=[[3.0], [3.0]], epsilon=1.0)
@@ -193,7 +193,7 @@ def test_guarantee_is_the_bound_and_the_defaults_are_tuned(separator: Any, kappa
     T, K, log_size = 5000, 2, np.log(4)
     price = 2 * np.sqrt(d * log_size) + log_size
     learner = ftpl(LABELINGS, T, separator=separator)
-    assert learner.cap == 100
+    assert learner._leader.cap == 100
     expected = 2 * np.sqrt(2 * kappa * K * T * price) + K * T / (np.e * 100)
     assert learner.guarantee() == pytest.approx(expected)
     for factor in (0.5, 0.9, 1.1, 2.0):
@@ -213,7 +213,7 @@ class FullInformation(ContextualFTPL):
 
     def _learn_all(self, row: int, costs: Floats) -> None:
         """Add the costs as they are."""
-        self._past[row] += costs
+        self._leader._past[row] += costs
 
 
 @pytest.mark.parametrize(("separator", "kappa", "d"), [(None, 1, 4), ([0, 1, 3], 3, 3)])

@@ -17,7 +17,7 @@ from milpcb import registry, testing
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError, OracleInexact, UnknownNameError
-from milpcb.learners import BistroPlus, Doubling, Exp4
+from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, Exp4
 from milpcb.protocols import Objective
 from milpcb.solvers import describe_all, load_solver
 from milpcb.solvers.highs import Highs, HighsSession
@@ -73,6 +73,9 @@ def learner_checks():
         "exp4 anytime": partial(Exp4, rate="anytime"),
         "exp4 adaptive": partial(Exp4, rate="adaptive"),
         "exp4 certified": partial(Exp4, rate="certified"),
+        "ftpl adaptive": partial(ContextualFTPL, epsilon="adaptive"),
+        "ftpl adaptive by argmin": partial(ContextualFTPL, epsilon="adaptive", queries="argmin"),
+        "ftpl adaptive in whole numbers": partial(ContextualFTPL, epsilon="adaptive", law="whole"),
         "doubling of ftpl": partial(Doubling, learner="ftpl", first=7),
         "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half", draws=2),
         "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),

@@ -2,58 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections import Counter
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, open_oracle
-from milpcb.learners import BistroPlus, EpochGreedy, EpsilonGreedy, Exp4, Uniform
+from milpcb.learners import EpochGreedy, EpsilonGreedy, Exp4, Uniform
 from milpcb.learners.exp4 import _gap
 from milpcb.protocols import Learner
-from milpcb.theory.coins import least_slacks, means, tree
-from milpcb.types import Answer, Floats
-from policies import FiniteClass
+from milpcb.theory.coins.draws import Coins
+from milpcb.theory.coins.games import ALL_FOUR, ALL_GAMES, OPPOSITE, QUICK_GAMES, THREE_ACTIONS, CoinGame
+from milpcb.theory.coins.learners import LEARNERS, Played, exp4, ftpl
+from milpcb.theory.coins.mutants import MUTANTS, IncreasingExp4
+from milpcb.theory.coins.trees import least_slacks, means, tree
+from milpcb.theory.coins.verdicts import ROUNDING, judge_learner
 
-ROUNDING = 1e-9
-# Two actions on two contexts, all four policies; and three actions on two contexts, five policies.
+NOISE = ((1.0, 0.0),)
 GAMES = {
-    "two actions": (np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [0, 1, 0, 0]),
-    "one context": (np.array([[0], [1]]), [0, 0, 0, 0]),
-    "three actions": (np.array([[0, 1], [1, 1], [2, 0], [0, 0], [2, 2]]), [1, 0, 1]),
+    "two actions": CoinGame(ALL_FOUR, (0, 1, 0, 0), ((0.4, 0.0, 0.0, 0.4),)),
+    "one context": CoinGame(OPPOSITE, (0, 0, 0, 0), ((1.0, -1.0),)),
+    "three actions": CoinGame(THREE_ACTIONS, (1, 0, 1), ((2.0, 0.0, -1.0, 0.0, 1.0, 0.0),)),
 }
 
 
-def oracle_of(labelings: Any) -> Any:
-    """Return the oracle that lists the policies."""
-    contexts = np.arange(float(labelings.shape[1]))[:, None]
-    return open_oracle(FiniteClass(labelings, labelings.max() + 1), contexts, kind="enumeration")
+def without_coins(kind: Any, **options: Any) -> Played:
+    """Return a learner that draws no noise within its calls."""
+    return Played(kind.__name__, lambda oracle, horizon, _: kind(oracle, horizon=horizon, **options))
 
 
-def bistro(oracle: Any, horizon: int, seed: int) -> Learner:
-    """Return BISTRO+ with half noise, at a scale that leaves it something to decide."""
-    return BistroPlus(oracle, FinitePool(oracle.contexts), horizon=horizon, seed=seed, noise="half", scale=4)
+MORE = [
+    *(Played(f"exp4, {rate}", partial(exp4, rate=rate)) for rate in ("fixed", "anytime", 3.0)),
+    without_coins(EpsilonGreedy),
+    without_coins(EpochGreedy),
+]
 
 
-LEARNERS: dict[str, Callable[..., Learner]] = {
-    **{f"exp4, {rate}": partial(Exp4, rate=rate) for rate in ("fixed", "anytime", "adaptive", "certified", 3.0)},
-    "epsilon-greedy": EpsilonGreedy,
-    "epsilon-greedy, scale 0.5": partial(EpsilonGreedy, scale=0.5),
-    "epoch-greedy": EpochGreedy,
-    "half noise, seed 0": partial(bistro, seed=0),
-    "half noise, seed 1": partial(bistro, seed=1),
-}
-
-
-def slacks(make: Callable[..., Learner], game: str, visit: Any = lambda _: None, minimiser: Any = None) -> Floats:
+def slacks(played: Played, game: CoinGame, visit: Any = lambda _: None) -> Any:
     """Return the least slacks of a learner in a game."""
-    labelings, rows = GAMES[game]
-    oracle = oracle_of(labelings)
-    root = tree(lambda: make(oracle, horizon=len(rows)), rows, minimiser and minimiser(oracle), visit)
-    return least_slacks(root, rows, labelings)
+    oracle, coins = game.oracle(), game.coins()
+    learner = played.make(oracle, len(game.rows), coins)
+    return least_slacks(tree(learner, game.rows, visit=visit, coins=coins), game.rows, oracle.labelings)
 
 
 def check_telescoped(learner: Any) -> None:
@@ -72,22 +62,39 @@ def check_telescoped(learner: Any) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("name", LEARNERS)
-def test_mean_regret_is_at_most_what_the_run_proves(name: str, game: str) -> None:
+@pytest.mark.parametrize("played", [*LEARNERS, *MORE], ids=lambda played: played.name)
+def test_mean_regret_is_at_most_what_the_run_proves(played: Played, game: str) -> None:
     """After every round, for every oblivious 0/1 sequence; with equality where nothing costs anything."""
-    certificate, bound = slacks(LEARNERS[name], game, check_telescoped)
+    certificate, bound = slacks(played, GAMES[game], check_telescoped)
     assert certificate == pytest.approx(0.0, abs=ROUNDING)
     assert certificate >= -ROUNDING
     assert np.isnan(bound) or bound >= -ROUNDING
-    assert np.isnan(bound) != name.startswith("exp4")
+    assert np.isnan(bound) != played.name.startswith(("exp4", "ftpl"))
+
+
+@pytest.mark.parametrize("played", LEARNERS, ids=lambda played: played.name)
+def test_what_verify_says_of_learners(played: Played) -> None:
+    """Every learner passes on every game of ``milpcb verify``."""
+    assert judge_learner(played, ALL_GAMES).passes
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_what_verify_says_of_mutants(mutant: Played) -> None:
+    """Every mutant is rejected, by far more than rounding, and the verdict names a game that shows it."""
+    verdict = judge_learner(mutant, QUICK_GAMES)
+    assert not verdict.passes
+    assert np.nanmin([verdict.certificate, verdict.bound]) < -0.01
+    place = verdict.places[0 if verdict.certificate < -ROUNDING else 1]
+    assert str(place) in verdict.violations()[0]
+    assert not judge_learner(mutant, [place]).passes
 
 
 def test_a_fixed_rate_spends_exactly_its_sum() -> None:
     """With one rate nothing is lost in the telescope: the sum of the d is costs less the potential."""
-    labelings, rows = GAMES["two actions"]
-    oracle = oracle_of(labelings)
-    learner = Exp4(oracle, horizon=4, rate=0.7)
-    for row, action, cost in zip(rows, (0, 1, 1, 0), (1.0, 0.25, 1.0, 0.5), strict=True):
+    game = GAMES["two actions"]
+    labelings = np.array(game.labelings)
+    learner = Exp4(game.oracle(), horizon=4, rate=0.7)
+    for row, action, cost in zip(game.rows, (0, 1, 1, 0), (1.0, 0.25, 1.0, 0.5), strict=True):
         q = learner.act(row)
         learner.learn(row, action, cost, float(q[action]))
     totals = learner.ledger.totals(2, 2)[np.arange(2), labelings].sum(axis=1)
@@ -97,48 +104,50 @@ def test_a_fixed_rate_spends_exactly_its_sum() -> None:
 
 def test_means_are_means() -> None:
     """One context, one round, uniform play: regret 1/2, and the certificate of a policy that is never wrong is 1 - 0."""
-    labelings, rows = np.array([[0], [1]]), [0]
-    root = tree(lambda: Uniform(2), rows, oracle_of(labelings))
-    (found,) = means(root, rows, np.array([[1, 0]]), labelings)
+    game = CoinGame(OPPOSITE, (0,), NOISE)
+    labelings = np.array(game.labelings)
+    root = tree(Uniform(2), game.rows, game.oracle())
+    (found,) = means(root, game.rows, np.array([[1, 0]]), labelings)
     assert found[:2] == (0.5, 0.5)
-    (found,) = means(root, rows, np.array([[1, 1]]), labelings)
+    (found,) = means(root, game.rows, np.array([[1, 1]]), labelings)
     assert found[:2] == (0.0, 1.0)
 
 
-# ------------------------------------------------------------------- mutants
+def test_all_draws_are_gone_through() -> None:
+    """Two draws, and a third after some of them: each sequence once, with the product of its chances."""
+    coins = Coins([[0.0], [1.0], [2.0]], [0.5, 0.25, 0.25])
+
+    def call() -> tuple[float, ...]:
+        drawn = [float(coins.draw()[0]) for _ in range(2)]
+        return (*drawn, float(coins.draw()[0])) if drawn[1] == 2.0 else tuple(drawn)
+
+    runs = {outcome: chance for chance, outcome in coins.runs(call)}
+    assert len(runs) == 3 * 2 + 3 * 3
+    assert sum(runs.values()) == pytest.approx(1.0)
+    assert runs[1.0, 0.0] == 0.125
+    assert runs[0.0, 2.0, 1.0] == 0.5 * 0.25 * 0.25
+    assert [chance for chance, _ in coins.runs(lambda: None)] == [1.0]
 
 
-class Overshooting(Exp4):
-    """Estimates twice the cost."""
+def test_a_round_of_adaptive_noise_by_hand() -> None:
+    """Two opposite policies, noise +-3 on action 0 at 1/eps = 1/2: both actions have the chance 1/2, and M = 2.
 
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> Any:
-        super()._learn(row, action, cost, probability)
-        return 2 * cost / probability
-
-
-class OfAnother(Exp4):
-    """Divides by the probability of another action."""
-
-    def _act(self, row: int) -> Floats:
-        self.shown = super()._act(row)
-        return self.shown
-
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> Any:
-        super()._learn(row, action, cost, probability)
-        return cost / max(1e-3, float(self.shown[action - 1]))
+    J is 1 or 2. The fresh leader plays the other action, and the gain is 0; or the same one, and as 1.5 is between the two, the
+    gain is J up to 1.5. The spread is 3/2, so the bound is 3/4 + 1 - gain.
+    """
+    game = CoinGame(OPPOSITE, (0,), ((3.0, 0.0),))
+    oracle, coins = game.oracle(), game.coins()
+    root = tree(ftpl(oracle, 1, coins), game.rows, coins=coins)
+    found = Counter[float]()
+    for chance, node in root.after[0, 1]:
+        found[node.bound] += chance
+    assert found == {1.75: 0.25, 0.75: 0.125, 0.25: 0.125}
+    assert sum(chance for chance, _ in root.after[1, 0]) == 0.5
+    (mean,) = means(root, game.rows, np.array([[1, 1]]), np.array(game.labelings))
+    assert mean == (0.0, 1.0, 0.75 + 1 - 0.5 * 1.25)
 
 
-class NotTheLeast:
-    """Answers with the second least total as if it were the least."""
-
-    def __init__(self, oracle: Any) -> None:
-        self.oracle, self.contexts = oracle, oracle.contexts
-        self.n_contexts, self.n_actions = oracle.n_contexts, oracle.n_actions
-
-    def minimise(self, costs: Floats) -> Answer:
-        """Return a total that some policy attains, but not the least."""
-        totals = costs[np.arange(self.n_contexts), self.oracle.labelings].sum(axis=1)
-        return replace(self.oracle.minimise(costs), upper=float(np.sort(totals)[1]))
+# ------------------------------------------------------------------- mutants of a step that means do not show
 
 
 class LooksAhead(Exp4):
@@ -151,34 +160,8 @@ class LooksAhead(Exp4):
         self._last_rate = rate
 
 
-class Increasing(Exp4):
-    """Plays at rates that grow."""
-
-    def _next_rate(self, played: int) -> float:
-        return float(0.01 * 30.0**played)
-
-
-@pytest.mark.parametrize("mutant", [Overshooting, OfAnother])
-def test_estimates_that_overshoot_are_caught(mutant: Any) -> None:
-    """Some sequence of costs has a mean certificate below its mean regret, at either kind of rate."""
-    for rate in ("fixed", "certified"):
-        assert slacks(partial(mutant, rate=rate), "two actions")[0] < -0.01
-
-
-@pytest.mark.parametrize("name", ["exp4, fixed", "exp4, certified", "epsilon-greedy"])
-def test_a_minimum_that_is_none_is_caught(name: str) -> None:
-    """A total that only some policy attains certifies too much."""
-    assert slacks(LEARNERS[name], "two actions", minimiser=NotTheLeast)[0] < -0.01
-
-
-def test_a_rate_that_looks_ahead_is_caught() -> None:
+@pytest.mark.parametrize(("mutant", "game"), [(LooksAhead, "two actions"), (IncreasingExp4, "one context")])
+def test_rates_that_look_ahead_or_increase_are_caught(mutant: type[Learner], game: str) -> None:
     """The step behind the bound fails on some path."""
     with pytest.raises(AssertionError):
-        slacks(partial(LooksAhead, rate="adaptive"), "two actions", check_telescoped)
-
-
-def test_a_rate_that_increases_is_caught() -> None:
-    """The mean bound falls below mean regret, and the step behind it fails."""
-    assert slacks(Increasing, "one context")[1] < -0.01
-    with pytest.raises(AssertionError):
-        slacks(Increasing, "one context", check_telescoped)
+        slacks(Played("mutant", partial(exp4, kind=mutant, rate="adaptive")), GAMES[game], check_telescoped)

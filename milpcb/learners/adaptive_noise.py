@@ -1,0 +1,163 @@
+"""Perturbed leaders whose noise grows with what the run itself has seen: no horizon, and minima alone.
+
+Notation. L is the table of estimated total costs, n a fresh vector of noise of a fixed law that is symmetric about 0, n(pi) what
+it adds to the total of policy pi, and spread = E max_pi -n(pi). For a rate eps let P(eps, L) = E min_pi (L(pi) + n(pi) / eps).
+Before every round eps_t is known from the past alone, and it never increases.
+
+Algorithm. Round t plays the leader on L and a fresh n / eps_t. Where its action y has the cost c, J counts redraws of the noise
+until y is played again, at most M_t, e = c J is added to L at y, and one more fresh vector estimates without bias by how much:
+gain = min(min_{a != y} V[a], V[y] + e) - min V, with the mean P(eps_t, L + e) - P(eps_t, L), V being the profile on it.
+Where c = 0, J is not needed, and gain = 0. Then delta = c - gain, and with Delta the sum of the deltas so far
+
+    1 / eps_{t+1} = max(1 / eps_t, Delta / spread).
+
+What a run proves (derived for this project; potentials of this kind are from Abernethy, Lee & Tewari 2015). The mean of
+e 1[y = a] is at most the cost of a. P(eps, L) <= min L, as n has mean 0; P(eps', L) >= P(eps, L) - (1/eps' - 1/eps) spread for
+eps' < eps; P(eps_1, 0) = -spread / eps_1. Adding up the rounds, at every t, for costs that do not react to the play,
+
+    E[regret_t] <= E[certificate_t] <= E[bound_t],    bound_t = spread / eps_t + delta_1 + ... + delta_t.
+
+``spread`` is estimated twice by Monte Carlo, independently of the run and of each other: one estimate sets the rates, which
+may be anything, and the other stands in the bound, whose mean is therefore right.
+
+A priori, for Laplace noise. Let S be ``n_moved`` of the table, p(a) the probability that round t plays a given the past, and
+B = S (K - 1/2).
+(1) Raising y by u moves the noise by at most S eps u in 1-norm, so y keeps a probability of at least p(y) exp(-eps S u), and P is
+    concave with that probability as its slope. Hence E[gain | y, J] >= p(y) (e - eps S e^2 / 2), and at most p(y) e.
+    As E[J] = (1 - (1 - p)^M) / p and E[J^2] <= (2 - p) / p^2,
+
+        0 <= E[delta | past] <= eps S sum_a (2 - p(a)) / 2 + sum_a p(a) (1 - p(a))^M <= eps B + K / (e M),
+
+    the last e being 2.718. So with one eps for all rounds E[regret] <= spread / eps + eps B T + K T / (e M): 2 sqrt(B T spread)
+    plus the cap's term at the best.
+(2) gain is 0 unless the leader on the fresh vector plays y, which it does with probability p(y), and it is at most c J. So
+    E[delta^2 | past] <= sum_a p(a) [1 - p(a) + p(a) E max(1, (J - 1)^2)] <= sum_a [p - p^2 + (1 - p)(2 - p) + p^3] <= 2 K - 1.
+(3) Let A_t add up E[delta | past] and N_t = Delta_t - A_t, a martingale; X = max(0, max_t N_t), Y = max(0, max_t -N_t).
+    E X <= sqrt((2 K - 1) T), and E Y likewise: with R the running maximum, (R - N)_t <= |(R - N)_{t-1} - step|, so
+    E R_T = E[R - N]_T <= sqrt(E[(R - N)_T^2]) <= sqrt(sum E step^2).
+(4) Let C = sum_t K / (e M_t), and G_t add up min(E[delta | past], eps_t B), so that G <= A <= G + C. Where G_{t-1} > Y,
+    eps_t <= spread / (G_{t-1} - Y). With g = max(0, G - Y), as a step is at most 1,
+    g_t^2 - g_{t-1}^2 <= 2 B spread + g_t - g_{t-1}, and the first g above 0 has g^2 <= g; so g_T^2 <= 2 B T spread + g_T, and
+    G_T <= Y + 1 + sqrt(2 B T spread).
+(5) spread / eps_T <= spread / eps_1 + A_T + X. Together
+
+        E[regret_T] <= spread / eps_1 + 2 sqrt(2 B T spread) + 3 sqrt((2 K - 1) T) + 2 C + 2,    C <= 2 sqrt(K T) / 2.718
+
+    with M_t = ceil(sqrt(K t)), which needs no horizon: the square root of T, from minima alone, as long as the number of contexts or
+    columns that ``spread`` grows with stays the same. Where the rates use an estimate of ``spread``, that one stands under the
+    roots, and what (5) takes from 1 / eps_T is multiplied by spread / estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from milpcb.learners.noise_laws import Noise, Spread
+from milpcb.learners.questions import Questions
+
+FIRST_RATE = 2.0  # eps_1; 1 where noise is of whole numbers
+STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
+
+
+class AdaptiveNoise:
+    """The leader of ``epsilon = "adaptive"``: plays, learns, and keeps what its bound is made of.
+
+    Parameters
+    ----------
+    questions : the way to ask a table that is empty, about noise of as many coordinates as that table has
+    noise : the draws
+    spreads : two independent estimates of E max over policies of -n(pi): for the rates, and for the bound
+    cap : M, None for ceil(sqrt(K t)) in round t
+    n_actions : K
+
+    """
+
+    def __init__(
+        self, questions: Questions, noise: Noise, spreads: tuple[Spread, Spread], *, cap: int | None, n_actions: int
+    ) -> None:
+        self._questions, self._noise, self._cap, self._n_actions = questions, noise, cap, n_actions
+        self._for_rates, self._for_bound = spreads
+        self._first = 1.0 if noise.law.whole else 1 / FIRST_RATE
+        self._scale = self._first  # 1 / eps of the round to come
+        self._last_scale = 0.0  # that of the last round learnt; 0 before there is one
+        self._excess = 0.0  # Delta
+
+    @property
+    def epsilon(self) -> float:
+        """The rate of the round to come."""
+        return 1 / self._scale
+
+    def play(self, row: int) -> int:
+        """Return the action on ``row`` of the leader on fresh noise."""
+        return self._questions.play(row, self._draw())
+
+    def learn(self, row: int, action: int, cost: float, played: int) -> float:
+        """Take in the cost of the action played after ``played`` rounds, and return its estimate c J."""
+        self._last_scale = self._scale
+        if cost == 0:
+            return 0.0
+        estimate = cost * self._redraws(row, action, self._most(played + 1))
+        self._excess += cost - self._gain(row, action, estimate)
+        self._scale = self._next_scale()
+        return estimate
+
+    def bound(self) -> float:
+        """Return the second estimate of the spread, over the rate of the last round, plus Delta; 0 before the first round."""
+        return self._for_bound.mean * self._last_scale + self._excess
+
+    def guarantee(self, horizon: int | None) -> float:
+        """Return the constant of this file's docstring, infinite without a horizon and for laws that it does not hold for.
+
+        Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not known.
+        """
+        if horizon is None or not self._noise.law.shifts:
+            return math.inf
+        estimate = self._for_rates.mean
+        if estimate == 0:  # all policies are alike
+            return 0.0
+        error = math.hypot(self._for_rates.error, self._for_bound.error) / 2
+        spread = (estimate + self._for_bound.mean) / 2 + STANDARD_ERRORS * error
+        T, K = horizon, self._n_actions
+        capped = 2 * math.sqrt(K * T) if self._cap is None else K * T / self._cap
+        instability = self._questions.table.n_moved * (K - 0.5)
+        chance = math.sqrt((2 * K - 1) * T)
+        paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e  # E A_T
+        return spread * self._first + paid + spread / estimate * (paid + chance)
+
+    def state(self) -> dict[str, Any]:
+        """Return sums, table and generator."""
+        sums = {"scale": self._scale, "last_scale": self._last_scale, "excess": self._excess}
+        return {**sums, "table": self._questions.table.state(), "rng": self._noise.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._scale, self._last_scale = float(state["scale"]), float(state["last_scale"])
+        self._excess = float(state["excess"])
+        self._questions.table.restore(state["table"])
+        self._noise.restore(state["rng"])
+
+    def _draw(self) -> Any:
+        return self._noise.draw() * self._scale
+
+    def _most(self, round_number: int) -> int:
+        """Return M of a round, counted from 1."""
+        return math.ceil(math.sqrt(self._n_actions * round_number)) if self._cap is None else self._cap
+
+    def _redraws(self, row: int, action: int, most: int) -> int:
+        """Return J; the last redraw counts whatever its outcome, so it is not made."""
+        for redraw in range(1, most):
+            if self._questions.play(row, self._draw()) == action:
+                return redraw
+        return most
+
+    def _gain(self, row: int, action: int, estimate: float) -> float:
+        """Add the estimate to the table; return by how much that raises the least total on fresh noise."""
+        return self._questions.add(row, action, estimate, self._draw())
+
+    def _next_scale(self) -> float:
+        """Return 1 / eps of the next round."""
+        if self._for_rates.mean == 0:
+            return self._scale
+        wanted = self._excess / self._for_rates.mean
+        return max(self._scale, float(math.ceil(wanted)) if self._noise.law.whole else wanted)

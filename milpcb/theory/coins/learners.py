@@ -1,0 +1,74 @@
+"""The learners whose coins are enumerated, each as it is played on a game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from milpcb.contexts import FinitePool
+from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
+from milpcb.learners.adaptive_noise import AdaptiveNoise
+from milpcb.learners.noise_laws import Spread
+from milpcb.learners.questions import Profiles
+from milpcb.ledger import Minimiser
+from milpcb.protocols import Learner
+from milpcb.theory.coins.draws import Coins
+
+Make = Callable[[Any, int, Coins], Learner]
+
+
+@dataclass(frozen=True)
+class Played:
+    """A learner by name: ``make(oracle, horizon, coins)``, and whose minimum its certificate takes, None for the oracle's."""
+
+    name: str
+    make: Make
+    minimiser: Callable[[Any], Minimiser] | None = None
+
+
+class FTPLOnCoins(ContextualFTPL):
+    """The adaptive learner with noise drawn from ``coins``, whose spread is computed exactly."""
+
+    def __init__(self, oracle: Any, *, coins: Coins, leader: type[AdaptiveNoise] = AdaptiveNoise) -> None:
+        self._coins, self._kind = coins, leader
+        super().__init__(oracle, epsilon="adaptive")
+
+    def _adaptive(self, *_settings: Any) -> AdaptiveNoise:
+        questions = Profiles(self.oracle.table())
+        exact = Spread(-self._coins.mean(lambda n: questions.table.minimise(n).value), 0.0, len(self._coins.vectors))
+        return self._kind(questions, self._coins, (exact, exact), cap=None, n_actions=self.n_actions)
+
+
+def exp4(oracle: Any, horizon: int, coins: Coins, *, kind: type[Exp4] = Exp4, rate: Any = "certified") -> Learner:
+    """Return Exp4, or a mutant of it."""
+    del coins
+    return kind(oracle, horizon=horizon, rate=rate)
+
+
+def ftpl(oracle: Any, horizon: int, coins: Coins, *, leader: type[AdaptiveNoise] = AdaptiveNoise) -> Learner:
+    """Return adaptive FTPL on coins, perhaps with a mutant of its leader."""
+    del horizon
+    return FTPLOnCoins(oracle, coins=coins, leader=leader)
+
+
+def epsilon_greedy(oracle: Any, horizon: int, coins: Coins) -> Learner:
+    """Return epsilon-greedy, which explores often enough to have something to decide in a few rounds."""
+    del coins
+    return EpsilonGreedy(oracle, horizon=horizon, scale=0.5)
+
+
+def half_noise(oracle: Any, horizon: int, coins: Coins) -> Learner:
+    """Return BISTRO+ with half noise, at a scale that leaves it something to decide."""
+    del coins
+    return BistroPlus(oracle, FinitePool(oracle.contexts), horizon=horizon, noise="half", scale=4)
+
+
+LEARNERS = [
+    Played("exp4, certified", exp4),
+    Played("exp4, adaptive", partial(exp4, rate="adaptive")),
+    Played("ftpl, adaptive", ftpl),
+    Played("epsilon-greedy", epsilon_greedy),
+    Played("half noise", half_noise),
+]

@@ -1,0 +1,150 @@
+"""Learners with one thing wrong in what they estimate or prove, all of which must be rejected."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from milpcb.learners import Exp4
+from milpcb.learners.adaptive_noise import AdaptiveNoise
+from milpcb.theory.coins.learners import Played, epsilon_greedy, exp4, ftpl
+from milpcb.types import Answer, Floats
+
+# ------------------------------------------------------------------- adaptive noise
+
+
+class Overshoots(AdaptiveNoise):
+    """Estimates twice the cost."""
+
+    def _redraws(self, row: int, action: int, most: int) -> int:
+        return 2 * super()._redraws(row, action, most)
+
+
+class CountsPastTheCap(AdaptiveNoise):
+    """Where the cap ends the redraws, states ten times as many."""
+
+    def _redraws(self, row: int, action: int, most: int) -> int:
+        redraws = super()._redraws(row, action, most)
+        return redraws if redraws < most else 10 * most
+
+
+class MeasuresOnPlayedNoise(AdaptiveNoise):
+    """Takes the gain on the noise that made the leader play its action, not on fresh noise."""
+
+    _played: Floats = np.zeros(0)
+
+    def play(self, row: int) -> int:
+        """Keep the noise as well."""
+        self._played = self._draw()
+        return self._questions.play(row, self._played)
+
+    def _gain(self, row: int, action: int, estimate: float) -> float:
+        return self._questions.add(row, action, estimate, self._played)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was played on as well."""
+        return super().state() | {"played_on": self._played.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        super().restore(state)
+        self._played = np.array(state["played_on"])
+
+
+class LooksAhead(AdaptiveNoise):
+    """Chooses between the rate of the round and a tenth of it when the round is over: the one with the larger gain."""
+
+    def _gain(self, row: int, action: int, estimate: float) -> float:
+        noise = self._draw()
+        gains = []
+        for scale in (1.0, 10.0):
+            gains.append(self._questions.add(row, action, estimate, scale * noise))
+            self._questions.table.add(row, action, -estimate)
+        self._questions.table.add(row, action, estimate)
+        return max(gains)
+
+
+class Increases(AdaptiveNoise):
+    """Plays at rates that grow."""
+
+    def _next_scale(self) -> float:
+        return self._scale / 10
+
+
+class HalfTheSpread(AdaptiveNoise):
+    """States half of what the noise may have lowered the minimum by."""
+
+    def bound(self) -> float:
+        """Return too little."""
+        return self._for_bound.mean * self._last_scale / 2 + self._excess
+
+
+# ------------------------------------------------------------------- Exp4
+
+
+class OvershootingExp4(Exp4):
+    """Estimates twice the cost."""
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> Any:
+        super()._learn(row, action, cost, probability)
+        return 2 * cost / probability
+
+
+class OfAnother(Exp4):
+    """Divides by the probability of another action."""
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> Any:
+        shown = self._act(row)
+        super()._learn(row, action, cost, probability)
+        return cost / max(1e-3, float(shown[action - 1]))
+
+
+class IncreasingExp4(Exp4):
+    """Plays at rates that grow."""
+
+    def _next_rate(self, played: int) -> float:
+        return float(0.01 * 30.0**played)
+
+
+class WrongPrior(Exp4):
+    """States the potential of the square root of its number of policies."""
+
+    def bound(self) -> float:
+        """Return too little."""
+        return super().bound() - self._log_count / (2 * self._last_rate) if self.played else 0.0
+
+
+# ------------------------------------------------------------------- any learner
+
+
+class NotTheLeast:
+    """Answers with the second least total as if it were the least."""
+
+    def __init__(self, oracle: Any) -> None:
+        self.oracle, self.contexts = oracle, oracle.contexts
+        self.n_contexts, self.n_actions = oracle.n_contexts, oracle.n_actions
+
+    def minimise(self, costs: Floats) -> Answer:
+        """Return a total that some policy attains, but not the least."""
+        answer: Answer = self.oracle.minimise(costs)
+        return replace(answer, upper=float(np.sort(self.oracle.totals(costs))[1]))
+
+
+MUTANTS = [
+    Played("ftpl, estimates doubled", partial(ftpl, leader=Overshoots)),
+    Played("ftpl, counts past the cap", partial(ftpl, leader=CountsPastTheCap)),
+    Played("ftpl, gain on played noise", partial(ftpl, leader=MeasuresOnPlayedNoise)),
+    Played("ftpl, rate looks ahead", partial(ftpl, leader=LooksAhead)),
+    Played("ftpl, rate increases", partial(ftpl, leader=Increases)),
+    Played("ftpl, half the spread", partial(ftpl, leader=HalfTheSpread)),
+    Played("ftpl, not the minimum", ftpl, NotTheLeast),
+    Played("exp4, estimates doubled", partial(exp4, kind=OvershootingExp4)),
+    Played("exp4, probability of another", partial(exp4, kind=OfAnother)),
+    Played("exp4, rate increases", partial(exp4, kind=IncreasingExp4)),
+    Played("exp4, half the prior", partial(exp4, kind=WrongPrior)),
+    Played("exp4, not the minimum", exp4, NotTheLeast),
+    Played("epsilon-greedy, not the minimum", epsilon_greedy, NotTheLeast),
+]

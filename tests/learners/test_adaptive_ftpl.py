@@ -1,0 +1,275 @@
+"""Contextual-FTPL with adaptive noise: the steps of its proof in closed form, what it claims, and the routes to its play."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle, rng
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.learners import ContextualFTPL
+from milpcb.learners.noise_laws import LAWS, MOST, Noise, spread
+from policies import DecisionTrees, FiniteClass
+
+LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
+OPPOSITE = [[0], [1]]  # two policies on one context
+
+
+def adaptive(labelings: Any = LABELINGS, kind: str = "search", **options: Any) -> Any:
+    """Return the learner on a list of labelings."""
+    labelings = np.array(labelings)
+    contexts = np.arange(float(labelings.shape[1]))[:, None]
+    oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind=kind)
+    return ContextualFTPL(oracle, **{"seed": 0, "epsilon": "adaptive", **options})
+
+
+def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], list[float], float]:
+    """Play costs 0.1 / 0.9 of the policy [0, 1, 0, 1], whose opposite is good before ``switch``; actions, rates and regret."""
+    draws, table = np.random.default_rng(seed), np.array(LABELINGS)
+    actions, rates, suffered, totals = [], [], 0.0, np.zeros(len(table))
+    for t in range(rounds):
+        row, luck = int(draws.integers(4)), draws.random()
+        right = (row + (t < switch)) % 2
+        costs = (luck < np.where(np.arange(2) == right, 0.1, 0.9)).astype(float)
+        rates.append(learner.epsilon)
+        action = int(learner.act(row).argmax())
+        learner.learn(row, action, float(costs[action]), 1.0)
+        actions.append(action)
+        suffered += costs[action]
+        totals += costs[table[:, row % 4]]
+    return actions, rates, suffered - float(totals.min())
+
+
+# --------------------------------------------------------------------------- laws of noise
+
+
+@pytest.mark.parametrize(
+    ("law", "beyond"),
+    [
+        ("laplace", {1.0: np.exp(-1), 2.5: np.exp(-2.5)}),
+        ("normal", {1.0: 0.3173105, 2.5: 0.0124193}),
+        # both tails of the whole numbers from 1, from 2 and from 3 on: 2 e^-n / (1 + 1/e)
+        ("whole", {0.5: 2 * np.exp(-1) / (1 + np.exp(-1)), 1.5: 2 * np.exp(-2) / (1 + np.exp(-1))}),
+    ],
+)
+def test_laws_are_what_they_are_called(law: str, beyond: dict[float, float]) -> None:
+    """Tails have their probabilities, on both sides alike, and the whole numbers are whole."""
+    n = 200_000
+    drawn = Noise(LAWS[law], n, rng.child(0, "test")).draw()
+    assert drawn.shape == (n,)
+    assert LAWS[law].whole == bool((drawn == np.rint(drawn)).all())
+    for x, p in beyond.items():
+        for tail, chance in ((np.abs(drawn) > x, p), (drawn > x, p / 2)):
+            assert abs(tail.mean() - chance) < 5 * np.sqrt(chance / n)
+
+
+@pytest.mark.parametrize(
+    ("law", "mean"), [("laplace", 0.75), ("normal", 1 / np.sqrt(np.pi)), ("whole", 2 * np.exp(-1) / (1 - np.exp(-2)))]
+)
+def test_spread_of_two_policies_is_half_the_mean_distance(law: str, mean: float) -> None:
+    """E max(-x, -y) = E|x - y| / 2: 3/4 for Laplace, 1 / sqrt(pi) for normal variables; 0 where policies are alike."""
+    learner = adaptive(OPPOSITE, law=law)
+    for found in (learner._leader._for_rates, learner._leader._for_bound):
+        assert found.draws == MOST
+        if law != "whole":
+            assert abs(found.mean - mean) < 5 * found.error
+    assert learner._leader._for_rates != learner._leader._for_bound
+    assert adaptive([[1, 0]])._leader._for_rates.mean == 0.0
+
+
+def test_spread_stops_when_it_is_precise() -> None:
+    """A sum of many coordinates is known well after few draws; the second estimate takes as many as it is told to."""
+    noise = Noise(LAWS["normal"], 400, rng.child(0, "test"))
+    found = spread(noise, lambda n: -float(np.abs(n).sum()))
+    assert found.error <= 0.01 * found.mean
+    assert found.draws < MOST
+    assert abs(found.mean - 400 * np.sqrt(2 / np.pi)) < 5 * found.error
+    assert spread(noise, lambda n: -float(np.abs(n).sum()), 77).draws == 77
+
+
+# --------------------------------------------------------------------------- the steps of the proof
+
+
+def below(s: Any) -> Any:
+    """Return P(X - Y > s) for independent Laplace variables of scale 1."""
+    s = np.asarray(s, dtype=float)
+    half = np.exp(-np.abs(s)) * (2 + np.abs(s)) / 4
+    return np.where(s >= 0, half, 1 - half)
+
+
+@pytest.mark.parametrize("cap", [1, 3, 30])
+@pytest.mark.parametrize("lead", [0.0, 1.0, -2.5, 6.0])
+@pytest.mark.parametrize("epsilon", [2.0, 0.3, 0.02])
+def test_moments_of_delta_are_within_those_of_the_proof(epsilon: float, lead: float, cap: int) -> None:
+    """Two opposite policies and both costs 1: 0 <= E delta <= eps S (K - 1/2) + K / (e M), and E delta^2 <= 2 K - 1.
+
+    The gain of action a is the least of J and what the other total is above, where a leads: it exceeds u with the probability that a
+    leads by more than u. So its moments given J are integrals of that.
+    """
+    mean = square = 0.0
+    for ahead in (lead, -lead):  # of action 0, of action 1
+        p = float(below(epsilon * ahead))
+        for j in range(1, 2000 if cap == 30 else cap + 1):
+            j_cut = min(j, cap)
+            chance = p * (1 - p) ** (j - 1) if j < cap else (1 - p) ** (cap - 1)
+            u = np.linspace(0.0, j_cut, 2001)
+            over = below(epsilon * (ahead + u))
+            gain, gain_squared = np.trapezoid(over, u), np.trapezoid(2 * u * over, u)
+            mean += p * chance * (1 - gain)
+            square += p * chance * (1 - 2 * gain + gain_squared)
+            if j == cap:
+                break
+    assert -1e-6 <= mean <= epsilon * 1.5 + 2 / (np.e * cap)
+    assert square <= 3
+
+
+def test_the_guarantee_is_the_constant_of_the_proof() -> None:
+    """With both estimates of the spread set to one number without error, it is the sum that the docstring states."""
+    T, K, size = 5000, 2, 0.8
+    learner = adaptive(horizon=T)
+    exact = learner._leader._for_rates._replace(mean=size, error=0.0)
+    learner._leader._for_rates = learner._leader._for_bound = exact
+    capped = 2 * np.sqrt(K * T) / np.e
+    expected = size / 2 + 2 * np.sqrt(2 * 1.5 * T * size) + 3 * np.sqrt(3 * T) + 2 * capped + 2
+    assert learner.guarantee() == pytest.approx(expected)
+    learner._leader._cap = 10
+    assert learner.guarantee() == pytest.approx(expected + 2 * (K * T / (10 * np.e) - capped))
+
+
+def test_guarantees_of_other_settings() -> None:
+    """Infinite without a horizon and for other laws, 0 for one policy, and larger the less precise the spread is."""
+    assert adaptive().guarantee() == np.inf
+    assert adaptive(horizon=10, law="whole").guarantee() == adaptive(horizon=10, law="normal").guarantee() == np.inf
+    assert adaptive([[1, 0]], horizon=10).guarantee() == 0.0
+    learner = adaptive(horizon=5000)
+    before = learner.guarantee()
+    learner._leader._for_rates = learner._leader._for_rates._replace(error=1.0)
+    assert learner.guarantee() > before
+
+
+@pytest.mark.parametrize("switch", [0, 1500])
+def test_regret_is_within_bound_and_guarantee(switch: int) -> None:
+    """Mean regret, certificate and bound over seeded games are in this order, below the guarantee."""
+    T = 3000
+    learners = [adaptive(horizon=T, seed=seed) for seed in range(3)]
+    regret = np.mean([play(learner, T, seed, switch)[2] for seed, learner in enumerate(learners)])
+    certificate = np.mean([learner.certificate() for learner in learners])
+    bound = np.mean([learner.bound() for learner in learners])
+    assert regret <= certificate + 3 * learners[0].certificate_error() / np.sqrt(3)
+    assert certificate <= bound <= learners[0].guarantee()
+    assert bound < 0.1 * T
+    assert all(learner.oracle_error() == 0.0 for learner in learners)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_rates_never_increase(law: str) -> None:
+    """They begin at 2, in whole numbers at 1, and are then one over whole numbers; before a round there is no bound."""
+    learner = adaptive(law=law)
+    assert learner.bound() == 0.0
+    rates = play(learner, 600, 0)[1]
+    assert rates[0] == (1.0 if law == "whole" else 2.0)
+    assert (np.diff(rates) <= 0).all()
+    assert rates[-1] < 0.7 * rates[0]
+    if law == "whole":
+        assert {1 / rate for rate in rates} <= set(range(1, 100))
+
+
+def test_questions_of_a_round() -> None:
+    """One to play; where that cost something one for each redraw made, and one for the gain."""
+    learner = adaptive()
+    for t in range(300):
+        start, row = learner.oracle.calls, t % 4
+        action = int(learner.act(row).argmax())
+        cost = float(t % 3 > 0)
+        learner.learn(row, action, cost, 1.0)
+        cap = int(np.ceil(np.sqrt(2 * (t + 1))))
+        redraws = min(round(learner.ledger.last), cap - 1)
+        assert learner.ledger.last <= cap
+        assert learner.oracle.calls - start == (2 + redraws if cost else 1)
+
+
+# --------------------------------------------------------------------------- routes, state, mistakes
+
+
+def trees(kind: str, **options: Any) -> Any:
+    """Return the learner on trees over six contexts, of which only the first four are shown."""
+    contexts = np.random.default_rng(2).random((6, 2))
+    oracle = open_oracle(DecisionTrees(2, 1, thresholds=2), contexts, kind=kind)
+    return ContextualFTPL(oracle, seed=3, epsilon="adaptive", **options)
+
+
+def test_whole_numbers_give_the_same_bytes_on_every_oracle() -> None:
+    """All totals are whole, so nothing is rounded, and states are equal: search, list, audited and MILP."""
+    runs = []
+    for kind in ("search", "enumeration", "audited", "milp"):
+        learner = trees(kind, law="whole")
+        runs.append((play(learner, 60, 0)[:2], learner.state(), learner.bound()))
+    assert all(run == runs[0] for run in runs)
+    assert len(set(runs[0][0][0])) == 2
+
+
+@pytest.mark.parametrize(("kind", "queries"), [("search", "argmin"), ("milp", "argmin"), ("milp", "profile")])
+def test_minimisers_do_what_profiles_do(kind: str, queries: str) -> None:
+    """With continuous noise the play is the same, and the bound up to rounding."""
+    first, other = trees("search"), trees(kind, queries=queries)
+    assert play(first, 60, 0)[0] == play(other, 60, 0)[0]
+    assert first.bound() == pytest.approx(other.bound(), abs=1e-6)
+    assert first.certificate() == pytest.approx(other.certificate(), abs=1e-6)
+
+
+@pytest.mark.parametrize("queries", ["profile", "argmin"])
+def test_it_goes_on_from_its_state_and_seeds_differ(queries: str) -> None:
+    """A restored learner plays as the saved one; another seed plays otherwise; the horizon does not matter."""
+    first, second = adaptive(seed=4, queries=queries), adaptive(seed=4, queries=queries, horizon=500)
+    play(first, 120, 0)
+    second.restore(json.loads(json.dumps(first.state())))
+    assert play(first, 150, 1) == play(second, 150, 1)
+    assert first.state() == second.state()
+    assert first.bound() == second.bound()
+    assert play(adaptive(seed=4), 120, 0) != play(adaptive(seed=5), 120, 0)
+
+
+def test_estimates_are_those_of_the_ledger() -> None:
+    """The sums that the leader follows are by context and action what certificates are made of."""
+    learner = adaptive()
+    play(learner, 100, 0)
+    assert learner.estimates().tolist() == learner.state()["table"]
+
+
+def test_a_class_of_one_policy_is_played() -> None:
+    """Nothing is to be found out: the policy is followed, at regret 0."""
+    learner = adaptive([[1, 0]])
+    for row in (0, 1, 0, 1):
+        assert learner.act(row)[1 - row] == 1.0
+        learner.learn(row, 1 - row, 1.0, 1.0)
+    assert learner.certificate() == 0.0
+    assert learner.bound() == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"separator": [0]}, "separator is for a fixed epsilon"),
+        ({"epsilon": None}, 'needs a horizon.*epsilon = "adaptive"'),
+        ({"epsilon": 0.1, "horizon": 9, "noise": "columns"}, 'noise = "columns".*epsilon = "adaptive"'),
+        ({"epsilon": 0.1, "horizon": 9, "law": "whole"}, 'law = "whole".*epsilon = "adaptive"'),
+        ({"cap": 0}, "cap"),
+        ({"kind": "enumeration", "noise": "columns"}, "kind 'milp'"),
+    ],
+)
+def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:
+    """Settings that do not go together are refused in one line that mends them."""
+    with pytest.raises(InputError, match=message):
+        adaptive(**options)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "nearest"), [("epsilon", "adaptve", "adaptive"), ("law", "laplac", "laplace")]
+)
+def test_unknown_names_are_refused(option: str, value: str, nearest: str) -> None:
+    """Unknown names come with the nearest."""
+    with pytest.raises(UnknownNameError, match=f"did you mean '{nearest}'"):
+        adaptive(**{option: value})
