@@ -1,4 +1,4 @@
-"""Threshold rules: one feature cut into pieces. Read rule, geometry, program, search, policy_class, in this order."""
+"""Threshold rules: one feature cut into pieces. Read rule, geometry, program, fold, search, terms, policy_class."""
 
 from policies.thresholds.policy_class import ThresholdRules
 from policies.thresholds.rule import ThresholdRule

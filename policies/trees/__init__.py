@@ -1,4 +1,4 @@
-"""Decision trees of small depth. Read rule, geometry, limits, program, search, kernels, policy_class, in this order."""
+"""Decision trees of small depth. Read rule, geometry, limits, program, search, kernels, folds, terms, policy_class."""
 
 from policies.trees.policy_class import DecisionTrees
 from policies.trees.rule import DecisionTree, Leaf, Split
