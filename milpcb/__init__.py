@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from milpcb.bandit import Bandit
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
 from milpcb.extras import needs
@@ -10,7 +11,7 @@ from milpcb.oracles import open_oracle
 if TYPE_CHECKING:
     from milpcb.experiments.results.curves import load
 
-__all__ = ["Empirical", "FinitePool", "LabelConstraint", "Sampler", "Transductive", "load", "open_oracle"]
+__all__ = ["Bandit", "Empirical", "FinitePool", "LabelConstraint", "Sampler", "Transductive", "load", "open_oracle"]
 
 
 def __getattr__(name: str) -> Any:

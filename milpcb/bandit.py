@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import Learner, Policy, PolicyClass
+from milpcb.protocols.learners import Aside
 
 FORMAT = 1  # of a saved file
 
@@ -37,14 +38,15 @@ class _Open:
 
     row: int
     q: list[float]
+    played: int
     action: int
 
 
 class Bandit:
-    """A learner that is asked for one decision at a time and told later what it cost.
+    """A learner that is asked for one decision at a time, and later handed what it cost.
 
     Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of contexts
-    that the cut points tell apart, not with the number of decisions. ``certificate()`` bounds the mean regret of the decisions
+    that lie between different cut points, not with the number of decisions. ``certificate()`` bounds the mean regret of the decisions
     learnt so far although the costs of the other actions are never known (see Learner.certificate).
 
     Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others each
@@ -88,7 +90,8 @@ class Bandit:
         kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)
         self._settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
         opened = open_oracle(policies, contexts, **kind) if contexts is not None else GrowingOracle(policies, **kind)
-        self._oracle, self._arrive = opened, contexts is None
+        self._oracle: Any = opened
+        self._arrive = contexts is None
         self._learner = self._made(learner, options)
         self._rng = rng.child(seed, "actions")
         self._open: dict[int, _Open] = {}
@@ -111,10 +114,10 @@ class Bandit:
             row = int(self._oracle.rows(self._table(context))[0])
             q = self._learner.act(row)
             action = rng.draw(q, self._rng)
+            self._open[self._next] = _Open(row, q.tolist(), self._learner.played, action)
+            decision = Decision(self._next, self._name(action), float(q[action]))
             if self._learner.delayed:
                 self._learner.set_aside()
-            decision = Decision(self._next, self._name(action), float(q[action]))
-            self._open[self._next] = _Open(row, q.tolist(), action)
             self._next += 1
             return decision
 
@@ -130,7 +133,7 @@ class Bandit:
                 raise InputError(f"{shown(decision)} is not open: it was learnt already, or is another bandit's")
             known = self._open.pop(number)
             if self._learner.delayed:
-                self._learner.take_up(known.row, known.q)
+                self._learner.take_up(Aside(known.row, known.q, known.played))
             self._learner.learn(known.row, known.action, paid, known.q[known.action])
 
     def policy(self) -> Policy:
@@ -197,7 +200,7 @@ class Bandit:
                     f"learner '{learner}' imagines contexts to come: give Bandit the contexts that can occur"
                 )
             supplied["pool"] = FinitePool(self._oracle.contexts)
-        return supply.make(made, supplied, options)
+        return cast("Learner", supply.make(made, supplied, options))
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -241,7 +244,9 @@ class Bandit:
         if reward is None:
             return unit_cost("the cost", cost)
         if self._rewards is None:
-            raise InputError("to learn rewards say in which range they lie, as in Bandit(..., reward_range=(0, 10))")
+            raise InputError(
+                "to learn rewards, give the range that they lie in, as in Bandit(..., reward_range=(0, 10))"
+            )
         least, most = self._rewards
         earned = real("reward", reward, f"in the range {least:g} to {most:g}", lambda number: least <= number <= most)
         return (most - earned) / (most - least)
@@ -277,4 +282,4 @@ def _as_written(policies: PolicyClass) -> dict[str, Any] | None:
 def _written_class(written: Mapping[str, Any] | None) -> PolicyClass:
     if written is None:
         raise InputError("the file is of a policy class of your own: hand it in, as in Bandit.load(path, policies=...)")
-    return supply.make(registry.load("policies", written["name"]), {}, written["options"])
+    return cast("PolicyClass", supply.make(registry.load("policies", written["name"]), {}, written["options"]))

@@ -99,7 +99,7 @@ class Ledger:
         value = self.cost - (answer.upper if answer.stop is Stop.OPTIMAL else max(0.0, answer.lower))
         if answer.policy is None:
             return Certificate(value, np.nan, None)
-        labels = np.asarray(answer.policy.predict(oracle.contexts)).tolist()
+        labels = np.asarray(answer.policy.predict(oracle.contexts)).tolist() if self._cells else []
         squares = sum(cell[1 if labels[row] == action else 2] for (row, action), cell in self._cells.items())
         return Certificate(value, float(np.sqrt(squares)), answer.policy)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -86,7 +87,13 @@ class CuttingClass(NamedClass):
             raise InputError(
                 f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features"
             )
-        return np.stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)], axis=1)
+        below = [points.searchsorted(column) for points, column in zip(self._points, contexts.T, strict=True)]
+        return np.array(below, dtype=np.int64).T
+
+    @cached_property
+    def _points(self) -> list[Floats]:
+        """The explicit cut points as arrays: contexts that arrive one by one ask for them every time."""
+        return [np.asarray(points) for points in cast("Any", self.thresholds)]
 
 
 @dataclass(frozen=True)

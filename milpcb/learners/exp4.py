@@ -91,26 +91,26 @@ class Exp4(Learner):
         require("exp4", oracle, "action_weights")
         if rate is None:
             rate = "certified" if horizon is None else "fixed"
-        self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
+        self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self._log_count = max(0.0, oracle.log_derivations)
         self.horizon = horizon
         self._rule = choice("rate", rate, get_args(Rate)) if isinstance(rate, str) else "fixed"
         self._squares = 0.0
         self._gaps = 0.0  # Delta, the sum of the d
         self._last_rate = 0.0  # that of the last round learnt; 0 before there is one
-        self._estimates = np.zeros((oracle.n_contexts, K))
+        self._table = oracle.table("columns" if "columns" in oracle.can else "contexts")
         self._fixed = self._number(rate)
         self.rate = self._next_rate(0)
 
     def _act(self, row: int) -> Floats:
         """Return the weight of the policies that play each action (K,); 0 where no policy plays it."""
-        return self.oracle.action_weights(self._estimates, row, self.rate)
+        return self._table.action_weights(row, self.rate)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate (c / q) e_y, what the round adds to the bound, and set the next round's rate."""
         estimate = cost / probability
         mass = float(self._act(row)[action]) if self.late and cost else probability
-        self._estimates[row, action] += estimate
+        self._table.add(row, action, estimate)
         self._squares += cost * cost / probability
         self._gaps += _gap(cost, mass, estimate, self.rate)
         self._last_rate = self.rate
@@ -143,18 +143,18 @@ class Exp4(Learner):
 
     def estimates(self) -> Floats | None:
         """Return the estimates (c / q) e_y, summed by context (m, K)."""
-        return self._estimates.copy()
+        return self.ledger.totals(self.oracle.n_contexts, self.n_actions)
 
     def _state(self) -> dict[str, Any]:
         """Return the sums, the last rate and the table of estimates."""
         sums = {"squares": self._squares, "gaps": self._gaps, "last_rate": self._last_rate}
-        return {**sums, "estimates": self._estimates.tolist()}
+        return {**sums, "table": self._table.state()}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self._squares, self._gaps = float(state["squares"]), float(state["gaps"])
         self._last_rate = float(state["last_rate"])
-        self._estimates[:] = state["estimates"]
+        self._table.restore(state["table"])
         self.rate = self._next_rate(self.played)
 
     def _next_rate(self, played: int) -> float:

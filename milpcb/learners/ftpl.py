@@ -144,7 +144,7 @@ class ContextualFTPL(Learner):
     def _adaptive(self, seed: int, noise: Place, law: str, cap: int | None, queries: Queries) -> AdaptiveNoise:
         """Return the leader of epsilon = "adaptive", on an empty table of the oracle."""
         table = self.oracle.table(noise)
-        questions = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle.contexts)
+        questions = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle)
         for_rates, for_bound, for_play = (
             Noise(LAWS[law], table.n_noisy, rng.child(seed, "learner", name))
             for name in ("spread for rates", "spread for bound", "noise")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, cast
 
 from milpcb.learners.needs import played_on
-from milpcb.protocols import Policy
+from milpcb.protocols import Policy, ValueOracle
 from milpcb.protocols.tables import Table
 from milpcb.types import Answer, Floats
 
@@ -46,8 +46,8 @@ class Profiles:
 class Minimisers:
     """A cheapest policy answers each question, two where it plays the action that becomes dearer."""
 
-    def __init__(self, table: Table, contexts: Floats) -> None:
-        self.table, self._contexts = table, contexts
+    def __init__(self, table: Table, oracle: ValueOracle) -> None:
+        self.table, self._oracle = table, oracle
 
     def play(self, row: int, noise: Floats) -> int:
         """Return what the cheapest policy plays."""
@@ -63,4 +63,4 @@ class Minimisers:
 
     def _action(self, answer: Answer, row: int) -> int:
         _ = answer.value  # raises unless the minimum is proved
-        return played_on(cast("Policy", answer.policy), self._contexts, row)  # and then some policy attains it
+        return played_on(cast("Policy", answer.policy), self._oracle.contexts, row)  # and then some policy attains it

@@ -28,6 +28,11 @@ class SearchOracle(Oracle):
             self.can |= {"columns"}
         return opened.search()
 
+    @property
+    def log_derivations(self) -> float:
+        """See Oracle.log_derivations; where totals of terms are kept it is that of the terms, to the last bit."""
+        return self._opened.terms().log_derivations if "columns" in self.can else super().log_derivations
+
     def _column_table(self) -> Table:
         """Return a table of the totals of the class's terms; raises InputError where there are none."""
         if "columns" not in self.can:

@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -61,6 +61,14 @@ class ValueOracle(Protocol):
         ...
 
 
+class Aside(NamedTuple):
+    """A round that was put aside: its row, its q (K,), and how many rounds were finished when it began."""
+
+    row: int
+    q: list[float]
+    played: int
+
+
 class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
@@ -86,7 +94,7 @@ class Learner(ABC):
     oracle: ValueOracle | None = None
     horizon: int | None = None
     played: int = 0
-    late: bool = False  # in ``_learn``: whether the round was put aside, so that others may have been learnt since
+    late: bool = False  # in ``_learn``: whether others were learnt since the round's ``_act``
     ledger: Ledger  # what certificates are computed from; the base class alone writes to it
     _aside: int = 0  # rounds put aside
     _given: Mapping[str, Any] = MappingProxyType({})  # the options that the constructor was called with
@@ -225,8 +233,8 @@ class Learner(ABC):
         self._learn_all(played_row, shown_costs)
         self.played += 1
 
-    def set_aside(self) -> tuple[int, list[float]]:
-        """Put the round that has begun aside, so that another may begin; return its row and q, for ``take_up``.
+    def set_aside(self) -> Aside:
+        """Put the round that has begun aside, so that another may begin; return it, for ``take_up``.
 
         Raises InputError where no round has begun, and where the learner takes rounds in order only (it is not ``delayed``).
         """
@@ -236,19 +244,20 @@ class Learner(ABC):
             )
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then set_aside()")
-        aside, self._turn = self._turn, None
+        row, q = self._turn
+        self._turn = None
         self._aside += 1
-        return aside
+        return Aside(row, q, self.played)
 
-    def take_up(self, row: int, q: list[float]) -> None:
-        """Go on with a round that was put aside, from what ``set_aside`` returned: ``learn`` is due for it.
+    def take_up(self, aside: Aside) -> None:
+        """Go on with a round that was put aside: ``learn`` is due for it.
 
         Raises InputError while another round is not over, and where none is aside.
         """
         if self._turn is not None or not self._aside:
             reason = "no round is aside" if self._turn is None else f"call {self._due()} first"
             raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
-        self._turn, self.late = (row, q), True
+        self._turn, self.late = (aside.row, aside.q), self.played > aside.played
         self._aside -= 1
 
     # ----------------------------------------------------------------- what can be asked

@@ -312,9 +312,9 @@ def test_late_rounds_keep_the_bound_above_the_certificate(rule: Any, delay: int)
             assert (at_once.act(row) == q).all()
             at_once.learn(row, action, cost, float(q[action]))
         while len(waiting) > delay:
-            (row, given), action, cost = waiting.pop(int(draws.integers(len(waiting))))
-            learner.take_up(row, given)
-            learner.learn(row, action, cost, given[action])
+            aside, action, cost = waiting.pop(int(draws.integers(len(waiting))))
+            learner.take_up(aside)
+            learner.learn(aside.row, action, cost, aside.q[action])
             assert learner.certificate() <= learner.bound() + 1e-9
     assert learner.played == 300 - delay
     if delay == 0:
