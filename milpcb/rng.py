@@ -10,6 +10,7 @@ import operator
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.errors import InputError, shown
 
@@ -28,6 +29,12 @@ def check_seed(seed: int) -> int:
     if isinstance(seed, bool) or number < 0:
         raise InputError(f"seed must be a non-negative integer, got {shown(seed)}")
     return number
+
+
+def draw_action(q: npt.NDArray[np.float64], generator: np.random.Generator) -> int:
+    """Draw an action from the distribution q (K,); a sum that is off by an ulp is scaled away."""
+    cumulative = q.cumsum()
+    return min(int(cumulative.searchsorted(generator.random() * cumulative[-1], side="right")), len(q) - 1)
 
 
 def freeze(generator: np.random.Generator) -> dict[str, Any]:

@@ -5,13 +5,14 @@ and is cheap; opening it on data (contexts, a program, a seed) gives the *workin
 """
 
 from milpcb.protocols.contexts import ContextModel
-from milpcb.protocols.environments import Environment, Stream
+from milpcb.protocols.environments import Cache, Environment, Stream
 from milpcb.protocols.learners import Learner, ValueOracle
 from milpcb.protocols.policies import Cuts, Encoding, Objective, Opened, PolicyClass, Search, Separator, open_class
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
 from milpcb.types import Policy
 
 __all__ = [
+    "Cache",
     "ContextModel",
     "Cuts",
     "Encoding",

@@ -11,10 +11,10 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
-from milpcb.experiments.run.loop import draw_action
 from milpcb.learners import ILoveToConBandits
 from milpcb.learners.low_variance import LowVariance, completed, descend, smooth
 from milpcb.oracles.base import Oracle
+from milpcb.rng import draw_action
 from milpcb.types import Answer, Floats, Ints
 from policies import DecisionTrees, FiniteClass
 

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 from milpcb import FinitePool, Transductive, open_oracle
 from milpcb.errors import InputError
-from milpcb.experiments.run.loop import draw_action
 from milpcb.learners import PolicyElimination
 from milpcb.learners.policy_elimination import spread
+from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 from policies import FiniteClass
 

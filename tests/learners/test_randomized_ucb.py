@@ -11,8 +11,8 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
-from milpcb.experiments.run.loop import draw_action
 from milpcb.learners import RandomizedUCB
+from milpcb.rng import draw_action
 from milpcb.types import Floats
 from policies import FiniteClass
 

@@ -8,7 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from milpcb.protocols import Learner, Stream
-from milpcb.types import Floats, Ints
+from milpcb.rng import draw_action
+from milpcb.types import Ints
 
 
 @dataclass
@@ -41,9 +42,3 @@ def play(learner: Learner, stream: Stream, tally: Tally, until: int, rng: np.ran
         seconds += perf_counter() - start
         cost += float(q @ costs)
     tally.round, tally.cost, tally.seconds = until, cost, seconds
-
-
-def draw_action(q: Floats, rng: np.random.Generator) -> int:
-    """Draw an action from q; a sum that is off by an ulp is scaled away."""
-    cumulative = q.cumsum()
-    return min(int(cumulative.searchsorted(rng.random() * cumulative[-1], side="right")), len(q) - 1)

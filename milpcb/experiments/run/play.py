@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from milpcb import rng
 from milpcb.errors import MilpcbError, OracleInexact, RunError, cause
+from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.labels import actions
 from milpcb.experiments.run.loop import Tally, checkpoints, play
@@ -78,20 +79,20 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
         raise TypeError(cell)
     saved = files.saved()
     if saved is None:
-        return _play_on(CellPlayer(cell, open_world(cell)), files)
-    player = CellPlayer(cell, open_world(cell))
+        return _play_on(CellPlayer(cell, _world(cell, files)), files)
+    player = CellPlayer(cell, _world(cell, files))
     try:
         player.restore(saved)
     except Exception as error:  # noqa: BLE001 - it may hold anything
         files.reject(f"cannot be restored ({type(error).__name__})")
-        return _play_on(CellPlayer(cell, open_world(cell)), files)
+        return _play_on(CellPlayer(cell, _world(cell, files)), files)
     try:
         return _play_on(player, files)
     except RunError:
         raise
     except Exception as error:  # noqa: BLE001 - a state that does not fit shows itself anywhere
         files.reject(f"led to an error ({type(error).__name__})")
-        return _play_on(CellPlayer(cell, open_world(cell)), files)
+        return _play_on(CellPlayer(cell, _world(cell, files)), files)
 
 
 def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
@@ -112,7 +113,7 @@ def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
 
 def measure(task: Yardstick, files: TaskFiles) -> Outcome:
     """Find the best policy in hindsight, and draw it."""
-    world = open_world(task)
+    world = _world(task, files)
     best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files)
     record = {
         "key": task.key,
@@ -215,6 +216,10 @@ class CellPlayer:
             "seconds": round(self.tally.seconds, 6),
             "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
         }
+
+
+def _world(task: Task, files: TaskFiles) -> World:
+    return open_world(task, WorldCosts(files.directory, task.world_key))
 
 
 def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:

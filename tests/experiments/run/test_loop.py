@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from milpcb.experiments.run.loop import Tally, checkpoints, draw_action, play
+from milpcb.experiments.run.loop import Tally, checkpoints, play
 from milpcb.protocols import Learner
+from milpcb.rng import draw_action
 
 T = 12
 Q = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]])
