@@ -27,7 +27,7 @@ class LiveEnvironment(Protocol):
 class LiveStream:
     """A live environment whose contexts are numbered by the rows of ``contexts`` (m, d), on which ``opened`` is open.
 
-    A context has the number of the first row on which every policy of the class plays as on it; where the class cannot tell,
+    A context has the number of the first row on which every policy of the class plays as on it; where the class does not show that,
     of the first row that is equal to it.
     """
 
@@ -50,7 +50,7 @@ class LiveStream:
         row = self._rows.get(self._patterns(shown)[0].tobytes())
         if row is None:
             raise InputError(
-                f"round {t + 1} shows a context that policies can tell from every row of contexts=; hand in all that may occur"
+                f"round {t + 1} shows a context that policies distinguish from every row of contexts=; hand in all that may occur"
             )
         return row
 

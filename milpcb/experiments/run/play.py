@@ -16,7 +16,7 @@ from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.labels import actions
 from milpcb.experiments.run.loop import checkpoints
-from milpcb.experiments.run.player import Player
+from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
@@ -141,7 +141,7 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
     return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick)
 
 
-class CellPlayer(Player):
+class CellPlayer(LearnerPlayer):
     """The player of a cell.
 
     Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is asked

@@ -17,7 +17,7 @@ from milpcb.oracles.base import Oracle
 from milpcb.protocols import Learner, Stream
 
 
-class Player:
+class LearnerPlayer:
     """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have.
 
     Parameters
@@ -42,15 +42,15 @@ class Player:
     ) -> None:
         self.learner, self.oracle, self.stream = learner, oracle, stream
         self.tally = Tally()
+        self.at = list(at)
         self.guarantee = float(learner.guarantee())
         self.points: list[dict[str, float | None]] = []
         self._certifier = certifier
         self._rng = rng.child(seed, "actions")
-        self._at = list(at)
 
     def advance(self, rounds: int) -> int:
         """Play at most ``rounds`` rounds, no further than the next point of the curve; return how many were played."""
-        before, point = self.tally.round, self._at[len(self.points)]
+        before, point = self.tally.round, self.at[len(self.points)]
         until = min(point, before + rounds)
         if isinstance(self.stream, LiveStream):
             play_live(self.learner, self.stream, self.tally, until, self._rng)
