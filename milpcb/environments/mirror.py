@@ -94,9 +94,12 @@ class Mirror:
         oracle = self._oracle(opened, contexts) if supply.asks(cls, "oracle") else None
         supplied = {"oracle": oracle, "horizon": horizon, "n_actions": self.n_actions}
         seeds = child(seed, "environment", "mirror", "copies").integers(2**32, 2**63 - 1, size=self.copies).tolist()
-        return [
-            supply.make(cls, {**supplied, "pool": FinitePool(contexts), "seed": own}, self.options) for own in seeds
-        ]
+        try:
+            return [
+                supply.make(cls, {**supplied, "pool": FinitePool(contexts), "seed": own}, self.options) for own in seeds
+            ]
+        except InputError as error:
+            raise InputError(f"the mirror of '{self.learner}': {error}") from error
 
     def _oracle(self, opened: Opened, contexts: Floats) -> Any:
         options = dict(self.oracle or {})
