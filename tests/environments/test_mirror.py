@@ -284,9 +284,9 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
         (lambda: Mirror(oracle="milp"), InputError, "oracle must be a table"),
         (lambda: Mirror(n_features=0), InputError, "n_features"),
         (
-            lambda: Mirror(options={"round": 3}).open(TREES, 9, 0),
+            lambda: Mirror(options={"rounds": 3}).open(TREES, 9, 0),
             InputError,
-            "no option 'round'; did you mean 'rounds'",
+            "the mirror of 'epsilon_greedy': EpsilonGreedy has no option 'rounds'",
         ),
         (lambda: Mirror(oracle={"kind": "serch"}).open(TREES, 9, 0), UnknownNameError, "did you mean 'search'"),
         (lambda: Mirror("exp4", oracle={"kind": "milp"}).open(TREES, 9, 0), InputError, "action_weights"),
