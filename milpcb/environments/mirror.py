@@ -26,8 +26,8 @@ DIGITS = 9  # of mean probabilities: what differs by less is a tie, so that the 
 class Mirror:
     """The action that the learner is likeliest to play is the one that costs, in every round.
 
-    Breaks learners whose play is nearly certain given the past: they pay in almost every round, where the best fixed policy
-    pays in about one of K. Learners that stay unpredictable survive. Several copies of ``learner`` play side by side on the
+    Breaks learners whose play is nearly certain given the past: they pay in almost every round, where the best fixed action
+    pays in at most one of K. Learners that stay unpredictable survive. Several copies of ``learner`` play side by side on the
     contexts of the run; a round costs 1 for the action with the largest mean probability over the copies (of several the
     first), 0 for the others, and each copy learns from its own draw. The costs so written down are a fixed sequence: any
     learner may be played on them, and all guarantees for costs that are fixed in advance hold. (Derived for this project.)

@@ -119,7 +119,7 @@ class Surroundings:
 
 
 def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: Any) -> Surroundings:
-    if hasattr(made, "open"):
+    if not _is_live(made):
         if contexts is not None:
             raise InputError("contexts= is for live environments; this one brings its own")
         stream: Stream | LiveStream = made.open(policies, horizon, seed)
@@ -135,13 +135,16 @@ def _environment(environment: Any) -> Any:
     """Return an environment, or a live one; raises InputError where it is neither."""
     if isinstance(environment, str):
         return supply.make(registry.load("environment", environment), {})
-    live = all(callable(getattr(environment, name, None)) for name in ("context", "cost"))
-    if isinstance(environment, type) or not (live or hasattr(environment, "open")):
+    if isinstance(environment, type) or not (_is_live(environment) or hasattr(environment, "open")):
         raise InputError(
             "environment must be a registered name, an environment such as Planted(), or an object with context() and "
             f"cost(action), got {shown(environment)}"
         )
     return environment
+
+
+def _is_live(environment: Any) -> bool:
+    return all(callable(getattr(environment, name, None)) for name in ("context", "cost"))
 
 
 def _player(each: NamedLearner, world: Surroundings, best: Hindsight | None, at: Ints) -> LearnerPlayer:
