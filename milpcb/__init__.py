@@ -10,15 +10,30 @@ from milpcb.oracles import open_oracle
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.curves import load
+    from milpcb.experiments.run.playing import play
 
-__all__ = ["Bandit", "Empirical", "FinitePool", "LabelConstraint", "Sampler", "Transductive", "load", "open_oracle"]
+__all__ = [
+    "Bandit",
+    "Empirical",
+    "FinitePool",
+    "LabelConstraint",
+    "Sampler",
+    "Transductive",
+    "load",
+    "open_oracle",
+    "play",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Find ``load``, which needs a package for tables, when it is asked for."""
+    """Find ``load``, which needs a package for tables, and ``play`` when they are asked for."""
     if name == "load":
         with needs("studies", "milpcb.load"):
             from milpcb.experiments.results.curves import load
 
         return load
+    if name == "play":
+        from milpcb.experiments.run.playing import play
+
+        return play
     raise AttributeError(f"module 'milpcb' has no attribute '{name}'")

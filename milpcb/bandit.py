@@ -113,7 +113,7 @@ class Bandit:
                 )
             row = int(self._oracle.rows(self._table(context))[0])
             q = self._learner.act(row)
-            action = rng.draw(q, self._rng)
+            action = rng.draw_action(q, self._rng)
             self._open[self._next] = _Open(row, q.tolist(), self._learner.played, action)
             decision = Decision(self._next, self._name(action), float(q[action]))
             if self._learner.delayed:

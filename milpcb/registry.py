@@ -128,6 +128,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "seasonal": "milpcb.environments.seasonal:Seasonal",
         "parity": "milpcb.environments.parity:Parity",
         "heavy_noise": "milpcb.environments.heavy_noise:HeavyNoise",
+        "mirror": "milpcb.environments.mirror:Mirror",
         "supervised": "milpcb.environments.supervised:Supervised",
         "replay": "milpcb.environments.replay:Replay",
     },

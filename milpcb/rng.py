@@ -31,6 +31,12 @@ def check_seed(seed: int) -> int:
     return number
 
 
+def draw_action(q: npt.NDArray[np.float64], generator: np.random.Generator) -> int:
+    """Draw an action from the distribution q (K,); a sum that is off by an ulp is scaled away."""
+    cumulative = q.cumsum()
+    return min(int(cumulative.searchsorted(generator.random() * cumulative[-1], side="right")), len(q) - 1)
+
+
 def freeze(generator: np.random.Generator) -> dict[str, Any]:
     """Return the generator's state as plain data (JSON-able)."""
     return cast("dict[str, Any]", generator.bit_generator.state)
@@ -39,12 +45,6 @@ def freeze(generator: np.random.Generator) -> dict[str, Any]:
 def thaw(generator: np.random.Generator, state: dict[str, Any]) -> None:
     """Put the generator back into a frozen state."""
     generator.bit_generator.state = state
-
-
-def draw(q: npt.NDArray[np.float64], generator: np.random.Generator) -> int:
-    """Draw an action from q (K,); a sum that is off by an ulp is scaled away."""
-    cumulative = q.cumsum()
-    return min(int(cumulative.searchsorted(generator.random() * cumulative[-1], side="right")), len(q) - 1)
 
 
 def _key(names: tuple[str | int, ...]) -> tuple[int, ...]:

@@ -53,7 +53,7 @@ def test_it_plays_as_the_learner_on_the_known_pool(arrive: bool) -> None:
     learner, actions, draws = Exp4(oracle), rng.child(3, "actions"), np.random.default_rng(0)
     for row in [*range(8), *draws.integers(8, size=300).tolist()]:
         decision, q = bandit.act(BITS[row]), learner.act(row)
-        action = rng.draw(q, actions)
+        action = rng.draw_action(q, actions)
         assert (decision.action, decision.probability) == (action, float(q[action]))
         bandit.learn(decision, cost=cost_of(BITS[row], action))
         learner.learn(row, action, cost_of(BITS[row], action), float(q[action]))

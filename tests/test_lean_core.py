@@ -39,7 +39,7 @@ for package in (milpcb, policies):
 """
 
 ONE_ROUND = """
-import numpy as np
+import milpcb, numpy as np
 from milpcb import FinitePool, LabelConstraint, open_oracle, registry
 from milpcb.learners import BistroPlus, Exp4
 from policies import DecisionTrees
@@ -57,7 +57,11 @@ for learner in (BistroPlus(oracle, FinitePool(contexts), horizon=9, seed=0), Exp
     q = learner.act(0)
     learner.learn(0, 1, 1.0, q[1])
     print(learner.guarantee())
+plays = milpcb.play("planted", ["exp4", "uniform"], 20, policies=DecisionTrees(3, depth=1))
+print(plays)
 """
+
+PLAYED = "import milpcb, policies; milpcb.play('planted', 'uniform', 9, policies=policies.DecisionTrees(3, depth=1))"
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
@@ -86,7 +90,7 @@ def test_all_but_studies_is_imported_without_the_extra() -> None:
 
 
 def test_an_oracle_and_a_learner_run_without_the_extra() -> None:
-    """Every kind of oracle answers, and learners play a round, from the core alone."""
+    """Every kind of oracle answers, learners play a round, and milpcb.play plays, from the core alone."""
     done = run(WITHOUT + ONE_ROUND)
     assert done.returncode == 0, done.stderr
 
@@ -102,6 +106,8 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
     [
         ("import milpcb; milpcb.load", "milpcb.load"),
         ("from milpcb import load", "milpcb.load"),
+        (f"{PLAYED}.frame()", "frame()"),
+        (f"{PLAYED}.plot('x.png')", "plot()"),
         (
             "from milpcb.environments.supervised import Supervised; Supervised().n_actions",
             "the environment 'supervised'",

@@ -5,7 +5,7 @@ and is cheap; opening it on data (contexts, a program, a seed) gives the *workin
 """
 
 from milpcb.protocols.contexts import ContextModel
-from milpcb.protocols.environments import Environment, Stream
+from milpcb.protocols.environments import Cache, Environment, Stream
 from milpcb.protocols.learners import Learner, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
@@ -23,6 +23,7 @@ from milpcb.protocols.tables import Table, Terms
 from milpcb.types import Policy
 
 __all__ = [
+    "Cache",
     "ContextModel",
     "Cuts",
     "Encoding",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from milpcb.protocols.policies import PolicyClass
 from milpcb.types import Floats, Ints
@@ -23,8 +23,24 @@ class Stream(Protocol):
         ...
 
 
+class Cache(Protocol):
+    """Where a study keeps what an environment computed for one horizon and seed, so that it is computed once."""
+
+    def load(self) -> Any:
+        """Return what ``save`` was given for the same settings, None where nothing whole is kept."""
+        ...
+
+    def save(self, data: Any) -> None:
+        """Keep plain data (JSON-able)."""
+        ...
+
+
 class Environment(Protocol):
-    """A process of contexts and costs. Constructor arguments are the keys of ``[environment]`` in a config."""
+    """A process of contexts and costs. Constructor arguments are the keys of ``[environment]`` in a config.
+
+    One whose costs take long to compute may name a fourth argument of ``open``: ``cache: Cache | None = None``. A study hands
+    it in.
+    """
 
     @property
     def n_actions(self) -> int:

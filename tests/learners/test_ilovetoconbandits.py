@@ -14,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.learners import ILoveToConBandits
 from milpcb.learners.low_variance import LowVariance, completed, descend, smooth
 from milpcb.oracles.base import Oracle
-from milpcb.rng import draw
+from milpcb.rng import draw_action
 from milpcb.types import Answer, Floats, Ints
 from policies import DecisionTrees, FiniteClass
 
@@ -199,7 +199,7 @@ def rounds(learner: ILoveToConBandits, n: int, seed: int = 0) -> Any:
     for _ in range(n):
         row = int(rng.integers(4))
         q = learner.act(row)
-        action = draw(q, rng)
+        action = draw_action(q, rng)
         cost = float(rng.random() * 0.4 + 0.6 * (action != LABELINGS[BEST][row]))
         learner.learn(row, action, cost, float(q[action]))
         yield row, action, cost, q
@@ -264,7 +264,7 @@ def test_regret_is_far_below_uniform_play() -> None:
     for _ in range(8192):
         row = int(rng.integers(20))
         q = learner.act(row)
-        action = draw(q, rng)
+        action = draw_action(q, rng)
         learner.learn(row, action, float(rng.random() < 0.3 + 0.4 * (action != best[row])), float(q[action]))
         regret += 0.4 * (1 - q[best[row]])
     assert regret < 0.5 * 8192 * 0.4 * 2 / 3

@@ -14,7 +14,7 @@ from milpcb import FinitePool, Transductive, open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import PolicyElimination
 from milpcb.learners.policy_elimination import spread
-from milpcb.rng import draw
+from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 from policies import FiniteClass
 
@@ -39,7 +39,7 @@ def play(learner: PolicyElimination, n: int, seed: int = 0) -> Iterator[tuple[in
     for _ in range(n):
         row = int(rng.choice(4, p=WEIGHTS))
         q = learner.act(row)
-        action = draw(q, rng)
+        action = draw_action(q, rng)
         cost = float(action != LABELINGS[BEST][row])
         learner.learn(row, action, cost, float(q[action]))
         yield row, action, cost, q

@@ -12,7 +12,7 @@ import pytest
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import RandomizedUCB
-from milpcb.rng import draw
+from milpcb.rng import draw_action
 from milpcb.types import Floats
 from policies import FiniteClass
 
@@ -33,7 +33,7 @@ def play(learner: RandomizedUCB, n: int, seed: int = 0, gap: float = 1.0) -> Ite
     for _ in range(n):
         row = int(rng.integers(6))
         q = learner.act(row)
-        action = draw(q, rng)
+        action = draw_action(q, rng)
         cost = gap * (action != LABELINGS[BEST][row])
         learner.learn(row, action, cost, float(q[action]))
         yield row, action, cost, q

@@ -3,13 +3,14 @@
 config.toml          resolved, with versions, the number of this format, and a checksum
 study.json           which cells there are, what curves call them, and which yardstick measures each
 cells/KEY.json       a finished task; KEY.part its checkpoint before that; KEY.png and KEY.svg its drawn policy
+costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
 live/KEY.json        how far a running task is
 logs/KEY.log         what a task logged, warned of, or failed with
 curves.csv .parquet  everything that is drawn or tabulated, put together from the records (see milpcb.experiments.results.curves)
 best_policy_*        best policies in hindsight, and leader_* those that learners end with; study.json lists which were written
 
 Only files with these names are written or removed, only in a directory that was empty or that holds a config.toml or
-study.json of milpcb, and never through a link. study.json, records and checkpoints begin with a checksum of what follows.
+study.json of milpcb, and never through a link. study.json, records, costs and checkpoints begin with a checksum of what follows.
 """
 
 from __future__ import annotations
@@ -44,11 +45,17 @@ from milpcb.experiments.study.cells import FORMAT, Cell, Study, Task, Yardstick
 from milpcb.experiments.study.sections import Config
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
-FOLDERS = ("cells", "live", "logs")
+FOLDERS = ("cells", "costs", "live", "logs")
 PICTURES = ("png", "svg")
 LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
-_PLACES = {"record": ("cells", "json"), "part": ("cells", "part"), "live": ("live", "json"), "log": ("logs", "log")}
+_PLACES = {
+    "record": ("cells", "json"),
+    "part": ("cells", "part"),
+    "costs": ("costs", "json"),
+    "live": ("live", "json"),
+    "log": ("logs", "log"),
+}
 _COLUMNS = {
     "rounds",
     "best_cost",
@@ -67,7 +74,7 @@ _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
 
 
 def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part" (checkpoint), "live" (position), "log" or picture is kept."""
+    """Return where a task's "record", "part" (checkpoint), "costs", "live" (position), "log" or picture is kept."""
     folder, suffix = _PLACES.get(what, ("cells", what))
     return directory / folder / f"{key}.{suffix}"
 
@@ -136,7 +143,7 @@ class RunDirectory:
         written = earlier["written"] if earlier else []
         self.write(CONFIG, _config_text(config).encode())
         self.write(INDEX, sealed({**_index(config, study), "written": written}, indent=1))
-        for folder in (self.path, self.path / "cells", self.path / "live"):
+        for folder in (self.path, self.path / "cells", self.path / "costs", self.path / "live"):
             for file in filter(is_temporary, _files_in(folder)):
                 remove(file)
         for file in _files_in(self.path / "live"):

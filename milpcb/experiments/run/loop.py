@@ -1,4 +1,4 @@
-"""The one loop between a learner and an environment; it knows no algorithm."""
+"""The loops between a learner and an environment, one where all costs are known and one live; they know no algorithm."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from time import perf_counter
 
 import numpy as np
 
+from milpcb.experiments.run.live import LiveStream
 from milpcb.protocols import Learner, Stream
-from milpcb.rng import draw
+from milpcb.rng import draw_action
 from milpcb.types import Ints
 
 
 @dataclass
 class Tally:
-    """Where a play stands: rounds played, their expected cost sum_t <q_t, c_t>, and the seconds spent in the learner."""
+    """Where a play stands: rounds played, their expected cost sum_t <q_t, c_t>, and the seconds spent in the learner.
+
+    In live play the cost is that of the actions played, which has the same mean.
+    """
 
     round: int = 0
     cost: float = 0.0
@@ -35,10 +39,26 @@ def play(learner: Learner, stream: Stream, tally: Tally, until: int, rng: np.ran
         row, costs = stream.reveal(t), stream.costs(t)
         start = perf_counter()
         q = learner.act(row)
-        action = draw(q, rng)
+        action = draw_action(q, rng)
         learner.learn(row, action, float(costs[action]), float(q[action]))
         if learner.full_information:
             learner.learn_all(row, costs)
         seconds += perf_counter() - start
         cost += float(q @ costs)
     tally.round, tally.cost, tally.seconds = until, cost, seconds
+
+
+def play_live(learner: Learner, stream: LiveStream, tally: Tally, until: int, rng: np.random.Generator) -> None:
+    """Play on as ``play`` does where only the cost of the action played becomes known."""
+    for t in range(tally.round, until):
+        row = stream.reveal(t)
+        start = perf_counter()
+        q = learner.act(row)
+        action = draw_action(q, rng)
+        tally.seconds += perf_counter() - start
+        cost = stream.cost(action)
+        start = perf_counter()
+        learner.learn(row, action, cost, float(q[action]))
+        tally.seconds += perf_counter() - start
+        tally.cost += float(cost)
+        tally.round = t + 1

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from milpcb import rng
-from milpcb.errors import MilpcbError, OracleInexact, RunError, cause
+from milpcb.errors import MilpcbError, RunError, cause
+from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.labels import actions
-from milpcb.experiments.run.loop import Tally, checkpoints, play
+from milpcb.experiments.run.loop import checkpoints
+from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
-from milpcb.ledger import Certificate
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
@@ -77,7 +77,7 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
     if not isinstance(cell, Cell):
         raise TypeError(cell)
     saved = files.saved()
-    player = CellPlayer(cell, open_world(cell))
+    player = CellPlayer(cell, _world(cell, files))
     if saved is None:
         return _play_on(player, files)
     problem = "cannot be restored"
@@ -89,7 +89,7 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
         raise
     except Exception as error:  # noqa: BLE001 - it may hold anything
         files.reject(f"{problem} ({type(error).__name__})")
-    return _play_on(CellPlayer(cell, open_world(cell)), files)
+    return _play_on(CellPlayer(cell, _world(cell, files)), files)
 
 
 def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
@@ -110,7 +110,7 @@ def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
 
 def measure(task: Yardstick, files: TaskFiles) -> Outcome:
     """Find the best policy in hindsight, and draw it."""
-    world = open_world(task)
+    world = _world(task, files)
     best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files)
     record = {
         "key": task.key,
@@ -139,87 +139,33 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
     return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick)
 
 
-class CellPlayer:
-    """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have."""
+class CellPlayer(LearnerPlayer):
+    """The player of a cell.
+
+    Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is asked
+    where it has one, and else an oracle like the learner's that is opened for each question, as a solver's answer may depend
+    on what it was asked before.
+    """
 
     def __init__(self, cell: Cell, world: World, best_labels: Callable[[Cell, World], Ints] | None = None) -> None:
         self.cell, self.world = cell, world
         best = (best_labels or _labels)(cell, world) if asks_best(cell.learner) else None
-        self.learner, self.oracle = build_learner(cell, world, best)
-        self.tally = Tally()
-        self._guarantee = self.learner.guarantee()
-        self._rng = rng.child(cell.seed, "actions")
-        self._certifier = world.search(cell.constraints)
-        self._at: list[int] = checkpoints(cell.horizon, cell.checkpoints).tolist()
-        self._points: list[dict[str, float | None]] = []
-        self._certified: tuple[int, Certificate] | None = None  # the last answer, and its round
-
-    def advance(self, rounds: int) -> int:
-        """Play at most ``rounds`` rounds, no further than the next point of the curve; return how many were played."""
-        before, point = self.tally.round, self._at[len(self._points)]
-        play(self.learner, self.world.stream, self.tally, min(point, before + rounds), self._rng)
-        if self.tally.round == point:
-            self._points.append(self._point())
-        return self.tally.round - before
-
-    def state(self) -> dict[str, Any]:
-        """Return everything that ``restore`` needs, as plain data; between two rounds only."""
-        return {
-            **asdict(self.tally),
-            "learner": self.learner.state(),
-            "actions": rng.freeze(self._rng),
-            "oracle": [self.oracle.calls, self.oracle.seconds] if self.oracle else None,
-            "points": self._points,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.tally = Tally(state["round"], state["cost"], state["seconds"])
-        self.learner.restore(state["learner"])
-        rng.thaw(self._rng, state["actions"])
-        if self.oracle:
-            self.oracle.calls, self.oracle.seconds = state["oracle"]
-        self._points = state["points"]
+        learner, oracle = build_learner(cell, world, best)
+        options = {"kind": "milp"} if cell.oracle is None else cell.oracle.options
+        search = world.search(cell.constraints)
+        at = checkpoints(cell.horizon, cell.checkpoints).tolist()
+        super().__init__(
+            learner, oracle, world.stream, lambda: search or world.oracle(options, cell.constraints), at, cell.seed
+        )
 
     def record(self) -> dict[str, Any]:
         """Return the finished curve by columns."""
-        columns = {name: [point[name] for point in self._points] for name in self._points[0]}
-        guarantee = float(self._guarantee)
-        return {"key": self.cell.key, "guarantee": guarantee if np.isfinite(guarantee) else None, **columns}
+        columns = {name: [point[name] for point in self.points] for name in self.points[0]}
+        return {"key": self.cell.key, "guarantee": self.guarantee if np.isfinite(self.guarantee) else None, **columns}
 
-    def certify(self) -> Certificate:
-        """Return what the play proves of itself so far: nothing (NaN, no policy) where no oracle answers.
 
-        The policies are those of the cell, for learners that ask no oracle too. Nothing that the learner owns is changed: the
-        class's own search is asked where it has one, and else an oracle like the learner's that is opened for this question,
-        as a solver's answer may depend on what it was asked before. Asked twice after one round it is computed once.
-        """
-        if self._certified is None or self._certified[0] != self.tally.round:
-            self._certified = (self.tally.round, self._certify())
-        return self._certified[1]
-
-    def _certify(self) -> Certificate:
-        oracle = self._certifier or self.world.oracle(
-            {"kind": "milp"} if self.cell.oracle is None else self.cell.oracle.options, self.cell.constraints
-        )
-        try:
-            return self.learner.certify(oracle)
-        except OracleInexact:
-            return Certificate(np.nan, np.nan, None)
-
-    def _point(self) -> dict[str, float | None]:
-        certificate = self.certify()
-        return {
-            "rounds": self.tally.round,
-            "cumulative_cost": self.tally.cost,
-            "certificate": _known(certificate.value),
-            "certificate_error": _known(certificate.error),
-            "bound": _known(self.learner.bound()),
-            "oracle_error": float(self.learner.oracle_error()),
-            "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
-            "seconds": round(self.tally.seconds, 6),
-            "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
-        }
+def _world(task: Task, files: TaskFiles) -> World:
+    return open_world(task, WorldCosts(files.directory, task.world_key))
 
 
 def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
@@ -233,11 +179,6 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
 
     ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
     return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))
-
-
-def _known(value: float) -> float | None:
-    """Return a number for a record: None for what is not known, as JSON has no NaN."""
-    return float(value) if np.isfinite(value) else None
 
 
 def _labels(cell: Cell, world: World) -> Ints:

@@ -14,6 +14,7 @@ from milpcb import registry
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run import trust
 from milpcb.experiments.run.backends import Backend
 from milpcb.experiments.run.backends.processes import cores
@@ -50,7 +51,7 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
         progress.remark(line)
     pending = [task for task in study.tasks if task.key not in held.finished]
     by = open_backend(config, backend, len(pending))
-    try_out(pending)
+    try_out(pending, directory.path.resolve())
     with directory.locked():
         directory.begin(config, study, held.finished)
         trust.remember(directory.path)
@@ -73,7 +74,7 @@ def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
     return name or config.run.backend or ("processes" if several else "serial")
 
 
-def try_out(tasks: list[Task]) -> None:
+def try_out(tasks: list[Task], directory: Path) -> None:
     """Make every kind of learner once, at its shortest horizon; raises the mistake that any of them would make at its start.
 
     A kind is a learner, an environment, a policy class and an oracle: learners of one world share what is opened.
@@ -86,7 +87,7 @@ def try_out(tasks: list[Task]) -> None:
         if kind in tried:
             continue
         tried.add(kind)
-        world = worlds.setdefault(surroundings, _OpenOnce(open_world(task)))
+        world = worlds.setdefault(surroundings, _OpenOnce(open_world(task, WorldCosts(directory, task.world_key))))
         if isinstance(task, Cell):
             build_learner(task, world, no_best(task, world))
         else:

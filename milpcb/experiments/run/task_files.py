@@ -27,6 +27,7 @@ class TaskFiles:
     """
 
     def __init__(self, directory: Path, key: str, title: str, horizon: int, every: float) -> None:
+        self.directory = directory
         self._live, self._part = file_of(directory, "live", key), file_of(directory, "part", key)
         self._log = file_of(directory, "log", key)
         self._facts = {"key": key, "horizon": horizon, "first": 0, "started": 0.0}

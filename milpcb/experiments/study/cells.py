@@ -46,13 +46,19 @@ class Task:
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers, contents of files and source code included."""
         return {
+            **self._world_settings(),
+            "constraints": [_settings("constraint", constraint) for constraint in self.constraints],
+            "checkpoints": self.checkpoints,
+        }
+
+    def _world_settings(self) -> dict[str, Any]:
+        """Return everything that decides the contexts and the costs."""
+        return {
             "format": FORMAT,
             "environment": _settings("environment", self.environment),
             "policies": _settings("policies", self.policies),
-            "constraints": [_settings("constraint", constraint) for constraint in self.constraints],
             "horizon": self.horizon,
             "seed": self.seed,
-            "checkpoints": self.checkpoints,
         }
 
     def is_current(self) -> bool:
@@ -64,8 +70,12 @@ class Task:
     @cached_property
     def key(self) -> str:
         """The task's name on disk: equal settings, equal key. It is computed once, so it describes what was there then."""
-        text = json.dumps(self.settings(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return _digest(self.settings())
+
+    @cached_property
+    def world_key(self) -> str:
+        """The name on disk of what all tasks with the same contexts and costs share."""
+        return _digest(self._world_settings())
 
 
 @dataclass(frozen=True)
@@ -235,6 +245,11 @@ def _left_out(config: Config) -> tuple[str, ...]:
         for horizon in config.experiment.horizon
         if learner.max_horizon is not None and horizon > learner.max_horizon
     )
+
+
+def _digest(settings: dict[str, Any]) -> str:
+    text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _settings(kind: str, component: Component) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import (
+    Cache,
     ContextModel,
     Environment,
     Learner,
@@ -84,28 +85,32 @@ class World:
         return FinitePool(known) if order is None else Transductive(known, order)
 
 
-def open_world(task: Task) -> World:
-    """Return the world of a task, perhaps one that is open already."""
+def open_world(task: Task, cache: Cache | None = None) -> World:
+    """Return the world of a task, perhaps one that is open already.
+
+    An environment that takes long to compute its costs keeps them in ``cache``, and finds them there.
+    """
     if task.folder is not None:
         registry.look_in(task.folder)
     axes = [task.environment.name, task.environment.options, task.policies.name, task.policies.options]
-    key = json.dumps([*axes, task.horizon, task.seed], sort_keys=True, default=str)
+    key = json.dumps([*axes, task.horizon, task.seed, cache], sort_keys=True, default=str)
     if key in _open:
         _open.move_to_end(key)
         return _open[key]
     environment = build_environment(task.environment)
     policies = build_policies(task.policies, environment)
-    world = World(environment, policies, _opened(environment, policies, task), task.horizon)
+    world = World(environment, policies, _opened(environment, policies, task, cache), task.horizon)
     _open[key] = world
     while len(_open) > KEPT:
         _open.popitem(last=False)
     return world
 
 
-def _opened(environment: Environment, policies: PolicyClass, task: Task) -> Stream:
+def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: Cache | None) -> Stream:
     """Open an environment; whatever one of somebody else's raises is an InputError with its file and line."""
+    kept = {"cache": cache} if supply.asks(type(environment).open, "cache") else {}
     try:
-        return environment.open(policies, task.horizon, task.seed)
+        return environment.open(policies, task.horizon, task.seed, **kept)
     except (MilpcbError, MemoryError):
         raise
     except Exception as error:

@@ -9,7 +9,7 @@ import pytest
 
 from milpcb.experiments.run.loop import Tally, checkpoints, play
 from milpcb.protocols import Learner
-from milpcb.rng import draw
+from milpcb.rng import draw_action
 
 T = 12
 Q = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]])
@@ -141,7 +141,7 @@ def test_actions_are_drawn_with_the_probabilities_given():
     """Over 20 000 draws each frequency is within five standard deviations; probability 0 is never drawn."""
     n, q = 20_000, np.array([0.05, 0.0, 0.6, 0.35])
     rng = np.random.default_rng(3)
-    counts = np.bincount([draw(q, rng) for _ in range(n)], minlength=4)
+    counts = np.bincount([draw_action(q, rng) for _ in range(n)], minlength=4)
     assert counts[1] == 0
     assert (np.abs(counts - n * q) <= 5 * np.sqrt(n * q * (1 - q))).all(), counts
 
@@ -156,8 +156,8 @@ class Fixed:
 @pytest.mark.parametrize("total", [1.0 - 1e-12, 1.0, 1.0 + 1e-12])
 def test_a_sum_that_is_slightly_off_still_draws_an_action(total):
     """Rounding in q neither draws an action that is not there nor one with probability 0, at either end."""
-    assert draw(total * np.array([0.3, 0.7, 0.0]), Fixed(np.nextafter(1.0, 0.0))) == 1
-    assert draw(total * np.array([0.0, 0.3, 0.7]), Fixed(0.0)) == 1
+    assert draw_action(total * np.array([0.3, 0.7, 0.0]), Fixed(np.nextafter(1.0, 0.0))) == 1
+    assert draw_action(total * np.array([0.0, 0.3, 0.7]), Fixed(0.0)) == 1
 
 
 @pytest.mark.parametrize(("horizon", "count"), [(1, 1), (1, 40), (2, 3), (30, 1), (1000, 2), (1000, 40), (10**6, 40)])

@@ -18,6 +18,7 @@ from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments.results.files import sealed, unsealed
 from milpcb.experiments.results.store import file_of
 from milpcb.experiments.run import play as plays
+from milpcb.experiments.run import player as players
 from milpcb.experiments.run import task_files
 from milpcb.experiments.run.play import CellPlayer, Failure, Outcome, compute
 from milpcb.experiments.run.task_files import Pace, TaskFiles
@@ -95,8 +96,8 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
         seen.append((tally.round, until))
         return real(learner, stream, tally, until, rng)
 
-    real = plays.play
-    monkeypatch.setattr(plays, "play", spy)
+    real = players.play
+    monkeypatch.setattr(players, "play", spy)
     again = compute(cell, tmp_path / "run", 1e9)
     assert seen[0][0] == 23
     assert seen[-1][1] == 40

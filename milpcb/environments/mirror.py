@@ -1,0 +1,170 @@
+"""Mirror: costs written against a learner by somebody who knows it, and not the coins that it will draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from milpcb import registry, supply
+from milpcb.checks import whole
+from milpcb.contexts import FinitePool
+from milpcb.environments.planted import Planted
+from milpcb.environments.stream import check_opening
+from milpcb.errors import InputError, shown
+from milpcb.protocols import Cache, Learner, Opened, PolicyClass, open_class
+from milpcb.rng import child, draw_action
+from milpcb.types import Floats, Ints
+
+DIGITS = 9  # of mean probabilities: what differs by less is a tie, so that the last bits of a float decide nothing
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """The action that the learner is likeliest to play is the one that costs, in every round.
+
+    Breaks learners whose play is nearly certain given the past: they pay in almost every round, where the best fixed action
+    pays in at most one of K. Learners that stay unpredictable survive. Several copies of ``learner`` play side by side on the
+    contexts of the run; a round costs 1 for the action with the largest mean probability over the copies (of several the
+    first), 0 for the others, and each copy learns from its own draw. The costs so written down are a fixed sequence: any
+    learner may be played on them, and all guarantees for costs that are fixed in advance hold. (Derived for this project.)
+
+    Contexts are those of ``Planted``: random 0/1 rows, drawn uniformly. Seeds of the copies are children of the seed of the run
+    and never equal to it. A learner that draws within ``act``, such as ``ftpl``, puts all mass on what it drew, and the mean
+    over copies is a frequency. Costs are computed as rounds are asked for, and take ``copies`` times as long as a run of the
+    learner; a study computes them once for each seed and keeps them.
+
+    Parameters
+    ----------
+    learner : registered name, or ``module:Class``, of the learner whose mirror it is; one that learns from the played action
+    options : that learner's own options
+    oracle : the kind of its oracle and the options of that kind, as ``{"kind": "milp", "solver": "scip"}``; None takes the
+        class's own search where it has one, else the default solver
+    copies : R >= 1, how many play side by side; with one, costs follow the coins of that one
+    n_actions : K >= 2
+    n_contexts, n_features : shape of the pool, each >= 1
+
+    Raises
+    ------
+    InputError (a setting out of range, a learner that needs to know more than the costs it paid), UnknownNameError
+
+    """
+
+    learner: str = "epsilon_greedy"
+    options: dict[str, Any] | None = None
+    oracle: dict[str, Any] | None = None
+    copies: int = 8
+    n_actions: int = 3
+    n_contexts: int = 200
+    n_features: int = 12
+
+    feature_names: ClassVar[tuple[str, ...]] = ()
+    action_names: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        whole("copies", self.copies, 1, 1000)
+        self._pool()
+        for name, table in (("options", self.options), ("oracle", self.oracle)):
+            if table is not None and not isinstance(table, Mapping):
+                raise InputError(f"{name} must be a table of options by name, got {shown(table)}")
+        cls = registry.load("learner", self.learner)
+        if cls.full_information or supply.asks(cls, "best"):
+            raise InputError(
+                f"a mirror needs a learner that learns from the costs it paid; '{self.learner}' is shown more: take another"
+            )
+
+    def open(self, policies: PolicyClass, horizon: int, seed: int, cache: Cache | None = None) -> MirrorStream:
+        """Return the stream of one seed; costs that ``cache`` holds are not computed again. Raises InputError."""
+        check_opening(self.n_actions, policies, horizon)
+        contexts = self._pool().contexts(seed)
+        rows = child(seed, "environment", "rows").integers(len(contexts), size=horizon)
+        make = partial(self._copies, open_class(policies, contexts), contexts, horizon, seed)
+        make()  # what is wrong with the options is known before anything is played
+        return MirrorStream(contexts, rows, self.n_actions, partial(costly_actions, make, rows, seed), cache)
+
+    def _pool(self) -> Planted:
+        return Planted(self.n_actions, self.n_contexts, self.n_features)
+
+    def _copies(self, opened: Opened, contexts: Floats, horizon: int, seed: int) -> list[Learner]:
+        """Return the copies; they share one oracle, and each has its own seed and its own knowledge of contexts."""
+        cls = registry.load("learner", self.learner)
+        oracle = self._oracle(opened, contexts) if supply.asks(cls, "oracle") else None
+        supplied = {"oracle": oracle, "horizon": horizon, "n_actions": self.n_actions}
+        seeds = child(seed, "environment", "mirror", "copies").integers(2**32, 2**63 - 1, size=self.copies).tolist()
+        try:
+            return [
+                supply.make(cls, {**supplied, "pool": FinitePool(contexts), "seed": own}, self.options) for own in seeds
+            ]
+        except InputError as error:
+            raise InputError(f"the mirror of '{self.learner}': {error}") from error
+
+    def _oracle(self, opened: Opened, contexts: Floats) -> Any:
+        options = dict(self.oracle or {})
+        kind = options.pop("kind", "search" if not options and "search" in opened.can else "milp")
+        supplied = {"opened": opened, "contexts": contexts, "constraints": ()}
+        return supply.make(registry.load("oracle", kind), supplied, options)
+
+
+def costly_actions(make: Callable[[], list[Learner]], rows: Ints, seed: int) -> Iterator[int]:
+    """Play fresh copies of a learner on context ``rows`` (T,), and yield for each round the action that costs."""
+    copies = make()
+    draws = [child(seed, "environment", "mirror", "actions", number) for number in range(len(copies))]
+    for row in rows.tolist():
+        q = np.array([copy.act(row) for copy in copies])
+        likeliest = int(np.round(q.mean(axis=0), DIGITS).argmax())
+        for copy, own, draw in zip(copies, q, draws, strict=True):
+            action = draw_action(own, draw)
+            copy.learn(row, action, float(action == likeliest), float(own[action]))
+        yield likeliest
+
+
+class MirrorStream:
+    """Rounds on ``rows`` (T,) of ``contexts``; in each the next action of ``play()`` costs 1. Costs are computed when first read.
+
+    The list of actions that cost is all that ``cache`` keeps.
+    """
+
+    def __init__(
+        self, contexts: Floats, rows: Ints, n_actions: int, play: Callable[[], Iterator[int]], cache: Cache | None
+    ) -> None:
+        self.contexts = contexts
+        self.order: Ints | None = None  # the rows are drawn i.i.d.: nothing of their order is known beforehand
+        self._rows: list[int] = rows.tolist()
+        self._costs = np.eye(n_actions)
+        self._costs.setflags(write=False)
+        self._play, self._cache = play, cache
+        self._coming: Iterator[int] | None = None
+        self._costly: list[int] = []
+
+    def reveal(self, t: int) -> int:
+        """Return the row of ``contexts`` that round ``t`` (0-based) shows; raises InputError outside the horizon."""
+        return self._rows[self._checked(t)]
+
+    def costs(self, t: int) -> Floats:
+        """Return the costs (K,), 0 or 1 and read-only, of round ``t``; raises InputError outside the horizon."""
+        if self._checked(t) >= len(self._costly):
+            self._compute(t)
+        row: Floats = self._costs[self._costly[t]]
+        return row
+
+    def _compute(self, t: int) -> None:
+        """Play the copies until round ``t`` is over; a play that an error or an interrupt cuts short begins anew."""
+        if self._coming is None:
+            self._costly = (self._cache.load() if self._cache else None) or []
+            self._coming = self._play()
+        try:
+            while len(self._costly) <= t:
+                self._costly.append(next(self._coming))
+                if self._cache and len(self._costly) == len(self._rows):
+                    self._cache.save(self._costly)
+        except BaseException:
+            self._coming, self._costly = None, []
+            raise
+
+    def _checked(self, t: int) -> int:
+        if not 0 <= t < len(self._rows):
+            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {len(self._rows) - 1}")
+        return t

@@ -1,0 +1,31 @@
+"""costs/KEY.json of a run directory: what an environment computed for one horizon and seed, kept for all tasks of its world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from milpcb.experiments.results.files import contents, sealed, unsealed, write_file
+from milpcb.experiments.results.store import file_of
+
+
+@dataclass(frozen=True)
+class WorldCosts:
+    """The file of one world (see Task.world_key). Workers that need it at the same time compute the same, and each writes it."""
+
+    directory: Path
+    key: str
+
+    def load(self) -> Any:
+        """Return what was kept; None where there is nothing, or a byte of it is not as it was written."""
+        try:
+            kept = unsealed(contents(file_of(self.directory, "costs", self.key)))
+        except OSError:
+            return None
+        return None if kept is None or kept.get("key") != self.key else kept["data"]
+
+    def save(self, data: Any) -> None:
+        """Keep plain data; raises RunError when the disk refuses."""
+        file = file_of(self.directory, "costs", self.key)
+        write_file(file, sealed({"key": self.key, "data": data}), durable=False)

@@ -1,0 +1,59 @@
+"""Live play: a world outside that shows a context, and the cost of the one action that was played."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from milpcb.checks import context_array
+from milpcb.errors import InputError
+from milpcb.protocols import Opened
+from milpcb.types import Floats, Ints
+
+
+class LiveEnvironment(Protocol):
+    """Anything that is asked in turns: for the context of a round, then for the cost of the action played in it."""
+
+    def context(self) -> Any:
+        """Return the context (d,) of the round that begins."""
+        ...
+
+    def cost(self, action: int) -> float:
+        """Return the cost in [0, 1] of the action played."""
+        ...
+
+
+class LiveStream:
+    """A live environment whose contexts are numbered by the rows of ``contexts`` (m, d), on which ``opened`` is open.
+
+    A context has the number of the first row on which every policy of the class plays as on it; where the class does not show that,
+    of the first row that is equal to it.
+    """
+
+    def __init__(self, environment: LiveEnvironment, opened: Opened, contexts: Floats) -> None:
+        self.contexts = contexts
+        self.order: Ints | None = None
+        self._environment = environment
+        self._patterns = opened.fixed().patterns if "fixed" in opened.can else np.asarray
+        self._rows: dict[bytes, int] = {}
+        for row, pattern in enumerate(self._patterns(contexts)):
+            self._rows.setdefault(pattern.tobytes(), row)
+
+    def reveal(self, t: int) -> int:
+        """Return the row of the context that round ``t`` (0-based) shows; raises InputError where it is like none of them."""
+        shown = context_array(np.reshape(self._environment.context(), (1, -1)))
+        if shown.shape[1] != self.contexts.shape[1]:
+            raise InputError(
+                f"round {t + 1} shows a context of {shown.shape[1]} numbers, contexts= has {self.contexts.shape[1]} columns"
+            )
+        row = self._rows.get(self._patterns(shown)[0].tobytes())
+        if row is None:
+            raise InputError(
+                f"round {t + 1} shows a context that policies distinguish from every row of contexts=; hand in all that may occur"
+            )
+        return row
+
+    def cost(self, action: int) -> float:
+        """Return the cost of the action played."""
+        return self._environment.cost(action)

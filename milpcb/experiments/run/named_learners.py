@@ -1,0 +1,63 @@
+"""The learners of a call of ``milpcb.play``, as people write them: names, classes, tables of options, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from milpcb import registry, supply
+from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.protocols import Learner
+
+
+@dataclass(frozen=True)
+class NamedLearner:
+    """A learner that plays: what the table calls it, its class, its options, and those of its oracle, {} for the default."""
+
+    label: str
+    cls: type[Learner]
+    options: dict[str, Any]
+    oracle: dict[str, Any]
+
+
+def named_learners(learners: Any, oracle: Any) -> list[NamedLearner]:
+    """Return the learners; raises InputError where one cannot be read, or two are called the same."""
+    if isinstance(learners, Mapping) and "name" not in learners:
+        named = [_named(entry, oracle, str(label)) for label, entry in learners.items()]
+    else:
+        listed = learners if isinstance(learners, (list, tuple)) else [learners]
+        named = [_named(entry, oracle, "") for entry in listed]
+    if not named:
+        raise InputError("there is no learner to play; name at least one, such as 'exp4'")
+    labels = [one.label for one in named]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two learners are called '{label}'; give each a label of its own")
+    return named
+
+
+def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
+    table = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+    name, asked, own = table.pop("name", None), table.pop("oracle", oracle), table.pop("label", "")
+    if isinstance(name, type) and issubclass(name, Learner):
+        cls, called = name, name.__name__
+    elif isinstance(name, str):
+        cls, called = registry.load("learner", name), name
+    else:
+        raise InputError(f"a learner is a name, a Learner class, or a table with the key 'name', got {shown(entry)}")
+    known = supply.options(cls, registry.KINDS["learner"].supplied)
+    for key in table:
+        if key not in known:
+            raise InputError(f"learner '{called}' has no option '{key}'{did_you_mean(str(key), known)}")
+    return NamedLearner(label or str(own) or called, cls, table, _oracle_options(asked))
+
+
+def _oracle_options(oracle: Any) -> dict[str, Any]:
+    if oracle is None:
+        return {}
+    if isinstance(oracle, str):
+        return {"kind": oracle}
+    if not isinstance(oracle, Mapping):
+        raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(oracle)}")
+    return dict(oracle)

@@ -1,0 +1,115 @@
+"""A learner at play: what a study and ``milpcb.play`` do alike. It needs the core only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from milpcb import rng
+from milpcb.errors import OracleInexact
+from milpcb.experiments.run.live import LiveStream
+from milpcb.experiments.run.loop import Tally, play, play_live
+from milpcb.ledger import Certificate, Minimiser
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import Learner, Stream
+
+
+class LearnerPlayer:
+    """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have.
+
+    Parameters
+    ----------
+    learner : the learner
+    oracle : its oracle, whose questions are counted; None for a learner that asks none
+    stream : contexts and costs
+    certifier : returns the oracle that certificates are asked of, at every question; it shares no state with the learner's own
+    at : increasing rounds at which the curve has a point, the last of them the horizon
+    seed : actions are drawn from a child of it
+
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        oracle: Oracle | None,
+        stream: Stream | LiveStream,
+        certifier: Callable[[], Minimiser],
+        at: Collection[int],
+        seed: int,
+    ) -> None:
+        self.learner, self.oracle, self.stream = learner, oracle, stream
+        self.tally = Tally()
+        self.at = list(at)
+        self.guarantee = float(learner.guarantee())
+        self.points: list[dict[str, float | None]] = []
+        self._certifier = certifier
+        self._certified: tuple[int, Certificate] | None = None  # the last answer, and its round
+        self._rng = rng.child(seed, "actions")
+
+    def advance(self, rounds: int) -> int:
+        """Play at most ``rounds`` rounds, no further than the next point of the curve; return how many were played."""
+        before, point = self.tally.round, self.at[len(self.points)]
+        until = min(point, before + rounds)
+        if isinstance(self.stream, LiveStream):
+            play_live(self.learner, self.stream, self.tally, until, self._rng)
+        else:
+            play(self.learner, self.stream, self.tally, until, self._rng)
+        if self.tally.round == point:
+            self.points.append(self._point())
+        return self.tally.round - before
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that ``restore`` needs, as plain data; between two rounds only."""
+        return {
+            **asdict(self.tally),
+            "learner": self.learner.state(),
+            "actions": rng.freeze(self._rng),
+            "oracle": [self.oracle.calls, self.oracle.seconds] if self.oracle else None,
+            "points": self.points,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.tally = Tally(state["round"], state["cost"], state["seconds"])
+        self.learner.restore(state["learner"])
+        rng.thaw(self._rng, state["actions"])
+        if self.oracle:
+            self.oracle.calls, self.oracle.seconds = state["oracle"]
+        self.points = state["points"]
+
+    def certify(self) -> Certificate:
+        """Return what the play proves of itself so far: nothing (NaN, no policy) where no oracle answers.
+
+        Asked twice after one round it is computed once.
+        """
+        if self._certified is None or self._certified[0] != self.tally.round:
+            self._certified = (self.tally.round, self._certify())
+        return self._certified[1]
+
+    def _certify(self) -> Certificate:
+        try:
+            return self.learner.certify(self._certifier())
+        except OracleInexact:
+            return Certificate(np.nan, np.nan, None)
+
+    def _point(self) -> dict[str, float | None]:
+        certificate = self.certify()
+        return {
+            "rounds": self.tally.round,
+            "cumulative_cost": self.tally.cost,
+            "certificate": _known(certificate.value),
+            "certificate_error": _known(certificate.error),
+            "bound": _known(self.learner.bound()),
+            "oracle_error": float(self.learner.oracle_error()),
+            "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
+            "seconds": round(self.tally.seconds, 6),
+            "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
+        }
+
+
+def _known(value: float) -> float | None:
+    """Return a number for a record: None for what is not known, as JSON has no NaN."""
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,193 @@
+"""``milpcb.play``: learners in an environment, from Python, without a config or a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from milpcb import registry, supply
+from milpcb.checks import context_array, whole
+from milpcb.contexts import Empirical, FinitePool, Transductive
+from milpcb.errors import InputError, shown
+from milpcb.experiments.run.hindsight import Hindsight, hindsight
+from milpcb.experiments.run.live import LiveEnvironment, LiveStream
+from milpcb.experiments.run.loop import checkpoints
+from milpcb.experiments.run.named_learners import NamedLearner, named_learners
+from milpcb.experiments.run.player import LearnerPlayer
+from milpcb.experiments.run.plays import Played, Plays
+from milpcb.experiments.run.progress_line import ProgressLine
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream, open_class
+from milpcb.rng import check_seed
+from milpcb.types import Ints
+
+POINTS = 20  # log-spaced rounds, and as many evenly spaced ones, at which a curve has a point
+SLICE = 16  # rounds between two looks at the clock
+
+
+def play(
+    environment: str | Environment | LiveEnvironment,
+    learners: Any,
+    horizon: int,
+    *,
+    policies: PolicyClass,
+    seeds: Sequence[int] = (0,),
+    oracle: str | Mapping[str, Any] | None = None,
+    contexts: Any = None,
+) -> Plays:
+    """Play learners in an environment, each with every seed, and return what came of it: ``print`` shows a table.
+
+    The numbers are those of a study with the same settings. Where a live environment is played, only the cost of the action
+    played is known. Regret cannot be known then, and the table shows none; but the certificate still bounds it: the mean of
+    certificates over plays bounds mean regret, while the regret of one play may lie above its own certificate.
+
+    Parameters
+    ----------
+    environment : registered name, an Environment, or anything live: an object with ``context()``, which returns the context
+        (d,) of the next round, and ``cost(action)``, which returns the cost in [0, 1] of the action played. Learners and
+        seeds take turns on a live one, ``horizon`` rounds each
+    learners : a name, a Learner class, or a table with the key ``name`` and that learner's options, of which ``label`` and
+        ``oracle`` may be two; a list of these; or a mapping from labels to them
+    horizon : number of rounds T of each play
+    policies : the class that is competed with, as in ``DecisionTrees(n_actions=3, depth=2)``
+    seeds : of the environments and of the learners; one play of each learner for each
+    oracle : kind of the learners' oracle, or a table with the key ``kind`` and the options of that kind; None takes the
+        class's own search where it has one, else the default solver
+    contexts : (m, d), for live environments: all contexts that may occur, up to those that no policy of the class distinguishes
+        from one of them. Learners who imagine contexts to come know of those only that they have seen
+
+    Raises
+    ------
+    InputError (what is wrong in one line), UnknownNameError
+
+    """
+    horizon = whole("horizon", horizon, 1)
+    if not isinstance(policies, PolicyClass):
+        raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}")
+    if isinstance(seeds, (str, bytes)) or not isinstance(seeds, (Sequence, np.ndarray)) or not len(seeds):
+        raise InputError(f"seeds must be a list of at least one, such as range(5), got {shown(seeds)}")
+    named, made = named_learners(learners, oracle), _environment(environment)
+    at = checkpoints(horizon, POINTS)
+    played: list[Played] = []
+    with ProgressLine() as line:
+        for seed in map(check_seed, seeds):
+            world = _open(made, policies, horizon, seed, contexts)
+            best = world.best(at, line)
+            players = [_player(each, world, best, at) for each in named]  # mistakes come before any is played
+            played += [
+                _played(each.label, player, world, best, line) for each, player in zip(named, players, strict=True)
+            ]
+    return Plays(tuple(played), horizon)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all learners of one seed share."""
+
+    stream: Stream | LiveStream
+    opened: Opened
+    horizon: int
+    seed: int
+
+    @property
+    def searched(self) -> bool:
+        """Whether the class has a search of its own."""
+        return "search" in self.opened.can
+
+    def oracle(self, options: dict[str, Any]) -> Oracle:
+        """Open an oracle: by default the class's own search where it has one."""
+        default = {"kind": "search" if self.searched else "milp"}
+        return open_oracle(self.opened, self.stream.contexts, **(options or default))
+
+    def knowledge(self) -> ContextModel:
+        """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""
+        known, order = self.stream.contexts, self.stream.order
+        if isinstance(self.stream, LiveStream):
+            return Empirical(known)
+        return FinitePool(known) if order is None else Transductive(known, order)
+
+    def best(self, at: Ints, line: ProgressLine) -> Hindsight | None:
+        """Return the best policies in hindsight after the rounds ``at``; None in live play, where they cannot be known."""
+        if isinstance(self.stream, LiveStream):
+            return None
+        tick = line.ticker(f"best policy in hindsight, seed {self.seed}", self.horizon)
+        return hindsight(self.stream, self.oracle({}), self.horizon, frozenset(at.tolist()), tick)
+
+
+def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: Any) -> Surroundings:
+    if not _is_live(made):
+        if contexts is not None:
+            raise InputError("contexts= is for live environments; this one brings its own")
+        stream: Stream | LiveStream = made.open(policies, horizon, seed)
+        return Surroundings(stream, open_class(policies, stream.contexts), horizon, seed)
+    if contexts is None:
+        raise InputError("a live environment needs contexts=, a table (rows, features) of the contexts that may occur")
+    known = context_array(contexts)
+    opened = open_class(policies, known)
+    return Surroundings(LiveStream(made, opened, known), opened, horizon, seed)
+
+
+def _environment(environment: Any) -> Any:
+    """Return an environment, or a live one; raises InputError where it is neither."""
+    if isinstance(environment, str):
+        return supply.make(registry.load("environment", environment), {})
+    if isinstance(environment, type) or not (_is_live(environment) or hasattr(environment, "open")):
+        raise InputError(
+            "environment must be a registered name, an environment such as Planted(), or an object with context() and "
+            f"cost(action), got {shown(environment)}"
+        )
+    return environment
+
+
+def _is_live(environment: Any) -> bool:
+    return all(callable(getattr(environment, name, None)) for name in ("context", "cost"))
+
+
+def _player(each: NamedLearner, world: Surroundings, best: Hindsight | None, at: Ints) -> LearnerPlayer:
+    """Return a learner that is about to play; raises InputError that begins with its label."""
+    try:
+        learner, oracle = _learner(each, world, best)
+    except InputError as error:
+        raise InputError(f"learner '{each.label}': {error}") from error
+    search = world.oracle({}) if world.searched else None
+    return LearnerPlayer(
+        learner, oracle, world.stream, lambda: search or world.oracle(each.oracle), at.tolist(), world.seed
+    )
+
+
+def _learner(each: NamedLearner, world: Surroundings, best: Hindsight | None) -> tuple[Learner, Oracle | None]:
+    asked = supply.arguments(each.cls)
+    if best is None and (each.cls.full_information or "best" in asked):
+        raise InputError(
+            "it learns from the costs of all actions, and a live environment shows that of the action played"
+        )
+    oracle = world.oracle(each.oracle) if "oracle" in asked else None
+    supplied = {
+        "oracle": oracle,
+        "pool": world.knowledge() if "pool" in asked else None,
+        "horizon": world.horizon,
+        "seed": world.seed,
+        "n_actions": world.opened.n_actions,
+        "best": None if best is None or best.policy is None else best.policy.predict(world.stream.contexts),
+    }
+    return supply.make(each.cls, supplied, each.options), oracle
+
+
+def _played(
+    label: str, player: LearnerPlayer, world: Surroundings, best: Hindsight | None, line: ProgressLine
+) -> Played:
+    """Play one learner with one seed to the horizon."""
+    tick = line.ticker(f"{label}, seed {world.seed}", world.horizon)
+    bounds: list[float] = []
+    while player.tally.round < world.horizon:
+        player.advance(SLICE)
+        if len(player.points) > len(bounds):
+            bounds.append(float(player.learner.bound()))
+        tick(player.tally.round)
+    costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
+    policy = player.certify().policy
+    return Played(label, world.seed, player.guarantee, tuple(player.points), tuple(bounds), costs, policy)

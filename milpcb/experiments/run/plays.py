@@ -1,0 +1,161 @@
+"""What ``milpcb.play`` returns: costs, regret and certificates of every play, as a table, a frame or a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.extras import needs
+from milpcb.protocols import Policy
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNKNOWN = "-"
+COLUMNS = ("learner", "mean cost", "regret", "certificate", "bound", "guarantee")
+CERTIFICATE = "The mean of certificates bounds mean regret; the regret of one play may lie above its own certificate."
+LIVE = "Live: only costs of actions played are known, so regret cannot be known; the certificate still bounds it."
+
+
+@dataclass(frozen=True)
+class Played:
+    """One learner with one seed.
+
+    label, seed, guarantee : of the learner; infinite where there is no guarantee
+    points : what was noted at each checkpoint: rounds, cumulative_cost, certificate, ...
+    bounds : what ``Learner.bound()`` was at each checkpoint, NaN where the algorithm has none
+    best_costs : least cost of any policy at each checkpoint, None in live play
+    policy : the best policy by what the learner was shown; None where the oracle found none
+    """
+
+    label: str
+    seed: int
+    guarantee: float
+    points: tuple[dict[str, float | None], ...]
+    bounds: tuple[float, ...]
+    best_costs: tuple[float | None, ...]
+    policy: Policy | None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each checkpoint."""
+        return [
+            {
+                "learner": self.label,
+                "seed": self.seed,
+                "round": point["rounds"],
+                "cumulative_cost": point["cumulative_cost"],
+                "best_cost": best,
+                "regret": None if best is None else _number(point["cumulative_cost"]) - best,
+                "certificate": _number(point["certificate"]),
+                "certificate_error": _number(point["certificate_error"]),
+                "bound": bound,
+                "guarantee": self.guarantee,
+                "seconds": point["seconds"],
+            }
+            for point, bound, best in zip(self.points, self.bounds, self.best_costs, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Plays:
+    """All plays of one call. ``print`` shows the table; ``plays`` are what it is made of."""
+
+    plays: tuple[Played, ...]
+    horizon: int
+
+    @property
+    def live(self) -> bool:
+        """Whether only the costs of actions played are known, so that there is no regret."""
+        return self.plays[0].best_costs[-1] is None
+
+    @property
+    def learners(self) -> list[str]:
+        """The labels, in order."""
+        return list(dict.fromkeys(play.label for play in self.plays))
+
+    @property
+    def policies(self) -> dict[str, dict[int, Policy | None]]:
+        """The best policy of each learner by what it was shown, for each seed."""
+        return {
+            label: {play.seed: play.policy for play in self.plays if play.label == label} for label in self.learners
+        }
+
+    def frame(self) -> pl.DataFrame:
+        """Return a polars frame with a row for each learner, seed and checkpoint.
+
+        Columns: learner, seed, round, cumulative_cost (expected; in live play of the actions played), best_cost and regret
+        (null in live play), certificate and certificate_error (NaN where no oracle answered), bound (of the algorithm's own
+        analysis of this play, NaN where it has none), guarantee (inf where there is none), seconds (of the learner).
+        Raises ExtraMissingError without polars.
+        """
+        with needs("studies", "frame()"):
+            import polars as pl
+        rows = [row for play in self.plays for row in play.rows()]
+        types = {"learner": pl.String, "seed": pl.Int64, "round": pl.Int64}
+        return pl.DataFrame(rows, schema={name: types.get(name, pl.Float64) for name in rows[0]})
+
+    def table(self) -> str:
+        """Return a text: for each learner means over seeds at the horizon, and what they mean."""
+        rows = [COLUMNS, *(self._summary(label) for label in self.learners)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}"
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        seeds = len({play.seed for play in self.plays})
+        heading = f"{self.horizon:,} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
+        return "\n".join(
+            [heading, "", *(line.rstrip() for line in lines), "", *([LIVE] if self.live else []), CERTIFICATE]
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw regret against rounds with certificates dashed, in live play the certificates alone, into a .png or .svg file.
+
+        Raises ExtraMissingError without matplotlib, InputError on another ending.
+        """
+        target = Path(path)
+        if target.suffix not in {".png", ".svg"}:
+            raise InputError(f"plot writes .png and .svg files, got {target.name}")
+        with needs("studies", "plot()"):
+            from milpcb.experiments.results.figures.plays import draw_plays
+        try:
+            target.write_bytes(draw_plays(self.frame(), live=self.live, suffix=target.suffix[1:]))
+        except OSError as error:
+            raise InputError(f"cannot write {target}: {error.strerror}") from error
+        return target
+
+    def _summary(self, label: str) -> tuple[str, ...]:
+        last = [play.rows()[-1] for play in self.plays if play.label == label]
+        certificate, error = _mean(last, "certificate"), [row["certificate_error"] for row in last]
+        doubt = float(np.sqrt(np.square(error).sum()) / len(error))
+        return (
+            label,
+            f"{_mean(last, 'cumulative_cost') / self.horizon:.3f}",
+            UNKNOWN if self.live else _shown(_mean(last, "regret")),
+            _shown(certificate) + (f" ± {_shown(doubt)}" if np.isfinite(doubt) else ""),
+            _shown(_mean(last, "bound")),
+            _shown(max(row["guarantee"] for row in last)),
+        )
+
+
+def _mean(rows: Sequence[dict[str, Any]], column: str) -> float:
+    return float(np.mean([row[column] for row in rows]))
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.{1 if abs(value) < 100 else 0}f}" if np.isfinite(value) else UNKNOWN

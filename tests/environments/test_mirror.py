@@ -1,0 +1,305 @@
+"""The mirror: costs that follow what copies of a learner are likeliest to play, computed once and kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle, registry
+from milpcb.environments import mirror
+from milpcb.environments.mirror import Mirror
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.run.loop import Tally, play
+from milpcb.experiments.run.progress import Quiet
+from milpcb.experiments.run.runner import run
+from milpcb.experiments.study import worlds
+from milpcb.experiments.study.config import parse_config
+from milpcb.learners import EpsilonGreedy, ExploreThenCommit, Uniform
+from milpcb.rng import child
+from milpcb.testing.environments import transcript
+from policies import DecisionTrees
+
+TREES = DecisionTrees(3, depth=1)
+SMALL = {"n_contexts": 12, "n_features": 3}
+
+OWN = '''
+"""Learners whose mirror is known by hand."""
+
+import numpy as np
+from milpcb.protocols import Learner
+
+
+class Stubborn(Learner):
+    """Plays one action until it has cost something, then the next."""
+
+    def __init__(self, *, n_actions: int):
+        self.n_actions, self.paid = n_actions, 0
+
+    def _act(self, row):
+        return np.eye(self.n_actions)[self.paid % self.n_actions]
+
+    def _learn(self, row, action, cost, probability):
+        self.paid += int(cost)
+
+    def _state(self):
+        return {"paid": self.paid}
+
+    def _restore(self, state):
+        self.paid = state["paid"]
+
+
+class ByRow(Stubborn):
+    """Leans to action 2 on even rows; on odd rows actions 1 and 2 are alike but for the last bits of a float."""
+
+    def _act(self, row):
+        return np.array([0.3, 0.3, 0.4]) if row % 2 == 0 else np.array([0.2, 0.4 - 1e-12, 0.4 + 1e-12])
+
+
+class Draws(Stubborn):
+    """Plays for sure what its seed gives."""
+
+    def __init__(self, *, n_actions: int, seed: int):
+        super().__init__(n_actions=n_actions)
+        self.actions = np.random.default_rng(seed).integers(n_actions, size=100)
+
+    def _act(self, row):
+        return np.eye(self.n_actions)[self.actions[self.played]]
+
+
+class Wrong(Stubborn):
+    """Plays ten rounds and then makes a mistake."""
+
+    def _act(self, row):
+        if self.paid == 10:
+            raise RuntimeError("out of ideas")
+        return super()._act(row)
+'''
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Write learners of one's own into a folder that names are looked up in."""
+    (tmp_path / "mirrored.py").write_text(OWN)
+    registry.look_in(tmp_path)
+    yield
+    registry.look_in(None)
+    sys.modules.pop("mirrored", None)
+
+
+def costly(environment, horizon=300, seed=3, policies=TREES, **more):
+    """Return the stream, and the action that costs in each round (T,), after checking that it alone does."""
+    stream = environment.open(policies, horizon, seed, **more)
+    _, costs = transcript(stream, np.arange(horizon))
+    assert (costs.sum(axis=1) == 1).all()
+    return stream, costs.argmax(axis=1)
+
+
+def paid(learner, stream, horizon, seed=5):
+    """Return the mean cost of a learner on a stream."""
+    tally = Tally()
+    play(learner, stream, tally, horizon, child(seed, "actions"))
+    return tally.cost / horizon
+
+
+# --------------------------------------------------------------------------- by hand
+
+
+@pytest.mark.usefixtures("own")
+def test_who_is_certain_pays_in_every_round():
+    """Copies that play one action for sure pay for it, learn that, and pay for the next; and so does the learner itself."""
+    stream, actions = costly(Mirror("mirrored:Stubborn", **SMALL), 90)
+    assert actions.tolist() == [0, 1, 2] * 30
+    assert paid(registry.load("learner", "mirrored:Stubborn")(n_actions=3), stream, 90) == 1.0
+
+
+@pytest.mark.usefixtures("own")
+def test_what_differs_by_the_last_bits_is_a_tie():
+    """On even rows the likeliest action costs; on odd rows the first of two that are alike up to rounding."""
+    stream, actions = costly(Mirror("mirrored:ByRow", **SMALL), 60)
+    rows = np.array([stream.reveal(t) for t in range(60)])
+    assert (actions == np.where(rows % 2 == 0, 2, 1)).all()
+
+
+def test_uniform_has_no_likeliest_action():
+    """Every round is a tie, which the first action wins, so its mirror is constant."""
+    assert not costly(Mirror("uniform", **SMALL), 50)[1].any()
+
+
+@pytest.mark.usefixtures("own")
+def test_a_learner_that_draws_within_act_counts_by_its_frequency():
+    """Copies that put all mass on what they drew: the action that most of them drew costs, the first of several."""
+    stream, actions = costly(Mirror("mirrored:Draws", copies=4, **SMALL), 80)
+    drawn = np.array([copy.actions[:80] for copy in stream._play.args[0]()])
+    assert (actions == (drawn[:, :, None] == np.arange(3)).sum(axis=0).argmax(axis=1)).all()
+    assert len(set(actions.tolist())) == 3
+
+
+# --------------------------------------------------------------------------- what it does to learners
+
+
+def test_a_fresh_explore_then_commit_pays_where_uniform_pays_a_third():
+    """After its exploration a fresh run, with other coins than the copies, pays in nearly all rounds."""
+    policies, horizon = DecisionTrees(3, depth=2), 1500
+    stream, _ = costly(Mirror("explore_then_commit", {"rounds": 200}, **SMALL), horizon, policies=policies)
+    oracle = open_oracle(policies, stream.contexts, kind="search")
+    assert paid(Uniform(n_actions=3), stream, horizon) == pytest.approx(1 / 3)
+    assert paid(ExploreThenCommit(oracle, horizon=horizon, rounds=200), stream, horizon) > 0.75
+
+
+# --------------------------------------------------------------------------- the same bytes, computed once
+
+
+def test_every_process_computes_the_same_costs():
+    """Another process, whatever the number of its threads, writes the same sequence; another seed does not."""
+    environment = Mirror("epsilon_greedy", **SMALL)
+    code = (
+        "from milpcb.environments.mirror import Mirror; from policies import DecisionTrees\n"
+        f"stream = Mirror('epsilon_greedy', **{SMALL}).open(DecisionTrees(3, depth=1), 300, 3)\n"
+        "print(''.join(str(stream.costs(t).argmax()) for t in range(300)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "".join(map(str, costly(environment)[1]))
+    assert (costly(environment)[1] != costly(environment, seed=4)[1]).any()
+
+
+def test_copies_never_draw_as_the_run_does():
+    """Seeds of copies are large numbers, all different, and as many as there are copies."""
+    stream = Mirror("ftpl", copies=5, **SMALL).open(TREES, 20, 0)
+    seeds = [copy._rng.bit_generator.seed_seq.entropy for copy in stream._play.args[0]()]
+    assert len(set(seeds)) == 5
+    assert min(seeds) >= 2**32
+
+
+class Held:
+    """A cache in memory."""
+
+    def __init__(self, data=None):
+        self.data, self.saved = data, 0
+
+    def load(self):
+        """Return what is held."""
+        return self.data
+
+    def save(self, data):
+        """Hold data."""
+        self.data, self.saved = list(data), self.saved + 1
+
+
+def test_costs_are_kept_when_all_are_computed(monkeypatch):
+    """Not before; after that the copies are never asked again."""
+    environment, cache = Mirror("epsilon_greedy", **SMALL), Held()
+    environment.open(TREES, 100, 3, cache=cache).costs(98)
+    assert cache.data is None
+    _, first = costly(environment, 100, cache=cache)
+    assert (cache.data, cache.saved) == (first.tolist(), 1)
+    monkeypatch.setattr(mirror, "costly_actions", lambda *_: iter(()))
+    assert (costly(environment, 100, cache=cache)[1] == first).all()
+    assert cache.saved == 1
+
+
+@pytest.mark.usefixtures("own")
+def test_a_play_that_fails_begins_anew():
+    """The same mistake comes out again, not that of a play that was left in the middle of a round."""
+    stream = Mirror("mirrored:Wrong", **SMALL).open(TREES, 30, 3)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="out of ideas"):
+            stream.costs(20)
+    assert stream.costs(4).argmax() == 1
+
+
+STUDY = """\
+[experiment]
+name = "mirrors"
+horizon = 60
+checkpoints = 3
+
+[environment]
+name = "mirror"
+learner = "epsilon_greedy"
+options = { scale = 0.5 }
+oracle = { kind = "enumeration" }
+n_contexts = 8
+n_features = 3
+
+[policies]
+name = "decision_trees"
+depth = 1
+
+[oracle]
+kind = "search"
+
+[[learners]]
+name = "uniform"
+"""
+
+
+def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
+    """One file for both tasks of the world; a learner that comes later reads it, and a damaged one is computed again."""
+    real, plays = mirror.costly_actions, []
+
+    def counted(*given):
+        plays.append(given)  # when the first round is asked for
+        yield from real(*given)
+
+    monkeypatch.setattr(mirror, "costly_actions", counted)
+
+    def go(text):
+        worlds._open.clear()
+        config = parse_config(tomllib.loads(text), text)
+        assert run(config, RunDirectory(tmp_path / "out"), Quiet(None, tmp_path), "serial") == []
+
+    go(STUDY)
+    (file,) = (tmp_path / "out/costs").iterdir()
+    content = file.read_bytes()
+    assert len(plays) == 1
+    go(STUDY + '\n[[learners]]\nname = "epsilon_greedy"\n')
+    assert len(plays) == 1
+    assert file.read_bytes() == content
+    file.write_bytes(content.replace(b"0, 0", b"0, 1", 1))
+    go(STUDY + '\n[[learners]]\nname = "explore_then_commit"\n')
+    assert len(plays) == 2
+    assert file.read_bytes() == content
+    monkeypatch.undo()
+    environment = Mirror("epsilon_greedy", {"scale": 0.5}, {"kind": "enumeration"}, n_contexts=8, n_features=3)
+    assert json.loads(content)["data"] == costly(environment, 60, 0)[1].tolist()
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "fragment"),
+    [
+        (lambda: Mirror("hedge"), InputError, "'hedge' is shown more: take another"),
+        (lambda: Mirror("best_in_hindsight"), InputError, "'best_in_hindsight' is shown more"),
+        (lambda: Mirror("epsilon_gredy"), UnknownNameError, "did you mean 'epsilon_greedy'"),
+        (lambda: Mirror(copies=0), InputError, "copies must be a whole number of at least 1"),
+        (lambda: Mirror(options=["x"]), InputError, "options must be a table"),
+        (lambda: Mirror(oracle="milp"), InputError, "oracle must be a table"),
+        (lambda: Mirror(n_features=0), InputError, "n_features"),
+        (
+            lambda: Mirror(options={"rounds": 3}).open(TREES, 9, 0),
+            InputError,
+            "the mirror of 'epsilon_greedy': EpsilonGreedy has no option 'rounds'",
+        ),
+        (lambda: Mirror(oracle={"kind": "serch"}).open(TREES, 9, 0), UnknownNameError, "did you mean 'search'"),
+        (lambda: Mirror("exp4", oracle={"kind": "milp"}).open(TREES, 9, 0), InputError, "action_weights"),
+    ],
+)
+def test_what_has_no_mirror(make, error, fragment):
+    """One line names what is wrong, before a round is played."""
+    with pytest.raises(error, match=fragment):
+        make()
+
+
+def test_any_learner_may_play_on_any_mirror():
+    """Costs are fixed in advance: a learner plays on another's mirror as in any environment."""
+    stream, _ = costly(Mirror("bistro_plus", {"noise": "half"}, **SMALL), 100)
+    oracle = open_oracle(TREES, stream.contexts, kind="search")
+    assert 0 < paid(EpsilonGreedy(oracle, horizon=100), stream, 100) < 1

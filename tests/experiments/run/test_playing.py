@@ -1,0 +1,338 @@
+"""milpcb.play: the numbers of a study without its files, and live play where only the cost of the action played is known."""
+
+from __future__ import annotations
+
+import tomllib
+
+import numpy as np
+import pytest
+
+import milpcb
+from milpcb import rng
+from milpcb.environments.planted import Planted
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.run import progress_line
+from milpcb.experiments.run.play import CellPlayer
+from milpcb.experiments.run.playing import POINTS
+from milpcb.experiments.study.cells import build_study
+from milpcb.experiments.study.config import parse_config
+from milpcb.experiments.study.worlds import open_world
+from milpcb.learners import Exp4, Uniform
+from milpcb.oracles import open_oracle
+from milpcb.protocols import Learner
+from policies import DecisionTrees, Halfspaces
+
+TREES = DecisionTrees(n_actions=2, depth=1)
+SMALL = Planted(n_actions=2, n_contexts=12, n_features=3)
+CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=float)
+
+
+class Shop:
+    """A live environment that notes what it is asked; action x[0] is right."""
+
+    def __init__(self, seed=0):
+        self.rng, self.asked, self.x = np.random.default_rng(seed), [], None
+
+    def context(self):
+        """Show one of eight contexts."""
+        self.asked.append("context")
+        self.x = self.rng.integers(0, 2, 3)
+        return self.x
+
+    def cost(self, action):
+        """Return 0 or 1."""
+        self.asked.append("cost")
+        return float(self.rng.random() < (0.2 if action == self.x[0] else 0.8))
+
+
+CONFIG = """\
+[experiment]
+name = "same"
+horizon = 150
+seeds = [4]
+checkpoints = {points}
+
+[environment]
+name = "planted"
+n_actions = 2
+n_contexts = 12
+n_features = 3
+
+[policies]
+name = "decision_trees"
+depth = 1
+
+[oracle]
+kind = "search"
+
+[[learners]]
+name = "{learner}"
+"""
+
+
+@pytest.mark.parametrize("learner", ["exp4", "bistro_plus", "epsilon_greedy", "uniform", "best_in_hindsight"])
+def test_the_numbers_are_those_of_a_study(learner):
+    """Costs and certificates of every checkpoint are those of the cell with the same settings, bit for bit."""
+    (cell,) = build_study(parse_config(tomllib.loads(CONFIG.format(points=POINTS, learner=learner)))).cells
+    player = CellPlayer(cell, open_world(cell))
+    while player.tally.round < 150:
+        player.advance(150)
+    frame = milpcb.play(SMALL, learner, 150, policies=TREES, seeds=[4]).frame()
+    record = player.record()
+    assert frame["round"].to_list() == record["rounds"]
+    assert frame["cumulative_cost"].to_list() == record["cumulative_cost"]
+    assert frame["certificate"].to_list() == record["certificate"]
+    assert frame["guarantee"][0] == (np.inf if record["guarantee"] is None else record["guarantee"])
+
+
+def test_every_learner_plays_every_seed():
+    """Regret is cost less best cost, the best policy in hindsight has none, and each play ends with a policy."""
+    plays = milpcb.play(SMALL, ["exp4", "best_in_hindsight"], 60, policies=TREES, seeds=range(3))
+    frame = plays.frame()
+    assert (frame["regret"] == frame["cumulative_cost"] - frame["best_cost"]).all()
+    assert frame.filter(frame["round"] == 60).height == 6
+    assert (
+        frame.filter((frame["round"] == 60) & (frame["learner"] == "best_in_hindsight"))["regret"].to_list()
+        == [0.0] * 3
+    )
+    assert [list(by_seed) for by_seed in plays.policies.values()] == [[0, 1, 2], [0, 1, 2]]
+    assert len(plays.policies["exp4"][2].predict(CORNERS)) == 8
+
+
+class Fixed:
+    """Action 0 costs 1 in every round."""
+
+    n_actions, feature_names, action_names, order = 2, (), (), None
+    contexts = CORNERS
+
+    def open(self, policies, horizon, seed):
+        """Return itself."""
+        del policies, horizon, seed
+        return self
+
+    def reveal(self, t):
+        """Show the contexts in turn."""
+        return t % 8
+
+    def costs(self, t):
+        """Return the same costs always."""
+        del t
+        return np.array([1.0, 0.0])
+
+
+def test_the_table_by_hand():
+    """Uniform play pays a half where one action is free: the certificate is what it paid, as the best policy pays nothing."""
+    plays = milpcb.play(Fixed(), {"coin": "uniform"}, 400, policies=TREES)
+    last = plays.frame().row(-1, named=True)
+    paid = int(
+        (
+            np.array([rng.draw_action(np.full(2, 0.5), g) for g in [rng.child(0, "actions")] for _ in range(400)]) == 0
+        ).sum()
+    )
+    assert (last["cumulative_cost"], last["regret"], last["certificate"]) == (200.0, 200.0, paid)
+    heading, _, titles, row, _, words = str(plays).splitlines()
+    assert heading == "400 rounds, 1 seed"
+    assert titles.split() == ["learner", "mean", "cost", "regret", "certificate", "bound", "guarantee"]
+    assert row.split() == ["coin", "0.500", "200", str(paid), "±", f"{np.sqrt(paid):.1f}", "-", "-"]
+    assert words.startswith("The mean of certificates bounds mean regret; the regret of one play may lie above")
+
+
+def test_ways_to_name_learners():
+    """A name, a class, a table, a list and a mapping; labels are those given, else names."""
+
+    def labels(learners):
+        return milpcb.play(SMALL, learners, 5, policies=TREES).learners
+
+    assert labels("exp4") == ["exp4"]
+    assert labels(Uniform) == ["Uniform"]
+    assert labels(["uniform", {"name": "exp4"}, {"name": "exp4", "label": "slow", "rate": 0.01}]) == [
+        "uniform",
+        "exp4",
+        "slow",
+    ]
+    assert labels({"a": "uniform", "b": {"name": "hedge", "oracle": "enumeration"}}) == ["a", "b"]
+    assert labels({"name": "hedge", "oracle": {"kind": "enumeration"}}) == ["hedge"]
+
+
+# --------------------------------------------------------------------------- live
+
+
+def test_live_play_knows_the_cost_of_the_action_played_only():
+    """Context and cost in turn, once a round; the certificate is that of the same play by hand, and no regret is shown."""
+    shop = Shop()
+    plays = milpcb.play(shop, "exp4", 300, policies=TREES, contexts=CORNERS, seeds=[7])
+    assert shop.asked == ["context", "cost"] * 300
+    by_hand, draws, world = (
+        Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=300),
+        rng.child(7, "actions"),
+        Shop(),
+    )
+    for _ in range(300):
+        row = int(world.context() @ [4, 2, 1])
+        q = by_hand.act(row)
+        action = rng.draw_action(q, draws)
+        by_hand.learn(row, action, world.cost(action), float(q[action]))
+    last = plays.frame().row(-1, named=True)
+    assert (last["certificate"], last["certificate_error"]) == by_hand.certify()[:2]
+    assert last["cumulative_cost"] == by_hand.ledger.cost
+    assert (last["regret"], last["best_cost"]) == (None, None)
+    assert plays.policies["exp4"][7].predict(CORNERS).tolist() == [0] * 4 + [1] * 4
+
+
+def test_live_play_is_explained_where_people_look():
+    """The docstring and the printed table state that regret cannot be known, and that the certificate still bounds it."""
+    plays = milpcb.play(Shop(), ["uniform", "bistro_plus"], 20, policies=TREES, contexts=CORNERS)
+    for text in (milpcb.play.__doc__, str(plays)):
+        words = " ".join(text.split())
+        assert "the certificate still bounds it" in words
+        assert "egret cannot be known" in words
+    assert [line.split()[2] for line in str(plays).splitlines() if line.startswith("uniform")] == ["-"]
+
+
+def test_contexts_that_no_policy_can_tell_apart_are_one():
+    """Between the same cut points a context may be any number; one that a policy distinguishes is refused in one line."""
+
+    class Drifts(Shop):
+        def context(self):
+            return super().context() + 0.25
+
+    contexts = CORNERS[:, :1]
+    world = Drifts()
+    world.context = lambda: [Drifts.context(world)[0]]
+    assert milpcb.play(world, "exp4", 30, policies=TREES, contexts=contexts).live
+    strange = Shop()
+    strange.context = lambda: [0.5, 0.5, 0.5]
+    with pytest.raises(
+        InputError, match="round 1 shows a context that policies distinguish from every row of contexts="
+    ):
+        milpcb.play(strange, "uniform", 9, policies=Halfspaces(2), contexts=CORNERS)
+
+
+# --------------------------------------------------------------------------- pictures, progress
+
+
+def test_pictures(tmp_path):
+    """Regret in an environment, certificates in live play; the ending decides the format."""
+    for number, (world, more) in enumerate([(SMALL, {}), (Shop(), {"contexts": CORNERS})]):
+        plays = milpcb.play(world, ["exp4", "uniform"], 40, policies=TREES, seeds=[0, 1], **more)
+        assert plays.plot(tmp_path / f"{number}.png").read_bytes().startswith(b"\x89PNG")
+        text = plays.plot(str(tmp_path / f"{number}.svg")).read_text()
+        assert "<svg" in text
+        with pytest.raises(InputError, match=r"plot writes \.png and \.svg files, got x\.pdf"):
+            plays.plot("x.pdf")
+        with pytest.raises(InputError, match=r"cannot write .*No such file"):
+            plays.plot(tmp_path / "none" / "x.png")
+
+
+def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
+    """On standard error, which learner and how many rounds; nothing in the first two seconds."""
+    milpcb.play(SMALL, "uniform", 20, policies=TREES)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(progress_line, "FIRST", -1.0)
+    monkeypatch.setattr(progress_line, "EVERY", {False: -1.0, True: -1.0})
+    milpcb.play(SMALL, "uniform", 2000, policies=TREES)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "milpcb: best policy in hindsight, seed 0: 1 of 2,000 rounds\n" in err
+    assert err.endswith("milpcb: uniform, seed 0: 2,000 of 2,000 rounds\n")
+
+
+# --------------------------------------------------------------------------- mistakes
+
+WORLD = {"policies": TREES}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "fragment"),
+    [
+        (lambda: milpcb.play("plantd", "exp4", 9, **WORLD), UnknownNameError, "did you mean 'planted'"),
+        (lambda: milpcb.play("planted", "exp4", 9, **WORLD), InputError, "has 2 actions, the environment 3"),
+        (
+            lambda: milpcb.play(3, "exp4", 9, **WORLD),
+            InputError,
+            "environment must be a registered name, an environment",
+        ),
+        (lambda: milpcb.play(Planted, "exp4", 9, **WORLD), InputError, "an environment such as Planted"),
+        (lambda: milpcb.play(Shop(), "exp4", 9, **WORLD), InputError, "a live environment needs contexts="),
+        (lambda: milpcb.play(SMALL, "exp4", 9, contexts=CORNERS, **WORLD), InputError, "contexts= is for live"),
+        (lambda: milpcb.play(SMALL, "exp5", 9, **WORLD), UnknownNameError, "did you mean 'exp4'"),
+        (
+            lambda: milpcb.play(SMALL, {"name": "exp4", "rat": 1}, 9, **WORLD),
+            InputError,
+            "no option 'rat'; did you mean 'rate'",
+        ),
+        (
+            lambda: milpcb.play(SMALL, {"a": {"rate": 1}}, 9, **WORLD),
+            InputError,
+            "a table with the key 'name', got {'rate': 1}",
+        ),
+        (lambda: milpcb.play(SMALL, [], 9, **WORLD), InputError, "there is no learner to play"),
+        (lambda: milpcb.play(SMALL, ["exp4", "exp4"], 9, **WORLD), InputError, "two learners are called 'exp4'"),
+        (
+            lambda: milpcb.play(SMALL, {"slow": {"name": "exp4", "rate": -1.0}}, 9, **WORLD),
+            InputError,
+            "learner 'slow': ",
+        ),
+        (lambda: milpcb.play(SMALL, "hedge", 9, **WORLD), InputError, 'oracle = { kind = "enumeration" }'),
+        (lambda: milpcb.play(SMALL, "exp4", 9, oracle="serch", **WORLD), InputError, "did you mean 'search'"),
+        (lambda: milpcb.play(SMALL, "exp4", 9, oracle=3, **WORLD), InputError, "oracle must be a kind such as 'milp'"),
+        (lambda: milpcb.play(SMALL, "exp4", 0, **WORLD), InputError, "horizon must be a whole number of at least 1"),
+        (
+            lambda: milpcb.play(SMALL, "exp4", 9, seeds=3, **WORLD),
+            InputError,
+            r"seeds must be a list .* such as range\(5\)",
+        ),
+        (lambda: milpcb.play(SMALL, "exp4", 9, seeds=[-1], **WORLD), InputError, "seed must be a non-negative integer"),
+        (lambda: milpcb.play(SMALL, "exp4", 9, policies="trees"), InputError, "policies must be a policy class"),
+        (
+            lambda: milpcb.play(Shop(), "best_in_hindsight", 9, contexts=CORNERS, **WORLD),
+            InputError,
+            "learner 'best_in_hindsight': it learns from the costs of all actions",
+        ),
+        (
+            lambda: milpcb.play(Shop(), "exp4", 9, contexts=CORNERS[:, :2], **WORLD),
+            InputError,
+            "round 1 shows a context of 3 numbers, contexts= has 2 columns",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(call, error, fragment):
+    """Each names what is wrong and how to mend it."""
+    with pytest.raises(error, match=fragment) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+
+
+def test_a_mistake_comes_before_any_learner_plays():
+    """A live environment is not asked for anything where one of the learners cannot be made."""
+    shop = Shop()
+    with pytest.raises(InputError, match="hedge"):
+        milpcb.play(shop, ["exp4", "hedge"], 9, policies=TREES, contexts=CORNERS)
+    assert shop.asked == []
+
+
+def test_a_learner_of_ones_own():
+    """A class that no registry knows plays by itself."""
+
+    class First(Learner):
+        """Plays action 0."""
+
+        def __init__(self, *, n_actions: int, sure: float = 1.0):
+            self.n_actions, self.sure = n_actions, sure
+
+        def _act(self, row):
+            del row
+            return np.array([self.sure, 1 - self.sure])
+
+        def _learn(self, row, action, cost, probability):
+            pass
+
+        def _state(self):
+            return {}
+
+        def _restore(self, state):
+            pass
+
+    plays = milpcb.play(Fixed(), {"first": First, "half": {"name": First, "sure": 0.5}}, 20, policies=TREES)
+    final = plays.frame().filter(plays.frame()["round"] == 20)
+    assert final["cumulative_cost"].to_list() == [20.0, 10.0]
