@@ -16,6 +16,9 @@ MODULES = {
         "click", "filelock", "jinja2", "matplotlib", "polars", "pydantic", "rich", "sklearn", "threadpoolctl",
         "tomli_w",
     },
+    "vw": {"vowpalwabbit"},
+    "coba": {"coba"},
+    "contextualbandits": {"contextualbandits"},
 }  # fmt: skip
 
 

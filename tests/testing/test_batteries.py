@@ -45,7 +45,13 @@ UNMET = {
     "finite_class": {"renamed actions", "reordered contexts"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
-LEARNER_UNMET = {"hedge": {"unplayed costs"}, "uniform": {"capability"}, "best_in_hindsight": {"capability"}}
+LEARNER_UNMET = {
+    "hedge": {"unplayed costs"},
+    "uniform": {"capability"},
+    "best_in_hindsight": {"capability"},
+    "vw": {"capability"},
+    "contextualbandits": {"capability"},
+}
 
 
 def policy_checks():
