@@ -45,7 +45,9 @@ KINDS: dict[str, Kind] = {
     "oracle": Kind("oracle", "milpcb.oracles.base:Oracle", supplied=("opened", "contexts", "constraints")),
     "relaxation": Kind("relaxation", "milpcb.relaxations.base:Relaxation"),
     "learner": Kind(
-        "learner", "milpcb.protocols:Learner", supplied=("oracle", "pool", "contexts", "horizon", "seed", "n_actions", "best")
+        "learner",
+        "milpcb.protocols:Learner",
+        supplied=("oracle", "pool", "contexts", "horizon", "seed", "n_actions", "best"),
     ),
     "environment": Kind("environment", "milpcb.protocols:Environment"),
     "constraint": Kind(
@@ -132,6 +134,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "heavy_noise": "milpcb.environments.heavy_noise:HeavyNoise",
         "supervised": "milpcb.environments.supervised:Supervised",
         "replay": "milpcb.environments.replay:Replay",
+        "coba": "milpcb.environments.coba:Coba",
     },
     "constraint": {
         "share_at_most": "milpcb.constraints:share_at_most",

@@ -39,7 +39,7 @@ LAYERS = (
     ("milpcb.experiments.study",),
     ("milpcb.experiments.results",),
     ("milpcb.experiments", "milpcb.experiments.run"),
-    ("milpcb.commands",),
+    ("milpcb.adapters", "milpcb.commands"),
     ("milpcb.cli",),
     ("milpcb", "milpcb.__main__"),
 )
