@@ -8,24 +8,23 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.checks import context_array, index, whole
-from milpcb.errors import InputError, cause, did_you_mean, shown
+from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.extras import needs
 from milpcb.protocols import Learner
 from milpcb.types import Floats
 
 # Those of VW's options that decide what is learnt and played. Options that read or write files are left out on purpose: a
 # config may come from somebody else.
-EXPLORATION = {
-    "--bag", "--cb_explore_adf", "--cb_max_cost", "--cb_min_cost", "--cb_type", "--cover", "--elim", "--epsilon", "--first",
-    "--gamma_exponent", "--gamma_scale", "--greedify", "--lambda", "--mellowness", "--nounif", "--psi", "--regcb",
-    "--regcbopt", "--rnd", "--softmax", "--squarecb", "--synthcover",
+FLAGS = {
+    "--adaptive", "--cb_explore_adf", "--coin", "--elim", "--ftrl", "--greedify", "--invariant", "--noconstant",
+    "--normalized", "--nounif", "--regcb", "--regcbopt", "--sgd", "--softmax", "--squarecb", "--synthcover",
 }  # fmt: skip
-REGRESSION = {
-    "--adaptive", "--bit_precision", "--coin", "--cubic", "--ftrl", "--ignore", "--ignore_linear", "--initial_t",
-    "--interactions", "--invariant", "--l1", "--l2", "--learning_rate", "--loss_function", "--noconstant", "--normalized",
-    "--power_t", "--quadratic", "--sgd", "-b", "-l", "-q",
+WITH_VALUE = {
+    "--bag", "--bit_precision", "--cb_max_cost", "--cb_min_cost", "--cb_type", "--cover", "--cubic", "--epsilon", "--first",
+    "--gamma_exponent", "--gamma_scale", "--ignore", "--ignore_linear", "--initial_t", "--interactions", "--l1", "--l2",
+    "--lambda", "--learning_rate", "--loss_function", "--mellowness", "--power_t", "--psi", "--quadratic", "--rnd", "-b",
+    "-l", "-q",
 }  # fmt: skip
-OPTIONS = EXPLORATION | REGRESSION
 
 
 class VW(Learner):
@@ -103,7 +102,7 @@ class VW(Learner):
         try:
             self._vw = Workspace(self._command)
         except RuntimeError as error:
-            raise InputError(f"VW does not take its arguments: {cause(error)}") from error
+            raise InputError(f"VW does not take its arguments: {clipped(str(error))}") from error
 
     def _shared(self, row: int) -> str:
         """Return the line of a context; raises InputError on a row that is none."""
@@ -112,14 +111,16 @@ class VW(Learner):
 
 
 def _check(arguments: str) -> None:
-    """Raise InputError unless these are options of OPTIONS, with their values, and ask for probabilities of actions."""
+    """Raise InputError unless these are options from above, each with its value, and ask for probabilities of actions."""
     if not isinstance(arguments, str):
         raise InputError(f"arguments must be VW's command line as one text, got {shown(arguments)}")
-    words = arguments.split()
+    words = iter(arguments.split())
     for word in words:
-        if word.startswith("-") and not word[1:2].isdigit() and word not in OPTIONS:
+        if word in WITH_VALUE:
+            next(words, None)
+        elif word not in FLAGS:
             raise InputError(
-                f"arguments: VW's option '{word}' is not taken here{did_you_mean(word, OPTIONS)} Write names in full, a space before the value"
+                f"arguments: VW's option '{clipped(word)}' is not taken here{did_you_mean(word, FLAGS | WITH_VALUE)}"
             )
-    if "--cb_explore_adf" not in words:
+    if "--cb_explore_adf" not in arguments.split():
         raise InputError("arguments must have --cb_explore_adf: with it VW returns a probability for each action")
