@@ -46,7 +46,12 @@ class CobaLearner:
         **options: Any,
     ) -> None:
         self._policies, self._name, self._options = policies, learner, options
-        self._settings = {"seed": seed, "reward_range": reward_range, "horizon": horizon, "oracle": oracle}
+        self._settings: dict[str, Any] = {
+            "seed": seed,
+            "reward_range": reward_range,
+            "horizon": horizon,
+            "oracle": oracle,
+        }
         self._made()  # mistakes show here, and not in coba's log
         self._offered: list[Any] = []
         self._decision: Decision | None = None
@@ -70,8 +75,8 @@ class CobaLearner:
                 f"{self._policies.n_actions}"
             )
         self._decision = self.bandit.act(numbers(context))
-        played = self._decision.action
-        number = played if isinstance(played, int) else list(self._policies.action_names).index(played)
+        played, names = self._decision.action, getattr(self._policies, "action_names", None) or ()
+        number = list(names).index(played) if isinstance(played, str) else played
         return actions[number], self._decision.probability
 
     def learn(self, context: Any, action: Any, reward: float, probability: float) -> None:

@@ -10,15 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.checks import check_file, context_array
+from milpcb.checks import check_file, check_range, choice, context_array
 from milpcb.environments.replay import ReplayStream
 from milpcb.environments.stream import check_opening
-from milpcb.errors import InputError, cause, did_you_mean, shown
+from milpcb.errors import InputError, cause, shown
 from milpcb.extras import needs
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed
 from milpcb.types import Floats
 
+# The methods of coba.Environments that take a number of rounds and a seed, without ``from_``.
+MAKERS = ("bandit_synthetic", "kernel_synthetic", "linear_synthetic", "mlp_synthetic", "neighbors_synthetic")
 DEFAULTS = {"n_actions": 3, "n_context_features": 5, "n_action_features": 0}
 
 
@@ -26,17 +28,18 @@ DEFAULTS = {"n_actions": 3, "n_context_features": 5, "n_action_features": 0}
 class Coba:
     """An environment of coba (https://coba.readthedocs.io, version 8.1) that knows the reward of every action.
 
-    Shows what learners do in the worlds that others publish curves for. A reward r becomes the cost (most - r) / (most - least).
-    Contexts are flattened to numbers, categories one by one to 0/1. Actions are numbered as coba lists them, so all rounds must
-    offer the same ones; their features are not looked at. The contexts are known in advance, the costs are not.
+    Shows what learners do in the worlds that others publish curves for. A reward r in [least, most] becomes the cost
+    (most - r) / (most - least). Contexts are flattened to numbers, categories one by one to 0/1. Actions are numbered as coba
+    lists them, so all rounds must offer the same ones; their features are not looked at. The contexts are known in advance,
+    the costs are not.
 
     Parameters
     ----------
-    maker : what follows ``from_`` in the name of a method of coba.Environments that takes n_interactions and a seed, such as
-        "mlp_synthetic"; it gets the horizon and the seed of the run
+    maker : what follows ``from_`` in the name of a method of coba.Environments, one of MAKERS; it gets the horizon and the
+        seed of the run
     options : the other arguments of that method; the default is 3 actions without features, 5 context features
     template : a template file of coba in the place of ``maker``, with one environment; its rounds are the same for every seed
-    least, most : the range of its rewards
+    reward_range : the least and the greatest reward
 
     Raises
     ------
@@ -50,16 +53,19 @@ class Coba:
     maker: str = "mlp_synthetic"
     options: dict[str, Any] = field(default_factory=DEFAULTS.copy)
     template: str | None = None
-    least: float = 0.0
-    most: float = 1.0
+    reward_range: tuple[float, float] = (0.0, 1.0)
 
     feature_names: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if not self.least < self.most:
-            raise InputError(
-                f"least = {self.least} must be below most = {self.most}: they are the range of the rewards"
-            )
+        choice("maker of coba", self.maker, MAKERS)
+        if not isinstance(self.template, str | None):
+            raise InputError(f"template must be the path of a file, got {shown(self.template)}")
+        if self.template is not None:
+            check_file(Path(self.template))
+        check_range("reward_range", self.reward_range)
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"options must be a table of arguments by name, got {shown(self.options)}")
 
     @property
     def n_actions(self) -> int:
@@ -95,19 +101,18 @@ class Coba:
     def _costs(self, rounds: Sequence[Mapping[str, Any]]) -> Floats:
         """Return (T, K)."""
         rewards = np.array([[float(one["rewards"](action)) for action in one["actions"]] for one in rounds])
-        outside = np.argwhere((rewards < self.least) | (rewards > self.most))
+        least, most = self.reward_range
+        outside = np.argwhere((rewards < least) | (rewards > most))
         if len(outside):
             t, action = outside[0]
             raise InputError(
-                f"the reward of action {action} in round {t + 1} is {rewards[t, action]:g}, outside {self.least:g} to {self.most:g}; "
-                f"over all rounds they lie in {rewards.min():g} to {rewards.max():g}: set least and most to what they can be"
+                f"the reward of action {action} in round {t + 1} is {rewards[t, action]:g}, outside {least:g} to {most:g}; "
+                f"over all rounds they lie in {rewards.min():g} to {rewards.max():g}: set reward_range to what they can be"
             )
-        return (self.most - rewards) / (self.most - self.least)
+        return np.asarray((most - rewards) / (most - least))
 
     def _read(self, rounds: int, seed: int) -> list[Mapping[str, Any]]:
         """Return at most ``rounds`` rounds, with the rewards of all actions."""
-        if self.template is not None:
-            check_file(Path(self.template))
         found = _interactions(self.maker, self.options, self.template, rounds, seed)
         if not found:
             raise InputError("this environment of coba has no rounds")
@@ -125,9 +130,6 @@ def _interactions(
     with needs("coba", "the environment 'coba'"):
         from coba import Environments
 
-    makers = [name.removeprefix("from_") for name in dir(Environments) if name.endswith("_synthetic")]
-    if template is None and maker not in makers:
-        raise InputError(f"coba has no maker {shown(maker)}{did_you_mean(maker, makers)}")
     try:
         if template is None:
             made: Any = getattr(Environments, f"from_{maker}")(rounds, seed=seed, **options)

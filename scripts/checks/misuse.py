@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import milpcb
-from milpcb import FinitePool, LabelConstraint, Transductive, constraints, open_oracle, registry, rng, testing
+from milpcb import FinitePool, LabelConstraint, Transductive, constraints, extras, open_oracle, registry, rng, testing
 from milpcb.contexts import Empirical, Sampler
 from milpcb.errors import MilpcbError
 from milpcb.protocols import PolicyClass
@@ -122,11 +122,17 @@ def supplied() -> dict[str, Any]:
     return {
         "oracle": oracle(),
         "pool": FinitePool(CONTEXTS),
+        "contexts": CONTEXTS,
         "horizon": HORIZON,
         "seed": 0,
         "n_actions": K,
         "best": [0, 1, 2, 0],
     }
+
+
+def runnable(kind: str) -> list[str]:
+    """Return the registered names of a kind whose packages are installed here."""
+    return sorted({*registry.names(kind)} - extras.absent())
 
 
 def learner(name: str, **options: Any) -> Any:
@@ -173,7 +179,7 @@ def wrong_values(parameter: inspect.Parameter) -> list[Wrong]:
 
 def constructors(group: str, kind: str, base: Callable[[Any], dict[str, Any] | None]) -> Iterator[Case]:
     """Yield the constructors of a registered kind with one wrong argument each; ``base`` gives the right ones."""
-    for name in registry.names(kind):
+    for name in runnable(kind):
         cls = registry.load(kind, name)
         right = base(cls)
         if right is None:
@@ -280,7 +286,7 @@ def questions() -> Iterator[Case]:
 
 def learner_constructors() -> Iterator[Case]:
     """Yield learners with an argument that is wrong, missing, unknown, out of place or exchanged."""
-    asked = {name: inspect.signature(registry.load("learner", name)).parameters for name in registry.names("learner")}
+    asked = {name: inspect.signature(registry.load("learner", name)).parameters for name in runnable("learner")}
     right = supplied()
     yield from constructors(
         "learners", "learner", lambda cls: {k: v for k, v in right.items() if k in inspect.signature(cls).parameters}
@@ -331,7 +337,7 @@ def rounds() -> Iterator[Case]:
         "cost": [*REAL, *wrong(more=1.5)],
         "probability": [*REAL, *wrong(zero=0.0, more=1.5, another=0.123456)],
     }
-    for name in registry.names("learner"):
+    for name in runnable("learner"):
         bounded = name != "uniform"  # it has no contexts, so it cannot know how many there are
         for value in ROW:
             if bounded or value.name not in ("past", "huge"):
@@ -352,7 +358,7 @@ def rounds() -> Iterator[Case]:
 
 def states() -> Iterator[Case]:
     """Yield states that are none, and ask for the best policy so far where no oracle finds it, for every learner."""
-    for name in registry.names("learner"):
+    for name in runnable("learner"):
         other = {"learner": "SomebodyElse", "played": 0, "turn": None}
         for state in wrong(none=None, text="state", number=3, a_list=[], empty={}, other=other):
             yield Case(
@@ -458,7 +464,7 @@ def environments() -> Iterator[Case]:
     )
     replay = registry.load("environment", "replay")
     yield Case("environments", "replay of files that are not there", lambda: replay(**files).n_actions)
-    for name in registry.names("environment"):
+    for name in runnable("environment"):
         cls = registry.load("environment", name)
         if name == "replay":
             continue

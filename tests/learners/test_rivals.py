@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -37,18 +39,22 @@ def play(learner, rounds, seed=0, start=0):
     return np.array(qs), np.array(actions), rows
 
 
+def vw(arguments):
+    """Return a maker of VW learners, as a parameter."""
+    make = partial(VW, CONTEXTS, 2, arguments=f"--cb_explore_adf {arguments}")
+    return pytest.param(make, id=arguments, marks=needs("vowpalwabbit"))
+
+
+def trees(policy):
+    """Return a maker of policies over trees, as a parameter."""
+    make = partial(ContextualBandits, CONTEXTS, 2, policy=policy, refit=10)
+    return pytest.param(make, id=policy, marks=needs("contextualbandits"))
+
+
 MADE = [
-    *(
-        pytest.param(lambda a=a, seed=0: VW(CONTEXTS, 2, seed=seed, arguments=f"--cb_explore_adf {a}"), id=a, marks=needs("vowpalwabbit"))
-        for a in ("--regcbopt -q xa", "--squarecb -q xa", "--bag 3 -q xa", "--cover 3 -q xa", "--rnd 3 --epsilon 0.1")
-    ),
-    *(
-        pytest.param(
-            lambda p=p, seed=0: ContextualBandits(CONTEXTS, 2, seed=seed, policy=p, refit=10), id=p, marks=needs("contextualbandits")
-        )
-        for p in ("BootstrappedUCB", "BootstrappedTS", "EpsilonGreedy", "SoftmaxExplorer", "AdaptiveGreedy")
-    ),
-]  # fmt: skip
+    *map(vw, ("--regcbopt -q xa", "--squarecb -q xa", "--bag 3 -q xa", "--cover 3 -q xa", "--rnd 3 --epsilon 0.1")),
+    *map(trees, ("BootstrappedUCB", "BootstrappedTS", "EpsilonGreedy", "SoftmaxExplorer", "AdaptiveGreedy")),
+]
 
 
 @pytest.mark.parametrize("make", MADE)
@@ -70,7 +76,9 @@ def test_certificates_are_those_of_the_probabilities(make):
     _, actions, rows = play(learner, 60)
     oracle = open_oracle(DecisionTrees(2, depth=2), CONTEXTS, kind="enumeration")
     costs, totals = learner.ledger.cost, learner.ledger.totals(8, 2)
-    assert learner.certificate(oracle) == pytest.approx(costs - min(totals[np.arange(8), plays].sum() for plays in oracle.labelings))
+    assert learner.certificate(oracle) == pytest.approx(
+        costs - min(totals[np.arange(8), plays].sum() for plays in oracle.labelings)
+    )
     assert set(zip(*np.nonzero(totals), strict=True)) <= set(zip(rows, actions, strict=True))
 
 
@@ -94,7 +102,7 @@ def test_trees_that_are_refitted_find_the_right_actions():
 
 @needs("contextualbandits")
 def test_its_action_is_certain_after_the_first_rounds():
-    """q is 1/K before the first fit, and then 1 for one action."""
+    """Q is 1/K before the first fit, and then 1 for one action."""
     qs, _, _ = play(ContextualBandits(CONTEXTS, 2, refit=20), 40)
     assert (qs[:20] == 0.5).all()
     assert (qs[20:].max(axis=1) == 1.0).all()
@@ -131,6 +139,8 @@ def test_an_unknown_policy_is_explained():
 def test_an_absent_package_is_one_line(cls, extra, monkeypatch):
     """The line names the learner and how to install what it needs."""
     for module in extras.MODULES[extra]:
-        monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(ExtraMissingError, match=rf"the learner '{extra}' needs the extra '{extra}': pip install 'milpcb\[{extra}\]'"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(
+        ExtraMissingError, match=rf"the learner '{extra}' needs the extra '{extra}': pip install 'milpcb\[{extra}\]'"
+    ):
         cls(CONTEXTS, 2)
