@@ -100,13 +100,13 @@ def test_what_cannot_be_is_refused():
     learner = CobaLearner(TREES, "uniform")
     with pytest.raises(InputError, match="learn needs the predict of the same round"):
         learner.learn([0, 0], "l", 1.0, 0.5)
-    with pytest.raises(InputError, match="3 actions are offered"):
+    with pytest.raises(InputError, match="must offer the same 2"):
         learner.predict([0, 0], ["l", "r", "m"])
     learner = CobaLearner(TREES, "uniform")
     learner.predict([0, 0], ["l", "r"])
     learner.learn([0, 0], "l", 1.0, 0.5)
     with pytest.raises(InputError, match="every round must offer the same 2"):
         learner.predict([0, 0], ["r", "l"])
+    learner.predict([0, 0], ["l", "r"])
     with pytest.raises(InputError, match="reward must be"):
-        learner.predict([0, 0], ["l", "r"])
         learner.learn([0, 0], "l", 1.5, 0.5)

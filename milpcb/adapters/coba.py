@@ -8,7 +8,7 @@ from typing import Any
 
 from milpcb.bandit import Bandit, Decision
 from milpcb.environments.coba import numbers
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
 
 
@@ -68,12 +68,12 @@ class CobaLearner:
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float]:
         """Return the action drawn, one of ``actions``, and its probability."""
-        self._offered = self._offered or list(actions)
-        if list(actions) != self._offered or len(actions) != self._policies.n_actions:
+        offered, n = list(actions), self._policies.n_actions
+        if len(offered) != n or offered != (self._offered or offered):
             raise InputError(
-                f"{len(actions)} actions are offered: policies know actions by their numbers, so every round must offer the same "
-                f"{self._policies.n_actions}"
+                f"policies know actions by their numbers, so every round must offer the same {n} in one order, got {shown(offered)}"
             )
+        self._offered = offered
         self._decision = self.bandit.act(numbers(context))
         played, names = self._decision.action, getattr(self._policies, "action_names", None) or ()
         number = list(names).index(played) if isinstance(played, str) else played

@@ -74,7 +74,7 @@ class VW(Learner):
     def _act(self, row: int) -> Floats:
         """Return the probabilities (K,) that VW predicts."""
         q = np.array(self._vw.predict([self._shared(row), *self._actions]), dtype=np.float64)
-        return q / q.sum()
+        return np.asarray(q / q.sum())
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Hand VW the cost of the action played, with its probability."""
