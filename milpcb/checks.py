@@ -177,6 +177,17 @@ def real(name: str, value: Any, wanted: str, holds: Callable[[float], bool]) -> 
     return number
 
 
+def check_range(name: str, pair: Any) -> tuple[float, float]:
+    """Return a pair of finite numbers, the least first; raises InputError."""
+    try:
+        least, most = (_float(bound) for bound in pair)
+    except (TypeError, ValueError):
+        least = most = np.nan
+    if not -np.inf < least < most < np.inf:
+        raise InputError(f"{name} must be two finite numbers, the least and a greater one, got {shown(pair)}")
+    return least, most
+
+
 def choice(name: str, value: Any, known: Iterable[str]) -> str:
     """Return ``value``; raises UnknownNameError, with the nearest name, unless it is one of ``known``."""
     names = tuple(known)

@@ -7,16 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from milpcb.errors import ExtraMissingError
 
-# The modules that each extra of pyproject.toml brings.
+# The modules that each extra of pyproject.toml brings. A learner or environment that needs one for itself has its name.
 MODULES = {
     "studies": {
         "click", "filelock", "jinja2", "matplotlib", "polars", "pydantic", "rich", "sklearn", "threadpoolctl",
         "tomli_w",
     },
+    "vw": {"vowpalwabbit"},
+    "coba": {"coba"},
+    "contextualbandits": {"contextualbandits"},
 }  # fmt: skip
+
+
+def absent() -> set[str]:
+    """Return the extras whose packages are not all installed here; nothing is imported."""
+    return {extra for extra, modules in MODULES.items() if not all(map(find_spec, modules))}
 
 
 @contextmanager

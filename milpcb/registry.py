@@ -45,7 +45,9 @@ KINDS: dict[str, Kind] = {
     "oracle": Kind("oracle", "milpcb.oracles.base:Oracle", supplied=("opened", "contexts", "constraints")),
     "relaxation": Kind("relaxation", "milpcb.relaxations.base:Relaxation"),
     "learner": Kind(
-        "learner", "milpcb.protocols:Learner", supplied=("oracle", "pool", "horizon", "seed", "n_actions", "best")
+        "learner",
+        "milpcb.protocols:Learner",
+        supplied=("oracle", "pool", "contexts", "horizon", "seed", "n_actions", "best"),
     ),
     "environment": Kind("environment", "milpcb.protocols:Environment"),
     "constraint": Kind(
@@ -106,6 +108,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "learner": {
         "best_in_hindsight": "milpcb.learners.best_in_hindsight:BestInHindsight",
         "bistro_plus": "milpcb.learners.bistro_plus:BistroPlus",
+        "contextualbandits": "milpcb.learners.contextualbandits:ContextualBandits",
         "doubling": "milpcb.learners.doubling:Doubling",
         "epoch_greedy": "milpcb.learners.epoch_greedy:EpochGreedy",
         "epsilon_greedy": "milpcb.learners.epsilon_greedy:EpsilonGreedy",
@@ -118,6 +121,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "policy_elimination": "milpcb.learners.policy_elimination:PolicyElimination",
         "randomized_ucb": "milpcb.learners.randomized_ucb:RandomizedUCB",
         "uniform": "milpcb.learners.uniform:Uniform",
+        "vw": "milpcb.learners.vw:VW",
     },
     "environment": {
         "planted": "milpcb.environments.planted:Planted",
@@ -131,6 +135,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "mirror": "milpcb.environments.mirror:Mirror",
         "supervised": "milpcb.environments.supervised:Supervised",
         "replay": "milpcb.environments.replay:Replay",
+        "coba": "milpcb.environments.coba:Coba",
     },
     "constraint": {
         "share_at_most": "milpcb.constraints:share_at_most",

@@ -39,7 +39,7 @@ LAYERS = (
     ("milpcb.experiments.study",),
     ("milpcb.experiments.results",),
     ("milpcb.experiments", "milpcb.experiments.run"),
-    ("milpcb.commands",),
+    ("milpcb.adapters", "milpcb.commands"),
     ("milpcb.cli",),
     ("milpcb", "milpcb.__main__"),
 )
@@ -47,6 +47,8 @@ LAYERS = (
 # Where a package from outside may be imported; the rest of the standard library and these may be imported anywhere:
 ANYWHERE = {"numpy", "scipy"}
 VENDORS = {
+    "coba": ("milpcb.environments.coba",),
+    "contextualbandits": ("milpcb.learners.contextualbandits",),
     "click": ("milpcb.cli", "milpcb.commands"),
     "dask": ("milpcb.experiments.run.backends.dask",),
     "distributed": ("milpcb.experiments.run.backends.dask",),
@@ -61,9 +63,10 @@ VENDORS = {
     "pydantic": ("milpcb.experiments.study",),
     "pyscipopt": ("milpcb.solvers.scip",),
     "rich": ("milpcb.commands", "milpcb.experiments"),
-    "sklearn": ("milpcb.environments.supervised",),
+    "sklearn": ("milpcb.environments.supervised", "milpcb.learners.contextualbandits"),
     "threadpoolctl": ("milpcb.experiments.run.play",),
     "tomli_w": ("milpcb.experiments.results.store",),
+    "vowpalwabbit": ("milpcb.learners.vw",),
 }
 
 # Implementations that are reached by their names in the registry: nobody imports them.

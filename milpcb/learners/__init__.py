@@ -2,6 +2,7 @@
 
 from milpcb.learners.best_in_hindsight import BestInHindsight
 from milpcb.learners.bistro_plus import BistroPlus
+from milpcb.learners.contextualbandits import ContextualBandits
 from milpcb.learners.doubling import Doubling
 from milpcb.learners.epoch_greedy import EpochGreedy
 from milpcb.learners.epsilon_greedy import EpsilonGreedy
@@ -14,10 +15,13 @@ from milpcb.learners.ilovetoconbandits import ILoveToConBandits
 from milpcb.learners.policy_elimination import PolicyElimination
 from milpcb.learners.randomized_ucb import RandomizedUCB
 from milpcb.learners.uniform import Uniform
+from milpcb.learners.vw import VW
 
 __all__ = [
+    "VW",
     "BestInHindsight",
     "BistroPlus",
+    "ContextualBandits",
     "ContextualFTPL",
     "Doubling",
     "EpochGreedy",

@@ -80,11 +80,11 @@ class Learner(ABC):
     of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and learnt later, in any
     order (``set_aside``, ``take_up``).
 
-    The runtime itself supplies ``oracle``, ``pool``, ``horizon``, ``seed``, ``n_actions`` and ``best`` (the labels (m,) of
-    the best policy in hindsight) to constructors that name them. Two of them become attributes before the constructor runs:
-    ``oracle``, whose contexts the rows are numbers of and who is asked for certificates, and ``horizon``, the number of rounds
-    that may be played, None where there is no end. ``played`` counts finished rounds, so it is the 0-based number of the
-    current one in ``_act`` and ``_learn`` alike.
+    The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and ``best``
+    (the labels (m,) of the best policy in hindsight) to constructors that name them. Two of them become attributes before
+    the constructor runs: ``oracle``, whose contexts the rows are numbers of and who is asked for certificates, and
+    ``horizon``, the number of rounds that may be played, None where there is no end. ``played`` counts
+    finished rounds, so it is the 0-based number of the current one in ``_act`` and ``_learn`` alike.
     """
 
     full_information: ClassVar[bool] = False

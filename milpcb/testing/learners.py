@@ -56,6 +56,7 @@ class Scenario:
         supplied = {
             "oracle": self.oracle(),
             "pool": FinitePool(_contexts(self)),
+            "contexts": _contexts(self),
             "horizon": HORIZON,
             "seed": 3,
             "n_actions": N_ACTIONS,
@@ -281,7 +282,7 @@ def check_settings(make: Make, instance: Scenario) -> None:
     """Options go by name; what is no horizon, seed, oracle or pool is refused with InputError, and so are unknown options."""
     asked = inspect.signature(make).parameters
     by_place = [name for name, p in asked.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    options = [name for name in by_place if name not in ("oracle", "pool", "n_actions", "best")]
+    options = [name for name in by_place if name not in ("oracle", "pool", "contexts", "n_actions", "best")]
     assert not options, f"{', '.join(options)} can be given by position: write * before them in the constructor"
     for name, values in _BAD_SETTINGS.items():
         for bad in values if name in asked else ():
@@ -325,7 +326,7 @@ _BAD_SETTINGS: dict[str, tuple[Any, ...]] = {
 
 def _bounded(make: Make) -> bool:
     """Return whether a learner knows how many contexts there are."""
-    return not {"oracle", "best"}.isdisjoint(inspect.signature(make).parameters)
+    return not {"oracle", "contexts", "best"}.isdisjoint(inspect.signature(make).parameters)
 
 
 def _unmet(name: str, asked: inspect.Parameter) -> bool:

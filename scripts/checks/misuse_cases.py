@@ -21,6 +21,7 @@ from misuse_values import (
     K,
     learner,
     oracle,
+    runnable,
     supplied,
     wrong,
     wrong_values,
@@ -37,7 +38,7 @@ from policies import DecisionTrees, FiniteClass
 
 def constructors(group: str, kind: str, base: Callable[[Any], dict[str, Any] | None]) -> Iterator[Case]:
     """Yield the constructors of a registered kind with one wrong argument each; ``base`` gives the right ones."""
-    for name in registry.names(kind):
+    for name in runnable(kind):
         cls = registry.load(kind, name)
         right = base(cls)
         if right is None:
@@ -144,7 +145,7 @@ def questions() -> Iterator[Case]:
 
 def learner_constructors() -> Iterator[Case]:
     """Yield learners with an argument that is wrong, missing, unknown, out of place or exchanged."""
-    asked = {name: inspect.signature(registry.load("learner", name)).parameters for name in registry.names("learner")}
+    asked = {name: inspect.signature(registry.load("learner", name)).parameters for name in runnable("learner")}
     right = supplied()
     yield from constructors(
         "learners", "learner", lambda cls: {k: v for k, v in right.items() if k in inspect.signature(cls).parameters}
@@ -195,7 +196,7 @@ def rounds() -> Iterator[Case]:
         "cost": [*REAL, *wrong(more=1.5)],
         "probability": [*REAL, *wrong(zero=0.0, more=1.5, another=0.123456)],
     }
-    for name in registry.names("learner"):
+    for name in runnable("learner"):
         bounded = name != "uniform"  # it has no contexts, so it cannot know how many there are
         for value in ROW:
             if bounded or value.name not in ("past", "huge"):
@@ -216,7 +217,7 @@ def rounds() -> Iterator[Case]:
 
 def states() -> Iterator[Case]:
     """Yield states that are none, and ask for the best policy so far where no oracle finds it, for every learner."""
-    for name in registry.names("learner"):
+    for name in runnable("learner"):
         other = {"learner": "SomebodyElse", "played": 0, "turn": None}
         for state in wrong(none=None, text="state", number=3, a_list=[], empty={}, other=other):
             yield Case(
@@ -322,7 +323,7 @@ def environments() -> Iterator[Case]:
     )
     replay = registry.load("environment", "replay")
     yield Case("environments", "replay of files that are not there", lambda: replay(**files).n_actions)
-    for name in registry.names("environment"):
+    for name in runnable("environment"):
         cls = registry.load("environment", name)
         if name == "replay":
             continue

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb import FinitePool, open_oracle, registry
+from milpcb import FinitePool, extras, open_oracle, registry
 from policies import FiniteClass
 
 K, HORIZON = 3, 20
@@ -103,11 +103,17 @@ def supplied() -> dict[str, Any]:
     return {
         "oracle": oracle(),
         "pool": FinitePool(CONTEXTS),
+        "contexts": CONTEXTS,
         "horizon": HORIZON,
         "seed": 0,
         "n_actions": K,
         "best": [0, 1, 2, 0],
     }
+
+
+def runnable(kind: str) -> list[str]:
+    """Return the registered names of a kind whose packages are installed here."""
+    return sorted({*registry.names(kind)} - extras.absent())
 
 
 def learner(name: str, **options: Any) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milpcb import registry, testing
+from milpcb import extras, registry, testing
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError, OracleInexact, UnknownNameError
@@ -45,7 +45,13 @@ UNMET = {
     "finite_class": {"renamed actions", "reordered contexts", "terms"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
-LEARNER_UNMET = {"hedge": {"unplayed costs"}, "uniform": {"capability"}, "best_in_hindsight": {"capability"}}
+LEARNER_UNMET = {
+    "hedge": {"unplayed costs"},
+    "uniform": {"capability"},
+    "best_in_hindsight": {"capability"},
+    "vw": {"capability"},
+    "contextualbandits": {"capability"},
+}
 
 
 def policy_checks():
@@ -82,14 +88,18 @@ def learner_checks():
         "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed", draws=2),
     }
     for name, entry in entries.items():
+        if name in extras.absent():
+            skip = pytest.mark.skip(reason=f"the extra '{name}' is not installed")
+            yield pytest.param(name, None, id=name, marks=skip)
+            continue
         for check in testing.battery("learner", entry):
             yield pytest.param(name, check, id=f"{name}, {check}")
 
 
 def environment_checks():
-    """One parameter for each check of each registered environment; what is replayed must be there first."""
+    """One parameter for each check of each registered environment but those that need files or an extra: these have own tests."""
     for name in registry.names("environment"):
-        for check in testing.battery("environment", name) if name != "replay" else ():
+        for check in testing.battery("environment", name) if name not in ("replay", "coba") else ():
             yield pytest.param(check, id=f"{name}, {check}")
 
 

@@ -148,6 +148,7 @@ def build_learner(cell: Cell, world: World, best: Ints | None) -> tuple[Learner,
     supplied: dict[str, Any] = {
         "oracle": oracle,
         "pool": world.knowledge(cell.learner.contexts) if _asks(cell.learner, "pool") else None,
+        "contexts": world.stream.contexts,
         "horizon": cell.horizon,
         "seed": cell.seed,
         "n_actions": world.policies.n_actions,

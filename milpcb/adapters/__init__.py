@@ -1,0 +1,1 @@
+"""Learners and environments of this project as other packages call them, one package a file."""

@@ -1,0 +1,93 @@
+"""A learner for the experiments of the package coba: ours beside Vowpal Wabbit, in coba's own processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from milpcb.bandit import Bandit, Decision
+from milpcb.environments.coba import numbers
+from milpcb.errors import InputError, shown
+from milpcb.protocols import PolicyClass
+
+
+class CobaLearner:
+    """A registered learner with the methods that coba's ``Experiment`` calls: ``predict``, ``learn`` and ``params``.
+
+    Contexts need not be known: each is added when it first comes. They are flattened to numbers, categories one by one to 0/1.
+    Actions are numbered as coba lists them, which must be the same ones every round. coba writes what a learner raises into its
+    log and goes on without it: look there where its rows are missing.
+
+    Parameters
+    ----------
+    policies : the policy class, with explicit cut points; its ``n_actions`` is the number that coba offers
+    learner : a registered learner; ``options`` are its own
+    seed : of everything that is drawn
+    reward_range : least and greatest reward
+    horizon : number of rounds, for learners that need to know it
+    oracle : kind of the oracle, or its options, as for Bandit
+
+    Raises
+    ------
+    InputError, UnknownNameError, as Bandit does
+
+    """
+
+    def __init__(
+        self,
+        policies: PolicyClass,
+        learner: str = "exp4",
+        *,
+        seed: int = 0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        horizon: int | None = None,
+        oracle: str | Mapping[str, Any] = "search",
+        **options: Any,
+    ) -> None:
+        self._policies, self._name, self._options = policies, learner, options
+        self._settings: dict[str, Any] = {
+            "seed": seed,
+            "reward_range": reward_range,
+            "horizon": horizon,
+            "oracle": oracle,
+        }
+        self._made()  # mistakes show here, and not in coba's log
+        self._offered: list[Any] = []
+        self._decision: Decision | None = None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What coba writes into its table of learners."""
+        return {"family": f"milpcb {self._name}", "policies": str(self._policies), **self._settings, **self._options}
+
+    @cached_property
+    def bandit(self) -> Bandit:
+        """What plays, made when it is first asked: coba pickles and copies learners before that, and plays the copies."""
+        return self._made()
+
+    def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float]:
+        """Return the action drawn, one of ``actions``, and its probability."""
+        offered, n = list(actions), self._policies.n_actions
+        if len(offered) != n or offered != (self._offered or offered):
+            raise InputError(
+                f"policies know actions by their numbers, so every round must offer the same {n} in one order, got {shown(offered)}"
+            )
+        self._offered = offered
+        self._decision = self.bandit.act(numbers(context))
+        played, names = self._decision.action, getattr(self._policies, "action_names", None) or ()
+        number = list(names).index(played) if isinstance(played, str) else played
+        return actions[number], self._decision.probability
+
+    def learn(self, context: Any, action: Any, reward: float, probability: float) -> None:
+        """Take in the reward of the action that ``predict`` returned last."""
+        del context, action, probability
+        if self._decision is None:
+            raise InputError(
+                "learn needs the predict of the same round: this learner learns from what it played itself"
+            )
+        self.bandit.learn(self._decision, reward=float(reward))
+        self._decision = None
+
+    def _made(self) -> Bandit:
+        return Bandit(self._policies, self._name, **self._settings, **self._options)

@@ -1,0 +1,165 @@
+"""Environments of the package coba: its synthetic simulations, and whatever one of its template files describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from milpcb.checks import check_file, check_range, choice, context_array
+from milpcb.environments.replay import ReplayStream
+from milpcb.environments.stream import check_opening
+from milpcb.errors import InputError, cause, shown
+from milpcb.extras import needs
+from milpcb.protocols import PolicyClass
+from milpcb.rng import check_seed
+from milpcb.types import Floats
+
+# The methods of coba.Environments that take a number of rounds and a seed, without ``from_``.
+MAKERS = ("bandit_synthetic", "kernel_synthetic", "linear_synthetic", "mlp_synthetic", "neighbors_synthetic")
+DEFAULTS = {"n_actions": 3, "n_context_features": 5, "n_action_features": 0}
+
+
+@dataclass(frozen=True)
+class Coba:
+    """An environment of coba (https://coba.readthedocs.io, version 8.1) that knows the reward of every action.
+
+    Shows what learners do in the worlds that others publish curves for. A reward r in [least, most] becomes the cost
+    (most - r) / (most - least). Contexts are flattened to numbers, categories one by one to 0/1. Actions are numbered as coba
+    lists them, so all rounds must offer the same ones; their features are not looked at. The contexts are known in advance,
+    the costs are not.
+
+    Parameters
+    ----------
+    maker : what follows ``from_`` in the name of a method of coba.Environments, one of MAKERS; it gets the horizon and the
+        seed of the run
+    options : the other arguments of that method; the default is 3 actions without features, 5 context features
+    template : a template file of coba in the place of ``maker``, with one environment; its rounds are the same for every seed
+    reward_range : the least and the greatest reward
+
+    Raises
+    ------
+    InputError (a maker or a template that coba does not take, rewards of one action only or out of range, other actions in
+    another round, contexts that are no numbers), ExtraMissingError (coba is not installed)
+
+    """
+
+    file_options: ClassVar[tuple[str, ...]] = ("template",)
+
+    maker: str = "mlp_synthetic"
+    options: dict[str, Any] = field(default_factory=DEFAULTS.copy)
+    template: str | None = None
+    reward_range: tuple[float, float] = (0.0, 1.0)
+
+    feature_names: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        choice("maker of coba", self.maker, MAKERS)
+        if not isinstance(self.template, str | None):
+            raise InputError(f"template must be the path of a file, got {shown(self.template)}")
+        if self.template is not None:
+            check_file(Path(self.template))
+        check_range("reward_range", self.reward_range)
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"options must be a table of arguments by name, got {shown(self.options)}")
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions of the first round."""
+        return len(_actions(self._read(1, 0)[0]))
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """What coba calls the actions, where these are texts."""
+        actions = _actions(self._read(1, 0)[0])
+        return tuple(map(str, actions)) if all(isinstance(action, str) for action in actions) else ()
+
+    def open(self, policies: PolicyClass, horizon: int, seed: int) -> ReplayStream:
+        """Return the rounds of one seed; raises InputError."""
+        check_opening(self.n_actions, policies, horizon)
+        rounds = self._read(horizon, check_seed(seed))
+        if len(rounds) < horizon:
+            raise InputError(
+                f"the horizon is {horizon}, but the environment has {len(rounds)} rounds; lower the horizon"
+            )
+        actions = _actions(rounds[0])
+        for t, shown_round in enumerate(rounds):
+            if _actions(shown_round) != actions:
+                raise InputError(
+                    f"round {t + 1} offers other actions than round 1, and policies know actions by their numbers; where coba "
+                    "draws their features set n_action_features = 0"
+                )
+        contexts = context_array([numbers(shown_round.get("context")) for shown_round in rounds])
+        distinct, rows = np.unique(contexts, axis=0, return_inverse=True)
+        distinct.setflags(write=False)
+        return ReplayStream(distinct, rows.reshape(-1).astype(np.int64), self._costs(rounds))
+
+    def _costs(self, rounds: Sequence[Mapping[str, Any]]) -> Floats:
+        """Return (T, K)."""
+        rewards = np.array([[float(one["rewards"](action)) for action in one["actions"]] for one in rounds])
+        least, most = self.reward_range
+        outside = np.argwhere((rewards < least) | (rewards > most))
+        if len(outside):
+            t, action = outside[0]
+            raise InputError(
+                f"the reward of action {action} in round {t + 1} is {rewards[t, action]:g}, outside {least:g} to {most:g}; "
+                f"over all rounds they lie in {rewards.min():g} to {rewards.max():g}: set reward_range to what they can be"
+            )
+        return np.asarray((most - rewards) / (most - least))
+
+    def _read(self, rounds: int, seed: int) -> list[Mapping[str, Any]]:
+        """Return at most ``rounds`` rounds, with the rewards of all actions."""
+        found = _interactions(self.maker, self.options, self.template, rounds, seed)
+        if not found:
+            raise InputError("this environment of coba has no rounds")
+        if not all(callable(one.get("rewards")) for one in found):
+            raise InputError(
+                "this environment of coba does not know the reward of every action, which regret is measured with"
+            )
+        return found
+
+
+def _interactions(
+    maker: str, options: Mapping[str, Any], template: str | None, rounds: int, seed: int
+) -> list[Mapping[str, Any]]:
+    """Return the first rounds of an environment as coba makes them; raises InputError with what coba raises."""
+    with needs("coba", "the environment 'coba'"):
+        from coba import Environments
+
+    try:
+        if template is None:
+            made: Any = getattr(Environments, f"from_{maker}")(rounds, seed=seed, **options)
+        else:
+            made = Environments.from_template(template)
+        found = [list(islice(environment.read(), rounds)) for environment in islice(made, 2)]
+    except Exception as error:
+        raise InputError(f"coba cannot make this environment: {cause(error)}") from error
+    if len(found) != 1:
+        raise InputError(f"{template} describes {len(made)} environments; give a template of one")
+    return found[0]
+
+
+def _actions(one: Mapping[str, Any]) -> list[Any]:
+    """Return the actions that a round offers; raises InputError where they cannot be listed."""
+    if not one.get("actions"):
+        raise InputError("this environment of coba lists no actions: a policy chooses among a fixed number of them")
+    return list(one["actions"])
+
+
+def numbers(context: Any) -> list[float]:
+    """Return a context as a flat list of numbers; one of none at all is a 0."""
+    if context is None:
+        return [0.0]
+    if hasattr(context, "as_onehot"):  # a category, which is a text too
+        return [float(bit) for bit in context.as_onehot]
+    if isinstance(context, (str, Mapping)) or not isinstance(context, (int, float, Iterable)):
+        raise InputError(
+            f"contexts must be numbers, categories or lists of them, got {shown(context)}; encode them in the template"
+        )
+    if isinstance(context, (int, float)):
+        return [float(context)]
+    return [number for part in context for number in numbers(part)]

@@ -1,0 +1,144 @@
+"""The environment coba: costs from rewards, contexts from whatever coba shows, and what it cannot use."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from milpcb import testing
+from milpcb.environments.coba import Coba, numbers
+from milpcb.environments.replay import ReplayStream
+from milpcb.errors import ExtraMissingError, InputError
+from policies import DecisionTrees
+
+TREES = DecisionTrees(3, depth=1)
+
+
+@pytest.fixture(scope="module")
+def coba():
+    """Return the package, or skip."""
+    return pytest.importorskip("coba", reason="the package coba is not installed")
+
+
+def test_costs_and_contexts_are_those_of_coba(coba):
+    """Round by round, with one minus the reward as the cost."""
+    stream = Coba().open(TREES, 50, 4)
+    assert isinstance(stream, ReplayStream)
+    made = coba.Environments.from_mlp_synthetic(50, n_actions=3, n_context_features=5, n_action_features=0, seed=4)
+    for t, one in enumerate(made[0].read()):
+        np.testing.assert_allclose(
+            stream.costs(t), [1 - one["rewards"](action) for action in one["actions"]], rtol=1e-12
+        )
+        np.testing.assert_array_equal(stream.contexts[stream.reveal(t)], one["context"])
+
+
+def test_rewards_are_scaled_by_their_range(coba):
+    """The least reward costs 1, the most 0."""
+    del coba
+    narrow, wide = Coba().open(TREES, 20, 0), Coba(reward_range=(-1.0, 3.0)).open(TREES, 20, 0)
+    for t in range(20):
+        np.testing.assert_allclose(wide.costs(t), (3 - (1 - narrow.costs(t))) / 4)
+
+
+@pytest.mark.parametrize("maker", ["neighbors_synthetic", "mlp_synthetic"])
+def test_makers_pass_the_battery(coba, maker):
+    """What coba makes keeps the contract of an environment."""
+    del coba
+    assert testing.run_all("environment", Coba(maker=maker, options={"n_action_features": 0, "n_actions": 4})) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"maker": "mlp_synthetc"}, "did you mean 'mlp_synthetic'"),
+        ({"maker": "openml"}, "unknown maker of coba 'openml'"),
+        ({"options": {"n_action": 3}}, "coba cannot make this environment: .*n_action"),
+        ({"options": {"n_actions": 3}}, "round 2 offers other actions than round 1.*n_action_features = 0"),
+        ({"reward_range": (0.0, 0.5)}, "the reward of action . in round 1 is .*, outside 0 to 0.5; .*set reward_range"),
+        (
+            {"reward_range": (1.0, 1.0)},
+            r"reward_range must be two finite numbers, the least and a greater one, got \(1.0, 1.0\)",
+        ),
+        ({"template": "nowhere.json"}, "nowhere.json"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(coba, settings, message):
+    """The line names what is wrong and how to mend it."""
+    del coba
+    with pytest.raises(InputError, match=message) as refused:
+        Coba(**settings).open(TREES, 30, 0)
+    assert "\n" not in str(refused.value)
+
+
+def template(tmp_path, environments):
+    """Write a template file, and return its path."""
+    path = tmp_path / "template.json"
+    path.write_text(json.dumps({"environments": environments}))
+    return str(path)
+
+
+def test_a_template_names_one_environment(coba, tmp_path):
+    """Categories become 0/1, labels the names of the actions; no more rounds than it has."""
+    with pytest.raises(InputError, match="describes 2 environments"):
+        Coba(template=template(tmp_path, [Made.recipe(coba, "two"), Made.recipe(coba, "two again")])).n_actions  # noqa: B018
+    environment = Coba(template=template(tmp_path, [Made.recipe(coba, "one")]))
+    assert environment.action_names == ("call", "write")
+    stream = environment.open(DecisionTrees(2, depth=1), 6, 0)
+    assert stream.contexts[stream.reveal(0)].tolist() == [1.0, 0.0, 2.5]
+    assert stream.costs(0).tolist() == [1.0, 0.0]
+    with pytest.raises(InputError, match="the environment has 6 rounds; lower the horizon"):
+        environment.open(DecisionTrees(2, depth=1), 7, 0)
+    with pytest.raises(InputError, match="does not know the reward of every action"):
+        Coba(template=template(tmp_path, [Made.recipe(coba, "logged")])).n_actions  # noqa: B018
+
+
+class Made:
+    """Six rounds on a category and a number; with "logged" the reward of one action only."""
+
+    def __init__(self, name):
+        self.params, self.name = {"name": name}, name
+
+    @classmethod
+    def recipe(cls, coba, name):
+        """Return how a template names it."""
+        from coba.registry import CobaRegistry
+
+        del coba
+        CobaRegistry.register("Made", cls)
+        return {"Made": name}
+
+    def read(self):
+        """Yield the rounds."""
+        from coba.primitives import Categorical, LoggedInteraction, SimulatedInteraction
+
+        for t in range(6):
+            context = [Categorical("ab"[t % 2], ["a", "b"]), 2.5 + t]
+            if self.name == "logged":
+                yield LoggedInteraction(context, "call", 1.0, probability=0.5, actions=["call", "write"])
+            else:
+                yield SimulatedInteraction(context, ["call", "write"], [float(t % 2), float(t % 2 == 0)])
+
+
+@pytest.mark.parametrize(("context", "flat"), [(None, [0.0]), (3, [3.0]), ([1, [2.0, (3,)]], [1.0, 2.0, 3.0])])
+def test_contexts_are_flattened(context, flat):
+    """Nothing, a number, and nested lists."""
+    assert numbers(context) == flat
+
+
+@pytest.mark.parametrize("context", ["red", {"size": 1}, [1, "red"], object()])
+def test_contexts_that_are_no_numbers_are_refused(context):
+    """Texts, sparse contexts and anything else."""
+    with pytest.raises(InputError, match="contexts must be numbers"):
+        numbers(context)
+
+
+def test_an_absent_package_is_one_line(monkeypatch):
+    """The line names the environment and how to install what it needs."""
+    monkeypatch.setitem(sys.modules, "coba", None)
+    with pytest.raises(
+        ExtraMissingError, match=r"the environment 'coba' needs the extra 'coba': pip install 'milpcb\[coba\]'"
+    ):
+        Coba().n_actions  # noqa: B018

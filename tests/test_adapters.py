@@ -1,0 +1,112 @@
+"""Our learners in the experiments of coba: its own loop, its own processes, beside Vowpal Wabbit."""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+
+import pytest
+
+from milpcb.adapters.coba import CobaLearner
+from milpcb.bandit import Bandit
+from milpcb.errors import InputError, UnknownNameError
+from policies import DecisionTrees
+
+TREES = DecisionTrees(2, depth=1, thresholds=[[0.5], [0.5]])
+
+
+@pytest.mark.filterwarnings("default")  # those of coba and of its processes are its own
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_experiment_of_coba_runs_ours_beside_vw(processes):
+    """Every learner plays all rounds of both environments; ours learns, and coba's copies begin anew."""
+    coba = pytest.importorskip("coba", reason="the package coba is not installed")
+    pytest.importorskip("vowpalwabbit", reason="the package vowpalwabbit is not installed")
+    worlds = coba.Environments.from_lambda(200, context, actions, reward, seed=1) + coba.Environments.from_lambda(
+        200, context, actions, reward, seed=2
+    )
+    ours = [CobaLearner(TREES, "exp4", rate="certified", seed=3), CobaLearner(TREES, "uniform")]
+    rivals = [coba.VowpalLearner("--cb_explore_adf --squarecb --interactions xa --quiet")]
+    result = coba.Experiment(worlds, [*ours, *rivals]).run(processes=processes, quiet=True)
+    earned = defaultdict(list)
+    for row in result.interactions:
+        known = dict(zip(result.interactions.columns, row, strict=True))
+        earned[known["learner_id"]].append(known["reward"])
+    means = {learner: sum(rewards) / len(rewards) for learner, rewards in earned.items()}
+    assert {learner: len(rewards) for learner, rewards in earned.items()} == {0: 400, 1: 400, 2: 400}
+    assert means[0] > 0.8
+    assert means[1] < 0.6
+
+
+def context(t, rng):
+    """Return two bits."""
+    del t
+    return rng.randints(2, 0, 1)
+
+
+def actions(t, context, rng):
+    """Return the same two names every round."""
+    del t, context, rng
+    return ["left", "right"]
+
+
+def reward(t, context, action, rng):
+    """Return 1 where the action is that of the first bit."""
+    del t, rng
+    return float(action == ["left", "right"][context[0]])
+
+
+def test_rounds_one_by_one():
+    """The action returned is the offered object itself, the bandit inside learns, and its certificate can be asked for."""
+    learner, offered = CobaLearner(TREES, "uniform", seed=1), [("a", 1), ("b", 2)]
+    for t in range(40):
+        action, probability = learner.predict([t % 2, 0], offered)
+        assert any(action is one for one in offered)
+        assert probability == 0.5
+        learner.learn([t % 2, 0], action, 0.25, probability)
+    assert isinstance(learner.bandit, Bandit)
+    assert learner.bandit.certificate() > 0
+    assert learner.params == {
+        "family": "milpcb uniform",
+        "policies": str(TREES),
+        "seed": 1,
+        "reward_range": (0.0, 1.0),
+        "horizon": None,
+        "oracle": "search",
+    }
+
+
+def test_named_actions_are_those_offered():
+    """A class with names of its own plays what coba offers, in order."""
+    learner = CobaLearner(DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=("x", "y")), "uniform")
+    for _ in range(20):
+        action, probability = learner.predict([0], ["l", "r"])
+        assert action in ("l", "r")
+        learner.learn([0], action, 0.5, probability)
+
+
+def test_an_unplayed_learner_is_pickled():
+    """The copy plays what the original would have."""
+    first = CobaLearner(TREES, "uniform", seed=5)
+    second = pickle.loads(pickle.dumps(first))  # noqa: S301 - just written
+    assert [first.predict([1, 0], ["l", "r"]), first.params] == [second.predict([1, 0], ["l", "r"]), second.params]
+
+
+def test_what_cannot_be_is_refused():
+    """Mistakes in the settings at once; other actions, a third one, and a learn before predict when they come."""
+    with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
+        CobaLearner(TREES, "exp5")
+    with pytest.raises(InputError, match="has no option 'rat'"):
+        CobaLearner(TREES, "exp4", rat="certified")
+    learner = CobaLearner(TREES, "uniform")
+    with pytest.raises(InputError, match="learn needs the predict of the same round"):
+        learner.learn([0, 0], "l", 1.0, 0.5)
+    with pytest.raises(InputError, match="must offer the same 2"):
+        learner.predict([0, 0], ["l", "r", "m"])
+    learner = CobaLearner(TREES, "uniform")
+    learner.predict([0, 0], ["l", "r"])
+    learner.learn([0, 0], "l", 1.0, 0.5)
+    with pytest.raises(InputError, match="every round must offer the same 2"):
+        learner.predict([0, 0], ["r", "l"])
+    learner.predict([0, 0], ["l", "r"])
+    with pytest.raises(InputError, match="reward must be"):
+        learner.learn([0, 0], "l", 1.5, 0.5)
