@@ -108,7 +108,7 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
 
 def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: Cache | None) -> Stream:
     """Open an environment; whatever one of somebody else's raises is an InputError with its file and line."""
-    kept = {"cache": cache} if supply.asks(type(environment).open, "cache") else {}
+    kept = {"cache": cache} if supply.names(type(environment).open, "cache") else {}
     try:
         return environment.open(policies, task.horizon, task.seed, **kept)
     except (MilpcbError, MemoryError):
