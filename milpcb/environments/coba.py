@@ -35,8 +35,8 @@ class Coba:
 
     Parameters
     ----------
-    maker : what follows ``from_`` in the name of a method of coba.Environments, one of MAKERS; it gets the horizon and the
-        seed of the run
+    maker : "bandit_synthetic", "kernel_synthetic", "linear_synthetic", "mlp_synthetic" or "neighbors_synthetic": what follows
+        ``from_`` in the name of a method of coba.Environments; it gets the horizon and the seed of the run
     options : the other arguments of that method; the default is 3 actions without features, 5 context features
     template : a template file of coba in the place of ``maker``, with one environment; its rounds are the same for every seed
     reward_range : the least and the greatest reward

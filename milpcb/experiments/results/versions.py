@@ -8,7 +8,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 SOLVERS = ("highspy", "pulp", "pyscipopt", "gurobipy", "cplex", "xpress", "coptpy")
-PACKAGES = ("milpcb", "numpy", "scipy", "numba", *SOLVERS, "scikit-learn")
+OTHERS = ("vowpalwabbit", "contextualbandits", "coba")
+PACKAGES = ("milpcb", "numpy", "scipy", "numba", *SOLVERS, "scikit-learn", *OTHERS)
 
 
 @cache
