@@ -49,7 +49,7 @@ class Ledger:
 
         E[regret] = E[sum_s c_s] - min_pi sum_s c_s(pi) <= E[sum_s c_s] - min_pi E[L(pi)] <= E[C],   C = sum_s c_s - min_pi L(pi),
 
-    after every fixed number of rounds: the mean of a minimum is at most the minimum of the means. C is the certificate. Its mean
+    after every fixed number of rounds (statement 9 of milpcb/theory/README.md): the mean of a minimum is at most the minimum of the means. C is the certificate. Its mean
     bounds mean regret; the regret of one run may lie above its own certificate. Where costs do react to the play, E[C] bounds
     max over pi of E[sum_s c_s - c_s(pi)]. A lower bound on the minimum will do, as it makes C larger; and as no estimate is
     negative, 0 is one.

@@ -20,32 +20,8 @@ eps' < eps; P(eps_1, 0) = -spread / eps_1. Adding up the rounds, at every t, for
 ``spread`` is estimated twice by Monte Carlo, independently of the run and of each other: one estimate sets the rates, which
 may be anything, and the other stands in the bound, whose mean is therefore right.
 
-A priori, for Laplace noise. Let S be ``n_moved`` of the table, p(a) the probability that round t plays a given the past, and
-B = S (K - 1/2).
-(1) Raising y by u moves the noise by at most S eps u in 1-norm, so y keeps a probability of at least p(y) exp(-eps S u), and P is
-    concave with that probability as its slope. Hence E[gain | y, J] >= p(y) (e - eps S e^2 / 2), and at most p(y) e.
-    As E[J] = (1 - (1 - p)^M) / p and E[J^2] <= (2 - p) / p^2,
-
-        0 <= E[delta | past] <= eps S sum_a (2 - p(a)) / 2 + sum_a p(a) (1 - p(a))^M <= eps B + K / (e M),
-
-    the last e being 2.718. So with one eps for all rounds E[regret] <= spread / eps + eps B T + K T / (e M): 2 sqrt(B T spread)
-    plus the cap's term at the best.
-(2) gain is 0 unless the leader on the fresh vector plays y, which it does with probability p(y), and it is at most c J. So
-    E[delta^2 | past] <= sum_a p(a) [1 - p(a) + p(a) E max(1, (J - 1)^2)] <= sum_a [p - p^2 + (1 - p)(2 - p) + p^3] <= 2 K - 1.
-(3) Let A_t add up E[delta | past] and N_t = Delta_t - A_t, a martingale; X = max(0, max_t N_t), Y = max(0, max_t -N_t).
-    E X <= sqrt((2 K - 1) T), and E Y likewise: with R the running maximum, (R - N)_t <= |(R - N)_{t-1} - step|, so
-    E R_T = E[R - N]_T <= sqrt(E[(R - N)_T^2]) <= sqrt(sum E step^2).
-(4) Let C = sum_t K / (e M_t), and G_t add up min(E[delta | past], eps_t B), so that G <= A <= G + C. Where G_{t-1} > Y,
-    eps_t <= spread / (G_{t-1} - Y). With g = max(0, G - Y), as a step is at most 1,
-    g_t^2 - g_{t-1}^2 <= 2 B spread + g_t - g_{t-1}, and the first g above 0 has g^2 <= g; so g_T^2 <= 2 B T spread + g_T, and
-    G_T <= Y + 1 + sqrt(2 B T spread).
-(5) spread / eps_T <= spread / eps_1 + A_T + X. Together
-
-        E[regret_T] <= spread / eps_1 + 2 sqrt(2 B T spread) + 3 sqrt((2 K - 1) T) + 2 C + 2,    C <= 2 sqrt(K T) / 2.718
-
-    with M_t = ceil(sqrt(K t)), which needs no horizon: the square root of T, from minima alone, as long as the number of contexts or
-    columns that ``spread`` grows with stays the same. Where the rates use an estimate of ``spread``, that one stands under the
-    roots, and what (5) takes from 1 / eps_T is multiplied by spread / estimate.
+A priori the regret grows with the square root of T, for Laplace noise, as long as the number of contexts or columns that
+``spread`` grows with stays the same: statement 15 of milpcb/theory/README.md, where both proofs are.
 """
 
 from __future__ import annotations
@@ -107,7 +83,7 @@ class AdaptiveNoise:
         return self._for_bound.mean * self._last_scale + self._excess
 
     def guarantee(self, horizon: int | None) -> float:
-        """Return the constant of this file's docstring, infinite without a horizon and for laws that it does not hold for.
+        """Return the constant of statement 15 of milpcb/theory/README.md, infinite without a horizon and for laws that it does not hold for.
 
         Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not known.
         """

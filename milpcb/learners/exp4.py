@@ -53,20 +53,15 @@ class Exp4(Learner):
     "adaptive" (derived for this project) : eta_t = sqrt(log N / V) put between a_t and 2 a_t, where
         V = v_1 + ... + v_{t-1}. None of the three ever increases, so eta_t does not; log N / eta_T <= sqrt(T K log N), and
         half the sum is at most K sqrt(log N / K) 2 sqrt(T) = 2 sqrt(T K log N): 3 sqrt(T K log N) in all, at every T. It
-        is faster where costs are small: then V is far below K t, and eta_t nearer to the rate that is best for V.
+        is faster where costs are small: then V is far below K t, and eta_t nearer to the rate that is best for V (statement 12).
 
     "certified" (derived for this project, after AdaHedge) : eta_t = min(eta_1, log N / Delta), where Delta = d_1 + ... + d_{t-1}.
         Here d_s is what round s adds to the bound of this very run, which ``bound()`` returns, at any of the four rates:
 
             bound_t = log N / eta_t + d_1 + ... + d_t,     d = c + log(1 - q (1 - exp(-eta c / q))) / eta,
 
-        with the cost c and the probability q of the action played. For with P(eta, L) = -(1/eta) log of the mean over all
-        derivations of exp(-eta L), the estimates of round s raise P(eta_s, L) by c - d_s exactly; a lower eta does
-        not lower P; and min L >= P(eta_t, L) - log N / eta_t. So certificate <= bound on every path, and E[regret_t] <=
-        E[certificate_t] <= E[bound_t].
-        A priori: 0 <= d <= min(c, eta c^2 / (2 q)) and eta_t Delta_{t-1} <= log N give
-        Delta_t^2 - Delta_{t-1}^2 = 2 d_t Delta_{t-1} + d_t^2 <= log N c^2 / q + d_t, hence Delta_T^2 <= log N sum c^2 / q + Delta_T;
-        E[c^2 / q] <= K, so E Delta_T <= 1/2 + sqrt(1/4 + T K log N). As log N / eta_T <= log N / eta_1 + Delta_T, with eta_1 = 1
+        with the cost c and the probability q of the action played. No path has a certificate above it, so E[regret_t] <=
+        E[certificate_t] <= E[bound_t]; and with eta_1 = 1 (statements 10 and 11 of milpcb/theory/README.md)
 
             E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N),    at every T.
 

@@ -12,7 +12,7 @@ class Centred(Paper):
 
     The same number added to all K costs of one round changes every policy alike, so the noise may be centred over the
     actions, which takes 1/K off its variance. And with a share 1/L on every action, the leader's included, exploring
-    costs (K - 1)/L a round rather than K/L, whatever the leftover rule.
+    costs (K - 1)/L a round rather than K/L, whatever the leftover rule: statements 1 and 5 of milpcb/theory/README.md.
     """
 
     def exploration(self, n_actions: int) -> float:

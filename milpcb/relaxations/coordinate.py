@@ -43,12 +43,8 @@ class Coordinate(Relaxation):
 
         Here r is the rate, s the unit in units of cost and m(a) = cosh(a (1 - 1/K)) / K + (1 - 1/K) cosh(a / K) - 1.
 
-        Proof. Rel(empty) = E max over pi of -sum_t xi_t(pi(x_t)) + T (K - 1) / L. Take from all K entries of xi_t their mean, a
-        number that is the same for every policy and has expectation 0: the expectation of the maximum stays. In a round that
-        carries noise the centred entry of the action that pi plays is +-s (1 - 1/K) with probability 1/K (I is that action)
-        and -+s/K otherwise, whatever the context, so E exp(-lambda xi) = 1 + r m(lambda s). Rounds are independent, and
-        E max_pi Y_pi <= log(sum_pi E exp(lambda Y_pi)) / lambda <= (log N + T log(1 + r m(lambda s))) / lambda by Jensen, for
-        every lambda > 0. So the number is a bound wherever the numerical search for a = lambda s ends.
+        Statement 6 of milpcb/theory/README.md, which holds for every a: so the number is a bound wherever the numerical search
+        for a ends.
         """
         K = n_actions
         explored = horizon * (K - 1) / scale

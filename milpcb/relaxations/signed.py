@@ -3,25 +3,14 @@
 Setting and oracle are those of BISTRO+. All policies' costs of a round fall by 1/2, so regret stays as it is. With h = L/2,
 chat = sign(c_y - 1/2) h e_y with probability |2 c_y - 1| / (L q_y), else 0: E chat_a = c_a - 1/2, and q >= 1/L suffices.
 
-The game of one round. Write psi(v) for min_pi (tot(pi) + v[pi(x_t)]), phi+_i = (psi(h e_i) - psi(0)) / h and
-phi-_i = (psi(0) - psi(-h e_i)) / h. psi is concave and 1-Lipschitz in each entry, so 0 <= phi+_i <= phi-_i <= 1. With c_i the
-adversary pays h ((2 c_i - 1)^+ (q_i - phi+_i) + (1 - 2 c_i)^+ (phi-_i - q_i)) / L for action i, convex in c_i, so c_i is 0 or 1:
+Proofs are statements 7 and 8 of milpcb/theory/README.md. Of them the code uses: with psi(v) for min_pi (tot(pi) + v[pi(x_t)]) and
+phi-_i = (psi(0) - psi(-h e_i)) / h, the worst cost of a round is least where q* <= mu, with
 
-    F(q) = 1/2 sum_i max(q_i - phi+_i, phi-_i - q_i) = 1/2 sum_i (|q_i - mu_i| + (phi-_i - phi+_i) / 2),  mu = (phi+ + phi-) / 2.
+    mu_i = (phi-_i + 1 - max_{a != i} phi-_a) / 2,    sum mu >= 1,
 
-Let V[a] be the least total of the policies that play a now, i* its minimiser and g_a = V[a] - V[i*]. Then phi-_a is
-(1 - g_a / h)^+, which is 1 for i*; phi+ is 0 but for phi+_{i*} = 1 - M, with M = max_{a != i*} phi-_a. So phi- is all that is needed,
-mu_i = (phi-_i + 1 - max_{a != i} phi-_a) / 2 and sum mu >= 1. Every q* <= mu with sum 1 is optimal, as F(q) - min F =
-sum_i (q_i - mu_i)^+; the least is 1/2 (sum phi- - 1) = S / 2 with S = sum_{a != i*} phi-_a. Here q* = mu / sum mu: the one
-leader's action where totals are whole and one leads, and uniform over the leaders where several do (mu = 1/2 at each).
-
-The noise. With probability 2 (K - 1) / L a future round adds +-h to one uniform action. It lifts Rel, by definition of phi, by
-E[psi(0) - psi(xi)] = (2 (K - 1) / L) (h / (2 K)) sum_i (phi-_i - phi+_i) = (K - 1) / (2 K) (S + M), which is at least S / 2 as
-S <= (K - 1) M. Equality holds where all gaps are equal, always for K = 2.
-
-Exploring. F(q) - F(q*) <= 1/2 sum_i |q_i - q*_i| = 1/2 sum_i |1/L - K q*_i / L| <= (K - 1) / L for q = (1 - K/L) q* + 1/L.
-
-With random futures q* is drawn with them, and admissibility follows as for BISTRO+ (paper, section 3).
+so q* = mu / sum mu: the one leader's action where totals are whole and one leads, and uniform over the leaders where several do. Any
+other q loses sum_i (q_i - mu_i)^+. With probability 2 (K - 1) / L a future round adds +-h to one uniform action, which pays for the
+game, exactly where all gaps between the actions are equal, always for K = 2. Exploring costs (K - 1) / L.
 
 One minimiser is enough where totals are whole: ask for the least of K tot(pi) + rank[pi(x_t)] with a fresh random order
 rank = 0..K-1 of the actions. All its minimisers play one action, each leader's equally often; follow it, q* = e_i. The law of the

@@ -14,7 +14,7 @@ from milpcb.learners.exp4 import _gap
 from milpcb.protocols import Learner
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import ALL_FOUR, ALL_GAMES, OPPOSITE, QUICK_GAMES, THREE_ACTIONS, CoinGame
-from milpcb.theory.coins.learners import LEARNERS, Played, exp4, ftpl
+from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4, ftpl
 from milpcb.theory.coins.mutants import MUTANTS, IncreasingExp4
 from milpcb.theory.coins.trees import least_slacks, means, tree
 from milpcb.theory.coins.verdicts import ROUNDING, judge_learner
@@ -27,19 +27,19 @@ GAMES = {
 }
 
 
-def without_coins(kind: Any, **options: Any) -> Played:
+def without_coins(kind: Any, **options: Any) -> CoinLearner:
     """Return a learner that draws no noise within its calls."""
-    return Played(kind.__name__, lambda oracle, horizon, _: kind(oracle, horizon=horizon, **options))
+    return CoinLearner(kind.__name__, lambda oracle, horizon, _: kind(oracle, horizon=horizon, **options))
 
 
 MORE = [
-    *(Played(f"exp4, {rate}", partial(exp4, rate=rate)) for rate in ("fixed", "anytime", 3.0)),
+    *(CoinLearner(f"exp4, {rate}", partial(exp4, rate=rate)) for rate in ("fixed", "anytime", 3.0)),
     without_coins(EpsilonGreedy),
     without_coins(EpochGreedy),
 ]
 
 
-def slacks(played: Played, game: CoinGame, visit: Any = lambda _: None) -> Any:
+def slacks(played: CoinLearner, game: CoinGame, visit: Any = lambda _: None) -> Any:
     """Return the least slacks of a learner in a game."""
     oracle, coins = game.oracle(), game.coins()
     learner = played.make(oracle, len(game.rows), coins)
@@ -63,7 +63,7 @@ def check_telescoped(learner: Any) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("played", [*LEARNERS, *MORE], ids=lambda played: played.name)
-def test_mean_regret_is_at_most_what_the_run_proves(played: Played, game: str) -> None:
+def test_mean_regret_is_at_most_what_the_run_proves(played: CoinLearner, game: str) -> None:
     """After every round, for every oblivious 0/1 sequence; with equality where nothing costs anything."""
     certificate, bound = slacks(played, GAMES[game], check_telescoped)
     assert certificate == pytest.approx(0.0, abs=ROUNDING)
@@ -73,13 +73,13 @@ def test_mean_regret_is_at_most_what_the_run_proves(played: Played, game: str) -
 
 
 @pytest.mark.parametrize("played", LEARNERS, ids=lambda played: played.name)
-def test_what_verify_says_of_learners(played: Played) -> None:
+def test_what_verify_says_of_learners(played: CoinLearner) -> None:
     """Every learner passes on every game of ``milpcb verify``."""
     assert judge_learner(played, ALL_GAMES).passes
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_what_verify_says_of_mutants(mutant: Played) -> None:
+def test_what_verify_says_of_mutants(mutant: CoinLearner) -> None:
     """Every mutant is rejected, by far more than rounding, and the verdict names a game that shows it."""
     verdict = judge_learner(mutant, QUICK_GAMES)
     assert not verdict.passes
@@ -164,4 +164,4 @@ class LooksAhead(Exp4):
 def test_rates_that_look_ahead_or_increase_are_caught(mutant: type[Learner], game: str) -> None:
     """The step behind the bound fails on some path."""
     with pytest.raises(AssertionError):
-        slacks(Played("mutant", partial(exp4, kind=mutant, rate="adaptive")), GAMES[game], check_telescoped)
+        slacks(CoinLearner("mutant", partial(exp4, kind=mutant, rate="adaptive")), GAMES[game], check_telescoped)

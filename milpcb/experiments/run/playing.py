@@ -169,6 +169,7 @@ def _learner(each: NamedLearner, world: Surroundings, best: Hindsight | None) ->
     supplied = {
         "oracle": oracle,
         "pool": world.knowledge() if "pool" in asked else None,
+        "contexts": world.stream.contexts,
         "horizon": world.horizon,
         "seed": world.seed,
         "n_actions": world.opened.n_actions,
@@ -182,12 +183,9 @@ def _played(
 ) -> Played:
     """Play one learner with one seed to the horizon."""
     tick = line.ticker(f"{label}, seed {world.seed}", world.horizon)
-    bounds: list[float] = []
     while player.tally.round < world.horizon:
         player.advance(SLICE)
-        if len(player.points) > len(bounds):
-            bounds.append(float(player.learner.bound()))
         tick(player.tally.round)
     costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
     policy = player.certify().policy
-    return Played(label, world.seed, player.guarantee, tuple(player.points), tuple(bounds), costs, policy)
+    return Played(label, world.seed, player.guarantee, tuple(player.points), costs, policy)

@@ -27,8 +27,7 @@ class Played:
     """One learner with one seed.
 
     label, seed, guarantee : of the learner; infinite where there is no guarantee
-    points : what was noted at each checkpoint: rounds, cumulative_cost, certificate, ...
-    bounds : what ``Learner.bound()`` was at each checkpoint, NaN where the algorithm has none
+    points : what was noted at each checkpoint: rounds, cumulative_cost, certificate, bound, ...
     best_costs : least cost of any policy at each checkpoint, None in live play
     policy : the best policy by what the learner was shown; None where the oracle found none
     """
@@ -37,7 +36,6 @@ class Played:
     seed: int
     guarantee: float
     points: tuple[dict[str, float | None], ...]
-    bounds: tuple[float, ...]
     best_costs: tuple[float | None, ...]
     policy: Policy | None
 
@@ -53,11 +51,11 @@ class Played:
                 "regret": None if best is None else _number(point["cumulative_cost"]) - best,
                 "certificate": _number(point["certificate"]),
                 "certificate_error": _number(point["certificate_error"]),
-                "bound": bound,
+                "bound": _number(point["bound"]),
                 "guarantee": self.guarantee,
                 "seconds": point["seconds"],
             }
-            for point, bound, best in zip(self.points, self.bounds, self.best_costs, strict=True)
+            for point, best in zip(self.points, self.best_costs, strict=True)
         ]
 
 

@@ -20,7 +20,7 @@ Make = Callable[[Any, int, Coins], Learner]
 
 
 @dataclass(frozen=True)
-class Played:
+class CoinLearner:
     """A learner by name: ``make(oracle, horizon, coins)``, and whose minimum its certificate takes, None for the oracle's."""
 
     name: str
@@ -66,9 +66,9 @@ def half_noise(oracle: Any, horizon: int, coins: Coins) -> Learner:
 
 
 LEARNERS = [
-    Played("exp4, certified", exp4),
-    Played("exp4, adaptive", partial(exp4, rate="adaptive")),
-    Played("ftpl, adaptive", ftpl),
-    Played("epsilon-greedy", epsilon_greedy),
-    Played("half noise", half_noise),
+    CoinLearner("exp4, certified", exp4),
+    CoinLearner("exp4, adaptive", partial(exp4, rate="adaptive")),
+    CoinLearner("ftpl, adaptive", ftpl),
+    CoinLearner("epsilon-greedy", epsilon_greedy),
+    CoinLearner("half noise", half_noise),
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.learners import Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
-from milpcb.theory.coins.learners import Played, epsilon_greedy, exp4, ftpl
+from milpcb.theory.coins.learners import CoinLearner, epsilon_greedy, exp4, ftpl
 from milpcb.types import Answer, Floats
 
 # ------------------------------------------------------------------- adaptive noise
@@ -134,17 +134,17 @@ class NotTheLeast:
 
 
 MUTANTS = [
-    Played("ftpl, estimates doubled", partial(ftpl, leader=Overshoots)),
-    Played("ftpl, counts past the cap", partial(ftpl, leader=CountsPastTheCap)),
-    Played("ftpl, gain on played noise", partial(ftpl, leader=MeasuresOnPlayedNoise)),
-    Played("ftpl, rate looks ahead", partial(ftpl, leader=LooksAhead)),
-    Played("ftpl, rate increases", partial(ftpl, leader=Increases)),
-    Played("ftpl, half the spread", partial(ftpl, leader=HalfTheSpread)),
-    Played("ftpl, not the minimum", ftpl, NotTheLeast),
-    Played("exp4, estimates doubled", partial(exp4, kind=OvershootingExp4)),
-    Played("exp4, probability of another", partial(exp4, kind=OfAnother)),
-    Played("exp4, rate increases", partial(exp4, kind=IncreasingExp4)),
-    Played("exp4, half the prior", partial(exp4, kind=WrongPrior)),
-    Played("exp4, not the minimum", exp4, NotTheLeast),
-    Played("epsilon-greedy, not the minimum", epsilon_greedy, NotTheLeast),
+    CoinLearner("ftpl, estimates doubled", partial(ftpl, leader=Overshoots)),
+    CoinLearner("ftpl, counts past the cap", partial(ftpl, leader=CountsPastTheCap)),
+    CoinLearner("ftpl, gain on played noise", partial(ftpl, leader=MeasuresOnPlayedNoise)),
+    CoinLearner("ftpl, rate looks ahead", partial(ftpl, leader=LooksAhead)),
+    CoinLearner("ftpl, rate increases", partial(ftpl, leader=Increases)),
+    CoinLearner("ftpl, half the spread", partial(ftpl, leader=HalfTheSpread)),
+    CoinLearner("ftpl, not the minimum", ftpl, NotTheLeast),
+    CoinLearner("exp4, estimates doubled", partial(exp4, kind=OvershootingExp4)),
+    CoinLearner("exp4, probability of another", partial(exp4, kind=OfAnother)),
+    CoinLearner("exp4, rate increases", partial(exp4, kind=IncreasingExp4)),
+    CoinLearner("exp4, half the prior", partial(exp4, kind=WrongPrior)),
+    CoinLearner("exp4, not the minimum", exp4, NotTheLeast),
+    CoinLearner("epsilon-greedy, not the minimum", epsilon_greedy, NotTheLeast),
 ]

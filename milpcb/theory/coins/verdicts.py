@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.theory.coins.games import CoinGame
-from milpcb.theory.coins.learners import Played
+from milpcb.theory.coins.learners import CoinLearner
 from milpcb.theory.coins.trees import least_slacks, tree
 
 ROUNDING = 1e-9  # of means that are sums of floats
@@ -42,7 +42,9 @@ class CoinVerdict:
         ]
 
 
-def judge_learner(learner: Played, games: Iterable[CoinGame], tick: Callable[[], None] = lambda: None) -> CoinVerdict:
+def judge_learner(
+    learner: CoinLearner, games: Iterable[CoinGame], tick: Callable[[], None] = lambda: None
+) -> CoinVerdict:
     """Return the least slacks over ``games``; ``tick`` is called after each game."""
     places, found = [], []
     for game in games:
