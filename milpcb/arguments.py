@@ -19,8 +19,9 @@ def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
     """Return a learner's ``__init__`` behind the checks that are the same for all of them.
 
     Arguments that are missing, unknown or given by position although they are options raise InputError, which shows how
-    to write the call. ``oracle``, ``pool``, ``horizon`` and ``seed`` are checked to be what their names mean. The learner
-    gets ``oracle`` and ``horizon`` as attributes before its own constructor runs, and ``_given``, the options by name.
+    to write the call. ``oracle``, ``pool``, ``horizon`` and ``seed`` are checked to be what their names mean. The
+    learner gets ``oracle`` and ``horizon`` as attributes before its own constructor runs, and ``_given``, the options
+    by name.
     """
     signature = inspect.signature(init)
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values())

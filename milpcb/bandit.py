@@ -45,14 +45,15 @@ class _Open:
 class Bandit:
     """A learner that is asked for one decision at a time, and later handed what it cost.
 
-    Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of contexts
-    that lie between different cut points, not with the number of decisions. ``certificate()`` bounds the mean regret of the decisions
-    learnt so far although the costs of the other actions are never known (see Learner.certificate).
+    Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of
+    contexts that lie between different cut points, not with the number of decisions. ``certificate()`` bounds the mean
+    regret of the decisions learnt so far although the costs of the other actions are never known (see
+    Learner.certificate).
 
-    Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others each
-    decision must be learnt before the next. A delay leaves ``certificate()`` and Exp4's ``bound()`` valid for what has been learnt;
-    ``guarantee()`` of the learner is for costs that are learnt at once. Decisions that are never learnt count on neither side, so
-    whether a cost becomes known must not depend on that cost.
+    Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others
+    each decision must be learnt before the next. A delay leaves ``certificate()`` and Exp4's ``bound()`` valid for what
+    has been learnt; ``guarantee()`` of the learner is for costs that are learnt at once. Decisions that are never
+    learnt count on neither side, so whether a cost becomes known must not depend on that cost.
 
     All methods may be called from several threads: one lock makes them take turns.
 
@@ -64,7 +65,8 @@ class Bandit:
     horizon : number of decisions, for learners that need to know it
     contexts : all contexts that can occur (m, d), None where they arrive
     oracle : kind of the oracle, or its options, as in ``{"kind": "milp", "solver": "highs"}``
-    reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest - least)
+    reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest -
+        least)
 
     Raises
     ------

@@ -92,9 +92,9 @@ def parity(
 ) -> tuple[LabelConstraint, LabelConstraint]:
     """Return the two rules that the rates of ``action`` in two groups differ by at most ``delta`` (0..1).
 
-    ``groups`` (m,) is 0 or 1 for each context, both present; instead of them, ``feature`` names the column of ``contexts``
-    (m, d) that holds them, by its number or by its name in ``feature_names``. The rate of a group is the share of its
-    contexts that receive the action.
+    ``groups`` (m,) is 0 or 1 for each context, both present; instead of them, ``feature`` names the column of
+    ``contexts`` (m, d) that holds them, by its number or by its name in ``feature_names``. The rate of a group is the
+    share of its contexts that receive the action.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def mean_at_most(
 ) -> LabelConstraint:
     """Return the rule that a second outcome is at most ``bound`` on average over the contexts.
 
-    ``costs`` (m, K) is that outcome, in its own unit, for each context and action; where ``n_contexts`` is given, one row
-    stands for all of them. ``weights`` (m,), not negative, makes the average a weighted one.
+    ``costs`` (m, K) is that outcome, in its own unit, for each context and action; where ``n_contexts`` is given, one
+    row stands for all of them. ``weights`` (m,), not negative, makes the average a weighted one.
 
     Parameters
     ----------
@@ -178,9 +178,9 @@ def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: 
 def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
     """Return the message on constraints that no policy satisfies together; it names a smallest set that conflicts.
 
-    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Each constraint without
-    which the others still conflict is left out (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991): what stays
-    conflicts, and no longer does without any one of them.
+    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Each constraint
+    without which the others still conflict is left out (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991):
+    what stays conflicts, and no longer does without any one of them.
     """
     kept = list(range(len(constraints)))
     for number in range(len(constraints)):

@@ -90,8 +90,8 @@ def clipped(text: str, longest: int = LONGEST) -> str:
 def cause(error: BaseException) -> str:
     """Return what went wrong in somebody else's code, on one line with the file and line it happened on.
 
-    That is the deepest place outside installed packages, or the deepest of all where there is none outside. Where memory was
-    too small, nobody's code is wrong, and MEMORY is returned.
+    That is the deepest place outside installed packages, or the deepest of all where there is none outside. Where
+    memory was too small, nobody's code is wrong, and MEMORY is returned.
     """
     if out_of_memory(error):
         return MEMORY

@@ -1,8 +1,8 @@
 """One table of names and one way from a name to what it stands for. Importing it imports no implementation and no vendor.
 
-Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may also
-name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is checked against
-the interface of its kind before it is called.
+Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may
+also name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is checked
+against the interface of its kind before it is called.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from milpcb.errors import InputError, UnknownNameError, cause, clipped
 class Kind:
     """What all entries of a kind are: what messages call one, and the interface that each must fit.
 
-    ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a "function" is
-    annotated to return it, or a collection of it; a "value" is an instance of it. ``supplied`` are the arguments that the
-    runtime gives to constructors and functions that name them; all their other arguments are options.
+    ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a
+    "function" is annotated to return it, or a collection of it; a "value" is an instance of it. ``supplied`` are the
+    arguments that the runtime gives to constructors and functions that name them; all their other arguments are
+    options.
     """
 
     called: str

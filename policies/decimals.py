@@ -11,8 +11,8 @@ MOST_DIGITS = 17  # enough for any two floats to differ
 def shortest_between(low: float, high: float, near: float, *, low_included: bool = True) -> float:
     """Return the number with the fewest decimal digits in [low, high), or in (low, high); of several that nearest to ``near``.
 
-    ``near`` must be in the range itself, so that there is an answer. A cut point that separates the same contexts wherever
-    it lies between two neighbouring values is thus one that people can read, also aloud.
+    ``near`` must be in the range itself, so that there is an answer. A cut point that separates the same contexts
+    wherever it lies between two neighbouring values is thus one that people can read, also aloud.
     """
     for digits in range(1, MOST_DIGITS + 1):
         allowed = [x for x in _rounded(near, digits) if (low <= x if low_included else low < x) and x < high]

@@ -33,7 +33,8 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
     Parameters
     ----------
     flags
-        What the compiler may assume of floating-point numbers, by LLVM's names ("nnan": no NaN occurs); none by default.
+        What the compiler may assume of floating-point numbers, by LLVM's names ("nnan": no NaN occurs); none by
+        default.
     """
 
     def decorate(kernel: _Kernel) -> _Kernel:
@@ -53,8 +54,8 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
 class _Notice(event.Listener):  # type: ignore[misc]
     """Writes one line to standard error when a function of ours is about to be compiled.
 
-    Of a process only the first is announced, and so of all processes that share the file of ANNOUNCED. Numba sends the event
-    when it has found no machine code on disk. A call of what is already compiled costs nothing.
+    Of a process only the first is announced, and so of all processes that share the file of ANNOUNCED. Numba sends the
+    event when it has found no machine code on disk. A call of what is already compiled costs nothing.
     """
 
     def __init__(self) -> None:

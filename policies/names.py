@@ -42,8 +42,8 @@ class Names:
     def table(self, contexts: Any, least_columns: int = 1) -> Floats:
         """Return contexts as an array (m, d); of a data frame the columns that carry the names of the features.
 
-        Raises InputError where one of them is missing, or there are fewer than ``least_columns`` columns, or more columns
-        of a table without names than the features have.
+        Raises InputError where one of them is missing, or there are fewer than ``least_columns`` columns, or more
+        columns of a table without names than the features have.
         """
         columns = column_names(contexts)
         if not (columns and self.features):

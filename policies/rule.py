@@ -28,8 +28,8 @@ FORMAT = 1  # of the JSON
 class Rule(ABC):
     """A policy that divides contexts into parts, numbered in the order in which they are printed, an action each.
 
-    A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, texts, None, and dataclasses and
-    tuples of them (see policies.plain), or it overrides ``_plain`` and ``_from_plain``.
+    A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, texts, None, and dataclasses
+    and tuples of them (see policies.plain), or it overrides ``_plain`` and ``_from_plain``.
     """
 
     names: Names

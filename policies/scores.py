@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class ScoreRule(Rule):
     """Play the action whose number is that of the ``cuts`` (K-1,), increasing, at or below the score.
 
-    Where no feature has a weight the score is 0. Scores are added up in float64. The parts of ``leaves`` are the ranges of
-    the score that are not empty, as printed.
+    Where no feature has a weight the score is 0. Scores are added up in float64. The parts of ``leaves`` are the ranges
+    of the score that are not empty, as printed.
     """
 
     weights: tuple[float, ...]

@@ -1,8 +1,8 @@
 """What the READMEs say is so: paths, commands, snippets and configs are taken from their text and tried.
 
-Conventions of the READMEs: a Python or TOML block whose first line is a comment with the name of a file is that file; other
-Python blocks run, in order; a block of ``text (output)`` is what the Python block before it prints; ``toml (fragment)`` is
-part of a file, which is only parsed; blocks without a language are commands.
+Conventions of the READMEs: a Python or TOML block whose first line is a comment with the name of a file is that file;
+other Python blocks run, in order; a block of ``text (output)`` is what the Python block before it prints;
+``toml (fragment)`` is part of a file, which is only parsed; blocks without a language are commands.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from milpcb.protocols import PolicyClass
 class CobaLearner:
     """A registered learner with the methods that coba's ``Experiment`` calls: ``predict``, ``learn`` and ``params``.
 
-    Contexts need not be known: each is added when it first comes. They are flattened to numbers, categories one by one to 0/1.
-    Actions are numbered as coba lists them, which must be the same ones every round. coba writes what a learner raises into its
-    log and goes on without it: look there where its rows are missing.
+    Contexts need not be known: each is added when it first comes. They are flattened to numbers, categories one by one
+    to 0/1. Actions are numbered as coba lists them, which must be the same ones every round. coba writes what a learner
+    raises into its log and goes on without it: look there where its rows are missing.
 
     Parameters
     ----------

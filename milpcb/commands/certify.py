@@ -47,8 +47,9 @@ def certify(
 ) -> None:
     """Bound the regret of whoever played the rounds of LOG, against the best policy of a class, by what was shown alone.
 
-    LOG is a .csv or .parquet file, a line a round: the columns of the context, and then action (0, 1, ...), cost (0 or more)
-    and probability (with which the action was drawn). Further options are those of the policy class, e.g. --depth 2.
+    LOG is a .csv or .parquet file, a line a round: the columns of the context, and then action (0, 1, ...), cost (0 or
+    more) and probability (with which the action was drawn). Further options are those of the policy class, e.g. --depth
+    2.
     """
     from milpcb.oracles import open_oracle
 

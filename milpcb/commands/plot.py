@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None) -> None:
     """Draw one or more run DIRECTORIES on the same axes: regret curves, or other figures by name.
 
-    There are regret, finals (regret at T), times, horizons (regret against T) and others: milpcb list figures shows all.
+    There are regret, finals (regret at T), times, horizons (regret against T) and others: milpcb list figures shows
+    all.
     """
     names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
     for directory in directories:

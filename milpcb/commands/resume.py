@@ -21,8 +21,8 @@ from milpcb.errors import RunError
 def resume(directory: Path, backend: str | None, workers: int | None, progress: str, trust: bool) -> None:
     """Finish the run in DIRECTORY, with the config that it holds; cells go on from their checkpoints.
 
-    A class that is not installed ("module:Class") runs only if you have run the same config in DIRECTORY before, or with
-    --trust.
+    A class that is not installed ("module:Class") runs only if you have run the same config in DIRECTORY before, or
+    with --trust.
     """
     from milpcb.experiments.results.store import CONFIG, RunDirectory, check_config
     from milpcb.experiments.run.trust import check

@@ -62,10 +62,10 @@ Names:
 def verify(*, quick: bool, noise: str | None) -> None:
     """Check that every relaxation is admissible, and that runs prove what they claim.
 
-    On games small enough to enumerate (two or three actions, two contexts, up to three rounds), with the functions that a
-    run calls, on every future that could be drawn, in rational arithmetic. A registered relaxation of your own is verified
-    like the others. Then mutants, relaxations with one thing wrong, which must be rejected. Every figure is the least over
-    all games (of the bias the largest), in units of cost; a negative one is a violation.
+    On games small enough to enumerate (two or three actions, two contexts, up to three rounds), with the functions that
+    a run calls, on every future that could be drawn, in rational arithmetic. A registered relaxation of your own is
+    verified like the others. Then mutants, relaxations with one thing wrong, which must be rejected. Every figure is
+    the least over all games (of the bias the largest), in units of cost; a negative one is a violation.
 
     After that learners are played through all their coins, to compare mean regret with the mean of what each run states
     about itself; and mutants of them.

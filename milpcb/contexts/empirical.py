@@ -1,8 +1,8 @@
 """The law of the contexts is unknown and cannot be sampled: contexts seen in earlier epochs stand for future ones.
 
-The setting and the idea are those of Wu, Sima & Szpankowski (2024, arXiv 2401.15520), read as an abstract; the epochs, and
-drawing with replacement for all rounds left, are our own. Their algorithm also starts anew in each epoch; here only the
-sample changes, and no bound on regret is claimed.
+The setting and the idea are those of Wu, Sima & Szpankowski (2024, arXiv 2401.15520), read as an abstract; the epochs,
+and drawing with replacement for all rounds left, are our own. Their algorithm also starts anew in each epoch; here only
+the sample changes, and no bound on regret is claimed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from milpcb.types import Ints
 class Empirical(ContextModel):
     """Future contexts are drawn, with replacement, from those of all rounds before the current epoch.
 
-    Rounds count from 1; epoch e holds the rounds 2^e to 2^(e+1) - 1, so the sample is that of the 2^e - 1 rounds before it. It
-    stays as it is throughout an epoch, and contains neither the context that the learner is playing on nor its neighbours:
-    the imagined future rounds depend on nothing that is being decided.
+    Rounds count from 1; epoch e holds the rounds 2^e to 2^(e+1) - 1, so the sample is that of the 2^e - 1 rounds before
+    it. It stays as it is throughout an epoch, and contains neither the context that the learner is playing on nor its
+    neighbours: the imagined future rounds depend on nothing that is being decided.
 
     In round 1 there is no sample, and no noise: the only law at hand, uniform over the rows of ``contexts``, would be
     knowledge of contexts that were never shown. Every policy then has total 0, so BISTRO+ plays uniformly unless it
     follows a leader; either way one round costs at most 1.
 
-    ``contexts`` (m, d) is the table that rows are numbers of; rows not seen so far get no noise. The model remembers what *one*
-    learner saw: make one for each learner.
+    ``contexts`` (m, d) is the table that rows are numbers of; rows not seen so far get no noise. The model remembers
+    what *one* learner saw: make one for each learner.
     """
 
     known: ClassVar[bool] = False

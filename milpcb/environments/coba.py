@@ -29,22 +29,23 @@ class Coba:
     """An environment of coba (https://coba.readthedocs.io, version 8.1) that knows the reward of every action.
 
     Shows what learners do in the worlds that others publish curves for. A reward r in [least, most] becomes the cost
-    (most - r) / (most - least). Contexts are flattened to numbers, categories one by one to 0/1. Actions are numbered as coba
-    lists them, so all rounds must offer the same ones; their features are not looked at. The contexts are known in advance,
-    the costs are not.
+    (most - r) / (most - least). Contexts are flattened to numbers, categories one by one to 0/1. Actions are numbered
+    as coba lists them, so all rounds must offer the same ones; their features are not looked at. The contexts are known
+    in advance, the costs are not.
 
     Parameters
     ----------
-    maker : "bandit_synthetic", "kernel_synthetic", "linear_synthetic", "mlp_synthetic" or "neighbors_synthetic": what follows
-        ``from_`` in the name of a method of coba.Environments; it gets the horizon and the seed of the run
+    maker : "bandit_synthetic", "kernel_synthetic", "linear_synthetic", "mlp_synthetic" or "neighbors_synthetic": what
+        follows ``from_`` in the name of a method of coba.Environments; it gets the horizon and the seed of the run
     options : the other arguments of that method; the default is 3 actions without features, 5 context features
-    template : a template file of coba in the place of ``maker``, with one environment; its rounds are the same for every seed
+    template : a template file of coba in the place of ``maker``, with one environment; its rounds are the same for
+        every seed
     reward_range : the least and the greatest reward
 
     Raises
     ------
-    InputError (a maker or a template that coba does not take, rewards of one action only or out of range, other actions in
-    another round, contexts that are no numbers), ExtraMissingError (coba is not installed)
+    InputError (a maker or a template that coba does not take, rewards of one action only or out of range, other actions
+    in another round, contexts that are no numbers), ExtraMissingError (coba is not installed)
 
     """
 

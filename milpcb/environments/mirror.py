@@ -26,23 +26,25 @@ DIGITS = 9  # of mean probabilities: what differs by less is a tie, so that the 
 class Mirror:
     """The action that the learner is likeliest to play is the one that costs, in every round.
 
-    Breaks learners whose play is nearly certain given the past: they pay in almost every round, where the best fixed action
-    pays in at most one of K. Learners that stay unpredictable survive. Several copies of ``learner`` play side by side on the
-    contexts of the run; a round costs 1 for the action with the largest mean probability over the copies (of several the
-    first), 0 for the others, and each copy learns from its own draw. The costs so written down are a fixed sequence: any
-    learner may be played on them, and all guarantees for costs that are fixed in advance hold. (Derived for this project.)
+    Breaks learners whose play is nearly certain given the past: they pay in almost every round, where the best fixed
+    action pays in at most one of K. Learners that stay unpredictable survive. Several copies of ``learner`` play side
+    by side on the contexts of the run; a round costs 1 for the action with the largest mean probability over the copies
+    (of several the first), 0 for the others, and each copy learns from its own draw. The costs so written down are a
+    fixed sequence: any learner may be played on them, and all guarantees for costs that are fixed in advance hold.
+    (Derived for this project.)
 
-    Contexts are those of ``Planted``: random 0/1 rows, drawn uniformly. Seeds of the copies are children of the seed of the run
-    and never equal to it. A learner that draws within ``act``, such as ``ftpl``, puts all mass on what it drew, and the mean
-    over copies is a frequency. Costs are computed as rounds are asked for, and take ``copies`` times as long as a run of the
-    learner; a study computes them once for each seed and keeps them.
+    Contexts are those of ``Planted``: random 0/1 rows, drawn uniformly. Seeds of the copies are children of the seed of
+    the run and never equal to it. A learner that draws within ``act``, such as ``ftpl``, puts all mass on what it drew,
+    and the mean over copies is a frequency. Costs are computed as rounds are asked for, and take ``copies`` times as
+    long as a run of the learner; a study computes them once for each seed and keeps them.
 
     Parameters
     ----------
-    learner : registered name, or ``module:Class``, of the learner whose mirror it is; one that learns from the played action
+    learner : registered name, or ``module:Class``, of the learner whose mirror it is; one that learns from the played
+        action
     options : that learner's own options
-    oracle : the kind of its oracle and the options of that kind, as ``{"kind": "milp", "solver": "scip"}``; None takes the
-        class's own search where it has one, else the default solver
+    oracle : the kind of its oracle and the options of that kind, as ``{"kind": "milp", "solver": "scip"}``; None takes
+        the class's own search where it has one, else the default solver
     copies : R >= 1, how many play side by side; with one, costs follow the coins of that one
     n_actions : K >= 2
     n_contexts, n_features : shape of the pool, each >= 1

@@ -1,27 +1,29 @@
 """Perturbed leaders whose noise grows with what the run itself has seen: no horizon, and minima alone.
 
-Notation. L is the table of estimated total costs, n a fresh vector of noise of a fixed law that is symmetric about 0, n(pi) what
-it adds to the total of policy pi, and spread = E max_pi -n(pi). For a rate eps let P(eps, L) = E min_pi (L(pi) + n(pi) / eps).
-Before every round eps_t is known from the past alone, and it never increases.
+Notation. L is the table of estimated total costs, n a fresh vector of noise of a fixed law that is symmetric about 0,
+n(pi) what it adds to the total of policy pi, and spread = E max_pi -n(pi). For a rate eps let P(eps, L) = E min_pi
+(L(pi) + n(pi) / eps). Before every round eps_t is known from the past alone, and it never increases.
 
-Algorithm. Round t plays the leader on L and a fresh n / eps_t. Where its action y has the cost c, J counts redraws of the noise
-until y is played again, at most M_t, e = c J is added to L at y, and one more fresh vector estimates without bias by how much:
-gain = min(min_{a != y} V[a], V[y] + e) - min V, with the mean P(eps_t, L + e) - P(eps_t, L), V being the profile on it.
-Where c = 0, J is not needed, and gain = 0. Then delta = c - gain, and with Delta the sum of the deltas so far
+Algorithm. Round t plays the leader on L and a fresh n / eps_t. Where its action y has the cost c, J counts redraws of
+the noise until y is played again, at most M_t, e = c J is added to L at y, and one more fresh vector estimates without
+bias by how much: gain = min(min_{a != y} V[a], V[y] + e) - min V, with the mean P(eps_t, L + e) - P(eps_t, L), V being
+the profile on it. Where c = 0, J is not needed, and gain = 0. Then delta = c - gain, and with Delta the sum of the
+deltas so far
 
     1 / eps_{t+1} = max(1 / eps_t, Delta / spread).
 
 What a run proves (derived for this project; potentials of this kind are from Abernethy, Lee & Tewari 2015). The mean of
-e 1[y = a] is at most the cost of a. P(eps, L) <= min L, as n has mean 0; P(eps', L) >= P(eps, L) - (1/eps' - 1/eps) spread for
-eps' < eps; P(eps_1, 0) = -spread / eps_1. Adding up the rounds, at every t, for costs that do not react to the play,
+e 1[y = a] is at most the cost of a. P(eps, L) <= min L, as n has mean 0; P(eps', L) >= P(eps, L) - (1/eps' - 1/eps)
+spread for eps' < eps; P(eps_1, 0) = -spread / eps_1. Adding up the rounds, at every t, for costs that do not react to
+the play,
 
     E[regret_t] <= E[certificate_t] <= E[bound_t],    bound_t = spread / eps_t + delta_1 + ... + delta_t.
 
-``spread`` is estimated twice by Monte Carlo, independently of the run and of each other: one estimate sets the rates, which
-may be anything, and the other stands in the bound, whose mean is therefore right.
+``spread`` is estimated twice by Monte Carlo, independently of the run and of each other: one estimate sets the rates,
+which may be anything, and the other stands in the bound, whose mean is therefore right.
 
-A priori the regret grows with the square root of T, for Laplace noise, as long as the number of contexts or columns that
-``spread`` grows with stays the same: statement 15 of milpcb/theory/README.md, where both proofs are.
+A priori the regret grows with the square root of T, for Laplace noise, as long as the number of contexts or columns
+that ``spread`` grows with stays the same: statement 15 of milpcb/theory/README.md, where both proofs are.
 """
 
 from __future__ import annotations
@@ -83,9 +85,10 @@ class AdaptiveNoise:
         return self._for_bound.mean * self._last_scale + self._excess
 
     def guarantee(self, horizon: int | None) -> float:
-        """Return the constant of statement 15 of milpcb/theory/README.md, infinite without a horizon and for laws that it does not hold for.
+        """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon, and for other laws.
 
-        Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not known.
+        Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not
+        known.
         """
         if horizon is None or not self._noise.law.shifts:
             return math.inf

@@ -35,7 +35,8 @@ class BistroPlus(Learner):
     Oracle: values only, K + 1 a round (``queries="all"``), or one profile, or one minimiser a round.
 
     Totals are whole numbers in units of L: an estimate adds 0 or 1 to one cell, the noise adds 0 or +-2. So psi/L is
-    an integer, phi is 0 or 1, and every exact oracle gives the same run, bit for bit. Other relaxations have other units.
+    an integer, phi is 0 or 1, and every exact oracle gives the same run, bit for bit. Other relaxations have other
+    units.
 
     Parameters
     ----------
@@ -43,21 +44,22 @@ class BistroPlus(Learner):
     pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
     horizon : number of rounds T
     seed : non-negative whole number
-    scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself, estimated
-        once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed form at that L,
-        which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of Rel(empty) with its
-        95 % interval, the sharper bound (see milpcb.theory.relaxation_value), and None for any other ``scale``
+    scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself,
+        estimated once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed
+        form at that L, which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of
+        Rel(empty) with its 95 % interval, the sharper bound (see milpcb.theory.relaxation_value), and None for any
+        other ``scale``
     noise : a registered relaxation: "paper" is BISTRO+ as published, "centred" the same with a sharper guarantee,
-        "half" and "coordinate" have less noise and sharper guarantees still, "signed" estimates c - 1/2 and has the least,
-        "bistro" is BISTRO (Rakhlin & Sridharan 2016)
-    queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin" asks for
-        one policy and gives all leftover mass to its action, which is optimal too
-    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "descending", the same
-        after going through the actions by phi, largest first; "leader", over the actions that some minimiser plays
-        (``queries="profile"``) or that the minimiser found plays (``"argmin"``). Every rule is optimal; "signed" and "bistro"
-        leave nothing over
-    estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper, and keeps totals whole;
-        "ips" by (c / q) e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
+        "half" and "coordinate" have less noise and sharper guarantees still, "signed" estimates c - 1/2 and has the
+        least, "bistro" is BISTRO (Rakhlin & Sridharan 2016)
+    queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin"
+        asks for one policy and gives all leftover mass to its action, which is optimal too
+    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "descending", the
+        same after going through the actions by phi, largest first; "leader", over the actions that some minimiser plays
+        (``queries="profile"``) or that the minimiser found plays (``"argmin"``). Every rule is optimal; "signed" and
+        "bistro" leave nothing over
+    estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper, and keeps totals
+        whole; "ips" by (c / q) e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
     draws : number of futures whose q is averaged in each round
     anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
         added up in ``oracle_error()``; exact answers add nothing. Without it an unproved answer is an error

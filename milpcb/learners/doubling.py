@@ -17,8 +17,8 @@ from milpcb.types import Floats
 class Doubling(Learner):
     """Phases of ``first``, 2 ``first``, 4 ``first``, ... rounds, each played by a fresh learner made for that many.
 
-    Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of it,
-    as costs could be 0 from there on; so the regret of T rounds is at most the sum of the guarantees of the phases
+    Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of
+    it, as costs could be 0 from there on; so the regret of T rounds is at most the sum of the guarantees of the phases
     that T rounds reach into. Where one guarantee grows like T^a that sum is at most 2^a / (2^a - 1) times the
     guarantee of a learner that knows T: 2.70 times for T^(2/3), 3.41 times for T^(1/2). What is learnt in a phase is
     forgotten after it, except by a pool that watches contexts.
@@ -26,7 +26,8 @@ class Doubling(Learner):
     Parameters
     ----------
     oracle, pool, seed : handed on to learners that ask for them; each phase has its own child of the seed
-    horizon : the number of rounds that ``guarantee()`` is of and that may be played; how they are played does not depend on
+    horizon : the number of rounds that ``guarantee()`` is of and that may be played; how they are played does not
+        depend on
         it. None: no end, and ``guarantee()`` is of those played so far
     learner : registered name of a learner that takes a horizon and learns from played actions
     options : that learner's own options

@@ -16,16 +16,17 @@ class EpochGreedy(Learner):
 
     Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time. T need not be known.
     s_l = floor(1 / eps_l), where eps_l = min(1, sqrt(2 K log N / l)) bounds what the policy may lose in a round (see
-    milpcb.learners.logged_costs). So each epoch loses at most 1 in its uniform round and at most s_l eps_l <= 1 in the others.
-    Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of epochs begun by round T: to leading order
-    3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford & Zhang's; eps_l and the constant are
-    derived for this project.
+    milpcb.learners.logged_costs). So each epoch loses at most 1 in its uniform round and at most s_l eps_l <= 1 in the
+    others. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of epochs begun by round T: to leading
+    order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford & Zhang's; eps_l and the constant
+    are derived for this project.
     Oracle: one minimiser per epoch, at most L(T) in all, so about T^(-1/3) calls a round.
 
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool
-    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend on
+    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend
+        on
         it. None: no end, and no guarantee
 
     """
@@ -57,8 +58,8 @@ class EpochGreedy(Learner):
     def guarantee(self) -> float:
         """Return the bound on expected regret for i.i.d. rounds, at this T, K and class; infinite without a horizon.
 
-        L whole epochs take at least sum_l 1 / eps_l >= u / 3 + (2 / 3) L^(3/2) / u^(1/2) rounds, u = 2 K log N, if L >= u,
-        and at least 2 L in any case. That bounds the whole epochs in T rounds, and at most one more has begun.
+        L whole epochs take at least sum_l 1 / eps_l >= u / 3 + (2 / 3) L^(3/2) / u^(1/2) rounds, u = 2 K log N, if L >=
+        u, and at least 2 L in any case. That bounds the whole epochs in T rounds, and at most one more has begun.
         """
         if self.horizon is None:
             return np.inf

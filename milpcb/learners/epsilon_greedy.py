@@ -22,22 +22,24 @@ class EpsilonGreedy(Learner):
     Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time.
     Guarantee: to leading order, and if it trained in every round, E[regret] <= 4.5 / 3^(1/3) T^(2/3) (K log N)^(1/3)
     = 3.12 (...) for a = (K log N / 3)^(1/3) and ``data = "exploration"`` (derived for this project). ``guarantee()``
-    is not that constant but a bound that holds at every T: the sum of all e_t, of what the policy then in force may lose
-    (see milpcb.learners.logged_costs), and of sqrt(T log N / 2). Training at powers of 2 on all data makes it up to
-    14% more to leading order.
+    is not that constant but a bound that holds at every T: the sum of all e_t, of what the policy then in force may
+    lose (see milpcb.learners.logged_costs), and of sqrt(T log N / 2). Training at powers of 2 on all data makes it up
+    to 14% more to leading order.
     Oracle: one minimiser per training, about log2(T) in the whole run at the default ``ratio``.
 
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool
-    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend on
+    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend
+        on
         it. None: no end, and no guarantee
     seed : non-negative whole number; used by ``data = "exploration"`` alone
     scale : a > 0; None takes the one above
-    data : what the policy is trained on: "all" rounds, each estimated by (c / q) e_y; or the rounds of "exploration" alone, by
-        K c e_y. Whether a round explored is drawn once its action is known, which has the same law as a coin before it
-    ratio : training takes place after round 1, and again when there are ``ratio`` >= 1 times as many rounds; 2 means after
-        rounds 1, 2, 4, 8, ..., 1 after every round
+    data : what the policy is trained on: "all" rounds, each estimated by (c / q) e_y; or the rounds of "exploration"
+        alone, by K c e_y. Whether a round explored is drawn once its action is known, which has the same law as a coin
+        before it
+    ratio : training takes place after round 1, and again when there are ``ratio`` >= 1 times as many rounds; 2 means
+        after rounds 1, 2, 4, 8, ..., 1 after every round
 
     """
 
@@ -79,7 +81,10 @@ class EpsilonGreedy(Learner):
             self._training = self._after(self._training)
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret for i.i.d. rounds, at this T, a, K and class; infinite without a horizon."""
+        """Return the bound on expected regret for i.i.d.
+
+        rounds, at this T, a, K and class; infinite without a horizon.
+        """
         if self.horizon is None:
             return np.inf
         ends = [1]

@@ -34,11 +34,11 @@ class Exp4(Learner):
 
     Setting: nothing is assumed, contexts and costs may both be adversarial (oblivious). Estimates are (c / q) e_y; as
     costs are never negative no exploration needs to be mixed in. The oracle sums the weights of all policies by the
-    action they play (``action_weights``): kind "enumeration" over its list, kind "search" by the recursion that finds its
-    minimum, with (log-sum-exp, +) in the place of (min, +). So a round costs one pass of that recursion, whatever T and
-    N are. Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee is below
-    that of every learner that only asks for minima; those are for classes that do not: linear rules by branch and bound,
-    monotone rules, any class under side constraints, unless it is short enough to list.
+    action they play (``action_weights``): kind "enumeration" over its list, kind "search" by the recursion that finds
+    its minimum, with (log-sum-exp, +) in the place of (min, +). So a round costs one pass of that recursion, whatever T
+    and N are. Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee
+    is below that of every learner that only asks for minima; those are for classes that do not: linear rules by branch
+    and bound, monotone rules, any class under side constraints, unless it is short enough to list.
 
     With N derivations (a policy that can be written in several ways weighs as often: the prior is uniform over
     derivations), rates that never increase, and v_t = c_t^2 / q_t(y_t), the mean over q_t of the squared estimates,
@@ -51,31 +51,33 @@ class Exp4(Learner):
     "fixed" : eta = sqrt(2 log N / (K T)) gives E[regret] <= sqrt(2 T K log N).
     "anytime" : a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T, as sum_t 1/sqrt(t) <= 2 sqrt(T).
     "adaptive" (derived for this project) : eta_t = sqrt(log N / V) put between a_t and 2 a_t, where
-        V = v_1 + ... + v_{t-1}. None of the three ever increases, so eta_t does not; log N / eta_T <= sqrt(T K log N), and
-        half the sum is at most K sqrt(log N / K) 2 sqrt(T) = 2 sqrt(T K log N): 3 sqrt(T K log N) in all, at every T. It
-        is faster where costs are small: then V is far below K t, and eta_t nearer to the rate that is best for V (statement 12).
+        V = v_1 + ... + v_{t-1}. None of the three ever increases, so eta_t does not; log N / eta_T <= sqrt(T K log N),
+        and half the sum is at most K sqrt(log N / K) 2 sqrt(T) = 2 sqrt(T K log N): 3 sqrt(T K log N) in all, at every
+        T. It is faster where costs are small: then V is far below K t, and eta_t nearer to the rate that is best for V
+        (statement 12).
 
-    "certified" (derived for this project, after AdaHedge) : eta_t = min(eta_1, log N / Delta), where Delta = d_1 + ... + d_{t-1}.
-        Here d_s is what round s adds to the bound of this very run, which ``bound()`` returns, at any of the four rates:
+    "certified" (derived for this project, after AdaHedge) : eta_t = min(eta_1, log N / Delta), where Delta = d_1 + ...
+        + d_{t-1}. Here d_s is what round s adds to the bound of this very run, which ``bound()`` returns, at any of the
+        four rates:
 
             bound_t = log N / eta_t + d_1 + ... + d_t,     d = c + log(1 - q (1 - exp(-eta c / q))) / eta,
 
-        with the cost c and the probability q of the action played. No path has a certificate above it, so E[regret_t] <=
-        E[certificate_t] <= E[bound_t]; and with eta_1 = 1 (statements 10 and 11 of milpcb/theory/README.md)
+        with the cost c and the probability q of the action played. No path has a certificate above it, so E[regret_t]
+        <= E[certificate_t] <= E[bound_t]; and with eta_1 = 1 (statements 10 and 11 of milpcb/theory/README.md)
 
             E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N),    at every T.
 
     Parameters
     ----------
     oracle : the policy class, opened on all contexts, with kind "search" or "enumeration"
-    horizon : number of rounds T that may be played; the "fixed" rate is made from it, for all others None will do: no end, and
-        no ``guarantee()``
-    rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon, else
-        "certified"
+    horizon : number of rounds T that may be played; the "fixed" rate is made from it, for all others None will do: no
+        end, and no ``guarantee()``
+    rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
+        else "certified"
 
-    Rounds may be learnt late: an estimate enters whenever its cost is known. ``bound()`` then puts the mass that the action
-    has at that moment in the place of q, so that d is again what the estimate adds to P, and it still bounds the certificate on
-    every path. ``guarantee()`` is for costs that are learnt at once.
+    Rounds may be learnt late: an estimate enters whenever its cost is known. ``bound()`` then puts the mass that the
+    action has at that moment in the place of q, so that d is again what the estimate adds to P, and it still bounds the
+    certificate on every path. ``guarantee()`` is for costs that are learnt at once.
 
     """
 

@@ -16,11 +16,11 @@ from milpcb.types import Floats
 class ExploreThenCommit(Learner):
     """Uniform play for n rounds, then for ever the policy that looks best on them.
 
-    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time, and a change after the n-th
-    round is never noticed.
-    Guarantee: with n = (T^2 K log N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that is
-    3 / 2^(1/3) T^(2/3) (K log N)^(1/3) = 2.38 (...) to leading order. The scheme is folklore; the constants are derived
-    for this project (see milpcb.learners.logged_costs: each estimate K c has a second moment of at most K).
+    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time, and a change after the
+    n-th round is never noticed.
+    Guarantee: with n = (T^2 K log N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that
+    is 3 / 2^(1/3) T^(2/3) (K log N)^(1/3) = 2.38 (...) to leading order. The scheme is folklore; the constants are
+    derived for this project (see milpcb.learners.logged_costs: each estimate K c has a second moment of at most K).
     Oracle: one minimiser in the whole run, so 1 / T calls a round.
 
     Parameters

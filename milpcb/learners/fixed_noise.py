@@ -102,8 +102,8 @@ class FixedNoise:
 def _noise_price(n_noisy: int, log_size: float) -> float:
     """Return a bound on E max_pi of the noise of a policy at eps = 1; a class of one is treated as a class of two.
 
-    Each policy sums d Laplace variables, -log(1 - l^2) <= l^2 / (1 - l) bounds the log of their moment generating function,
-    and the maximum of N such sums is at most 2 sqrt(d log N) + log N.
+    Each policy sums d Laplace variables, -log(1 - l^2) <= l^2 / (1 - l) bounds the log of their moment generating
+    function, and the maximum of N such sums is at most 2 sqrt(d log N) + log N.
     """
     log_size = max(log_size, float(np.log(2)))
     return float(2 * np.sqrt(n_noisy * log_size) + log_size)
@@ -112,8 +112,8 @@ def _noise_price(n_noisy: int, log_size: float) -> float:
 def _distinct(oracle: ValueOracle, seed: int) -> Ints:
     """Return the first row of every distinct context; all rows, where some policy plays differently on equal ones.
 
-    To find out, weights are moved from equal rows to their first one. A policy that labels them alike has total 0; any other
-    has another total, but for a coincidence of random weights.
+    To find out, weights are moved from equal rows to their first one. A policy that labels them alike has total 0; any
+    other has another total, but for a coincidence of random weights.
     """
     _, first, group = np.unique(oracle.contexts, axis=0, return_index=True, return_inverse=True)
     if len(first) == oracle.n_contexts:

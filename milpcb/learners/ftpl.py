@@ -25,42 +25,46 @@ class ContextualFTPL(Learner):
     """Every round, the policy that is best on past estimates plus fresh noise.
 
     Setting: contexts and costs are both adversarial and fixed in advance; nothing is i.i.d.
-    Estimates: J c e_y, where J counts redraws of the noise until the same action comes out again (geometric resampling, at
-    most M redraws): a question for the play and, where it cost something, one for each redraw.
+    Estimates: J c e_y, where J counts redraws of the noise until the same action comes out again (geometric resampling,
+    at most M redraws): a question for the play and, where it cost something, one for each redraw.
 
-    A fixed ``epsilon`` is the published algorithm. Either all contexts that can occur are known (transductive, in its set
-    version: the noise is on every distinct context of the oracle), or a separator is: rows on which any two distinct
-    policies differ, and then the noise is on these alone.
-    Guarantee: E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M) for noise on d contexts, where
-    kappa = 1 transductively and kappa = d with a separator. The algorithm is published; this bound is derived for
-    this project. Its rates are no worse than those of the paper's abstract, O(T^(3/4) (K log N)^(1/2)) transductively and
-    O(T^(2/3) d^(3/4) K (log N)^(1/2)) with a separator of size d.
+    A fixed ``epsilon`` is the published algorithm. Either all contexts that can occur are known (transductive, in its
+    set version: the noise is on every distinct context of the oracle), or a separator is: rows on which any two
+    distinct policies differ, and then the noise is on these alone.
+    Guarantee: E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M) for noise on d contexts,
+    where kappa = 1 transductively and kappa = d with a separator. The algorithm is published; this bound is derived for
+    this project. Its rates are no worse than those of the paper's abstract, O(T^(3/4) (K log N)^(1/2)) transductively
+    and O(T^(2/3) d^(3/4) K (log N)^(1/2)) with a separator of size d.
 
-    ``epsilon = "adaptive"`` (derived for this project) needs no horizon. The noise grows with what the run itself has seen,
-    and ``bound()`` is what it proves about itself: spread / eps_t plus what every round cost beyond what its estimate added to
-    the perturbed minimum, which one more question a round measures. For Laplace noise
+    ``epsilon = "adaptive"`` (derived for this project) needs no horizon. The noise grows with what the run itself has
+    seen, and ``bound()`` is what it proves about itself: spread / eps_t plus what every round cost beyond what its
+    estimate added to the perturbed minimum, which one more question a round measures. For Laplace noise
 
         E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
 
-    spread = E max over policies of minus their noise at eps = 1, estimated twice when the learner is made, each time by 30 to
-    200 pairs of cheapest policies; S = 1 with noise on contexts, and the number of columns that a cost touches with noise on
-    columns. For a fixed number of contexts or columns that is the square root of T. Proofs: milpcb.learners.adaptive_noise.
+    spread = E max over policies of minus their noise at eps = 1, estimated twice when the learner is made, each time by
+    30 to 200 pairs of cheapest policies; S = 1 with noise on contexts, and the number of columns that a cost touches
+    with noise on columns. For a fixed number of contexts or columns that is the square root of T. Proofs:
+    milpcb.learners.adaptive_noise.
 
     Parameters
     ----------
     oracle : the policy class, opened on all contexts that will occur
-    horizon : number of rounds T that may be played. A fixed epsilon is made from it; "adaptive" does without: no end, and no
-        ``guarantee()``
+    horizon : number of rounds T that may be played. A fixed epsilon is made from it; "adaptive" does without: no end,
+        and no ``guarantee()``
     seed : non-negative whole number
-    epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is above
-    noise : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike counted
-        once; "columns" is on the columns of the class's program, so that a round costs the same however many contexts there are
-    law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": whole numbers, times whole numbers 1 / eps. Then,
-        if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the same play bit for
-        bit. "laplace" alone has a guarantee in advance
-    cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t in round t
-    separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is asked
-        whether it is one; otherwise that is taken on trust, and the guarantee rests on it
+    epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is
+        above
+    noise : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
+        counted once; "columns" is on the columns of the class's program, so that a round costs the same however many
+        contexts there are
+    law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": whole numbers, times whole numbers 1 /
+        eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the
+        same play bit for bit. "laplace" alone has a guarantee in advance
+    cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t
+        in round t
+    separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is
+        asked whether it is one; otherwise that is taken on trust, and the guarantee rests on it
     queries : "profile" asks for one profile and plays the action where it is least, which is the action of the only
         minimiser (continuous noise has no ties, but with probability 0) and builds no policy; "argmin" asks for the
         minimiser itself. The actions are the same; with oracle kind "milp" a profile takes K solves and a minimiser one

@@ -23,10 +23,10 @@ class ILoveToConBandits(EpochLearner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool; proves its answers
-    horizon : number of rounds T that the guarantee is for, and that may be played; the algorithm does not use it. None: no
-        end, and no guarantee
-    psi : how little estimated regret excuses variance. 100 in the theorem, where bad policies go on being estimated as well
-        as good ones for very long; 0.01 to 1 has far less regret at T <= 1e6, without a guarantee
+    horizon : number of rounds T that the guarantee is for, and that may be played; the algorithm does not use it. None:
+        no end, and no guarantee
+    psi : how little estimated regret excuses variance. 100 in the theorem, where bad policies go on being estimated as
+        well as good ones for very long; 0.01 to 1 has far less regret at T <= 1e6, without a guarantee
     delta : the chance that the theorem may fail
 
     """

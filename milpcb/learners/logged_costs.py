@@ -65,9 +65,9 @@ def luck(horizon: int, log_size: float) -> float:
 def deviation(second_moment: Floats | float, log_size: float, weight: Floats | float) -> Floats:
     """Return a bound on E[R(pi^)] - R(pi*) for the policy pi^ of least sum of estimates (derived for this project).
 
-    The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s; ``second_moment``
-    bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, the lower tail of a sum of such
-    estimates is sub-Gaussian with that sum as its variance, whatever their range. So the largest of N shortfalls is at
-    most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
+    The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
+    ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, the lower tail of a
+    sum of such estimates is sub-Gaussian with that sum as its variance, whatever their range. So the largest of N
+    shortfalls is at most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
     """
     return np.asarray(np.sqrt(2 * np.asarray(second_moment) * log_size) / weight)

@@ -1,7 +1,7 @@
 """The optimisation problem (OP) of Agarwal, Hsu, Kale, Langford, Li & Schapire (2014), solved by coordinate descent.
 
-A sub-distribution Q over policies (weights that sum to at most 1) enters (OP) only through its *mass* (m, K): entry (j, a)
-is the weight of the policies that play a on context j, and every row sums to the weight of Q. A history enters only
+A sub-distribution Q over policies (weights that sum to at most 1) enters (OP) only through its *mass* (m, K): entry (j,
+a) is the weight of the policies that play a on context j, and every row sums to the weight of Q. A history enters only
 through how often each context was seen and the estimated reward of each of its actions. So no policy is stored, and
 neither time nor memory grows with the rounds played or with the number of policies in Q.
 """
@@ -43,8 +43,8 @@ def best_policy(oracle: ValueOracle, costs: Floats) -> tuple[float, Ints]:
 class LowVariance:
     """(OP) on one history: sum_pi Q(pi) b_pi <= 2K, and V_pi(Q) <= 2K + b_pi for every policy pi.
 
-    V_pi(Q) is the mean over the history of 1 / Q^mu(pi(x)|x), and b_pi = slope * (best - mean reward of pi): policies that
-    did well must be estimated well, those that did badly need not be. Always feasible.
+    V_pi(Q) is the mean over the history of 1 / Q^mu(pi(x)|x), and b_pi = slope * (best - mean reward of pi): policies
+    that did well must be estimated well, those that did badly need not be. Always feasible.
 
     Parameters
     ----------
@@ -93,7 +93,8 @@ def descend(problem: LowVariance, mass: Floats, oracle: ValueOracle) -> Iterator
     """Yield the mass (m, K) of Q before each coordinate step from ``mass``; the last one yielded solves ``problem``.
 
     Paper, Algorithm 2: shrink, find the policy that violates its constraint most (one oracle call), raise its weight.
-    From mass 0 there are at most 4 ln(1 / (K mu)) / mu steps (as the paper's potential shows). Raises as ``best_policy``.
+    From mass 0 there are at most 4 ln(1 / (K mu)) / mu steps (as the paper's potential shows). Raises as
+    ``best_policy``.
     """
     while True:
         mass = problem.rescaled(mass)

@@ -43,7 +43,8 @@ def require(learner: str, oracle: Any, *capabilities: str) -> None:
 def played_on(policy: Policy, contexts: Floats, row: int) -> int:
     """Return the action of ``policy`` on ``contexts[row]``.
 
-    A policy that labels equal contexts differently, as those of a list may, refuses a context by itself; it is asked for all of them.
+    A policy that labels equal contexts differently, as those of a list may, refuses a context by itself; it is asked
+    for all of them.
     """
     try:
         return int(policy.predict(contexts[row : row + 1])[0])

@@ -16,7 +16,8 @@ class Law(NamedTuple):
     """How ``size`` coordinates are drawn, and what is known of the law.
 
     ``shifts``: whether moving a coordinate by s changes no probability by more than a factor exp(|s|), as a priori
-    guarantees need. ``whole`` noise is of whole numbers; what it is multiplied with is then rounded up to a whole number.
+    guarantees need. ``whole`` noise is of whole numbers; what it is multiplied with is then rounded up to a whole
+    number.
     """
 
     draw: Callable[[np.random.Generator, int], Floats]
@@ -85,8 +86,9 @@ PRECISE = 0.01  # the standard error, as a share of the mean, at which an estima
 def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = None) -> Spread:
     """Return an estimate by Monte Carlo; ``least(n)`` is the least total of any policy where noise n is all there is.
 
-    A draw is half the range of n(pi) over the policies, by the least totals of n and of -n: as the law is symmetric, its mean is
-    that of max -n(pi), and it is 0 where all policies are alike. ``draws`` None takes as many as the precision needs.
+    A draw is half the range of n(pi) over the policies, by the least totals of n and of -n: as the law is symmetric,
+    its mean is that of max -n(pi), and it is 0 where all policies are alike. ``draws`` None takes as many as the
+    precision needs.
     """
     found: list[float] = []
     error = math.inf

@@ -19,18 +19,21 @@ LARGEST = 60_000
 class PolicyElimination(Learner):
     """Keeps the policies that may still be the best, and plays a mixture of them that estimates each of them well.
 
-    Setting: pairs of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts seen
-    so far stand for it, and there is no guarantee). Oracle: a list of at most 60 000 policies; no question is asked.
+    Setting: pairs of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts
+    seen so far stand for it, and there is no guarantee). Oracle: a list of at most 60 000 policies; no question is
+    asked.
 
-    Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t))) (constants
-    as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K for each of
-    them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best survivor's.
+    Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))
+    (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
+    for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best
+    survivor's.
 
     P costs far more than the rest, so by default it is solved for again only when t has grown by a factor ``growth``;
-    elimination is done every round. Between, P and mu are those of round s, t < growth * s. This keeps the proof: the bound
-    2K on the variance holds with the mu that is played, for all survivors of s and so for those of t; estimates are at
-    most 1/mu_s <= 1/mu_t; policies in play survived s, so their regret is a multiple of b_s <= sqrt(growth) b_t, and
-    exploration costs K mu_s <= sqrt(growth) K mu_t. Regret grows by sqrt(growth) at most. ``growth = 1`` is the letter.
+    elimination is done every round. Between, P and mu are those of round s, t < growth * s. This keeps the proof: the
+    bound 2K on the variance holds with the mu that is played, for all survivors of s and so for those of t; estimates
+    are at most 1/mu_s <= 1/mu_t; policies in play survived s, so their regret is a multiple of b_s <= sqrt(growth) b_t,
+    and exploration costs K mu_s <= sqrt(growth) K mu_t. Regret grows by sqrt(growth) at most. ``growth = 1`` is the
+    letter.
 
     Parameters
     ----------
@@ -147,11 +150,11 @@ class PolicyElimination(Learner):
 def spread(labelings: Ints, law: Floats, mu: float, n_actions: int) -> Floats:
     """Return the mass (m, K) of a distribution P over ``labelings`` (N, m) with V_pi(P) <= 2K for each of them.
 
-    V_pi(P) = E_x[1 / P^mu(pi(x)|x)], x from ``law`` (m,). From the uniform P, steps P(pi) <- P(pi) V_pi / sum P V lower the
-    convex f(P) = -E_x sum_a log P^mu(a|x), as in Cover (1984) for portfolios; its derivative in P(pi) is -(1 - K mu) V_pi.
-    At the minimum every V_pi <= sum P V = E_x sum_a P(a|x) / P^mu(a|x) <= K / (1 - K mu), which is below 2K if mu < 1/(2K): so
-    the steps end (derived for this project). At mu = 1/(2K) every P will do. On skewed lists of 5000 policies two or three
-    steps were enough, where Frank-Wolfe with steps 2/(k+3) took up to 2400.
+    V_pi(P) = E_x[1 / P^mu(pi(x)|x)], x from ``law`` (m,). From the uniform P, steps P(pi) <- P(pi) V_pi / sum P V lower
+    the convex f(P) = -E_x sum_a log P^mu(a|x), as in Cover (1984) for portfolios; its derivative in P(pi) is -(1 - K
+    mu) V_pi. At the minimum every V_pi <= sum P V = E_x sum_a P(a|x) / P^mu(a|x) <= K / (1 - K mu), which is below 2K
+    if mu < 1/(2K): so the steps end (derived for this project). At mu = 1/(2K) every P will do. On skewed lists of 5000
+    policies two or three steps were enough, where Frank-Wolfe with steps 2/(k+3) took up to 2400.
     """
     N, m = labelings.shape
     cells = labelings + n_actions * np.arange(m)  # places in a flat (m, K) table

@@ -13,15 +13,15 @@ class RandomizedUCB(EpochLearner):
 
     Setting: pairs of context and costs i.i.d. Oracle: best policies, as many as ILOVETOCONBANDITS asks for.
 
-    Published (constants as we know them): with n = t - 1 rounds seen, C = 2 log(N n / delta), beta = n / (180 C) and D(pi)
-    the estimated regret, P minimises sum_pi P(pi) D(pi) such that for every distribution Z over policies
+    Published (constants as we know them): with n = t - 1 rounds seen, C = 2 log(N n / delta), beta = n / (180 C) and
+    D(pi) the estimated regret, P minimises sum_pi P(pi) D(pi) such that for every distribution Z over policies
 
         V_Z(P) <= max(4K, beta D(Z)^2).                                                                         (1)
 
-    Here, derived for this project: ask V_pi(P) <= 2K + sqrt(K beta) D(pi) of every policy, and sum_pi P(pi) sqrt(K beta) D(pi)
-    <= 2K. That is (OP) of milpcb.learners.low_variance, which is always feasible. It is linear in pi, so it holds for
-    every Z, and it implies (1): with u = sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at most u^2 from
-    there on. It also implies the pointwise form V_pi <= 4K + beta D(pi)^2. The minimum is not sought, but
+    Here, derived for this project: ask V_pi(P) <= 2K + sqrt(K beta) D(pi) of every policy, and sum_pi P(pi) sqrt(K
+    beta) D(pi) <= 2K. That is (OP) of milpcb.learners.low_variance, which is always feasible. It is linear in pi, so it
+    holds for every Z, and it implies (1): with u = sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at
+    most u^2 from there on. It also implies the pointwise form V_pi <= 4K + beta D(pi)^2. The minimum is not sought, but
     sum_pi P(pi) D(pi) <= 2 sqrt(K / beta) = 2 sqrt(180 K C / n).
 
     What differs from the paper: that minimum, and that P is found after rounds 2, 4, 8, ... only. Whether the published

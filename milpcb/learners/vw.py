@@ -13,8 +13,8 @@ from milpcb.extras import needs
 from milpcb.protocols import Learner
 from milpcb.types import Floats
 
-# Those of VW's options that decide what is learnt and played. Options that read or write files are left out on purpose: a
-# config may come from somebody else.
+# Those of VW's options that decide what is learnt and played. Options that read or write files are left out on purpose:
+# a config may come from somebody else.
 FLAGS = {
     "--adaptive", "--cb_explore_adf", "--coin", "--elim", "--ftrl", "--greedify", "--invariant", "--noconstant",
     "--normalized", "--nounif", "--regcb", "--regcbopt", "--sgd", "--softmax", "--squarecb", "--synthcover",
@@ -30,17 +30,19 @@ WITH_VALUE = {
 class VW(Learner):
     """Online regression of costs with exploration, by Vowpal Wabbit (https://vowpalwabbit.org, version 9.11).
 
-    Setting: costs of one law, given context and action; no guarantee is computed. Every round is a multi-line example: a
-    shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5`` (namespace x, features numbered from 0),
-    and a line for each action, ``|a 2``. VW's regression is linear in the features, so what it can represent is decided by
-    the interactions in ``arguments``: ``-q xa`` gives each action weights of its own, ``--interactions xxa`` also weights for
-    each pair of features, which a decision tree of depth 2 needs and VW does not add by itself.
+    Setting: costs of one law, given context and action; no guarantee is computed. Every round is a multi-line example:
+    a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5`` (namespace x, features numbered
+    from 0), and a line for each action, ``|a 2``. VW's regression is linear in the features, so what it can represent
+    is decided by the interactions in ``arguments``: ``-q xa`` gives each action weights of its own,
+    ``--interactions xxa`` also weights for each pair of features, which a decision tree of depth 2 needs and VW does
+    not add by itself.
 
-    q are the probabilities that VW predicts, scaled to sum to 1 as it computes with 32 bits. They are the law that the action
-    is drawn from, also where VW draws numbers of its own while it learns (``--bag``, ``--cover``, ``--rnd``): certificates hold.
+    q are the probabilities that VW predicts, scaled to sum to 1 as it computes with 32 bits. They are the law that the
+    action is drawn from, also where VW draws numbers of its own while it learns (``--bag``, ``--cover``, ``--rnd``):
+    certificates hold.
 
-    VW's saved models do not go on bit-identically under all options (``--bag``, ``--cover``, ``--rnd``, ``--sgd``), so the state
-    is the list of all rounds played, and ``restore`` learns them again, in about the time that the play took.
+    VW's saved models do not go on bit-identically under all options (``--bag``, ``--cover``, ``--rnd``, ``--sgd``), so
+    the state is the list of all rounds played, and ``restore`` learns them again, in about the time that the play took.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ def open_oracle(
 
     Parameters
     ----------
-    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``, or what its ``on(contexts)`` returned, to be
-        shared by several oracles
+    policies : a policy class, e.g. ``DecisionTrees(n_actions=3, depth=2)``, or what its ``on(contexts)`` returned, to
+        be shared by several oracles
     contexts : (m, d) finite numbers, an array or a data frame, rows may repeat
     kind : ``"milp"`` (a solver), ``"search"`` (the class's own exact search), ``"audited"`` (that search, a share of
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
@@ -34,13 +34,13 @@ def open_oracle(
         ``"pulp:<PuLP solver name>"``
     constraints : side constraints that every policy must satisfy (see milpcb.constraints); ``"milp"`` and
         ``"enumeration"``
-    options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``), ``time_limit``
-        and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
+    options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``),
+        ``time_limit`` and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
 
     Raises
     ------
-    InputError (wrong shapes, NaN, options), UnknownNameError, SolverMissingError, InfeasibleError; from an audited oracle's
-    questions also OracleDisagreement
+    InputError (wrong shapes, NaN, options), UnknownNameError, SolverMissingError, InfeasibleError; from an audited
+    oracle's questions also OracleDisagreement
 
     """
     cls = registry.load("oracle", kind)

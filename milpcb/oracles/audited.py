@@ -19,8 +19,8 @@ class AuditedOracle(Oracle):
     """Exact answers from the class's own search; a share of them is asked of a solver as well.
 
     The first question and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one question.
-    Action weights are no minimum, so no MILP can audit them; questions to a table that is kept are not audited either. A
-    first disagreement raises OracleDisagreement with both values; an audit that a time limit cuts short raises
+    Action weights are no minimum, so no MILP can audit them; questions to a table that is kept are not audited either.
+    A first disagreement raises OracleDisagreement with both values; an audit that a time limit cuts short raises
     OracleInexact. ``audits`` counts what was proved twice.
 
     Parameters

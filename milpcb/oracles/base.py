@@ -47,7 +47,8 @@ class Oracle(ABC):
     def rows(self, contexts: Any) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d): the first that all policies label as they label it.
 
-        Where the class does not know which contexts these are, the first that is equal to it. Raises InputError for others.
+        Where the class does not know which contexts these are, the first that is equal to it. Raises InputError for
+        others.
         """
         known, first = self._known
         return np.asarray(first[known.find(contexts)])
@@ -107,7 +108,8 @@ class Oracle(ABC):
     def table(self, noise: str = "contexts") -> Table:
         """Return an empty table of total costs to be kept from round to round, with ``noise`` on "contexts" or on "columns".
 
-        Every kind keeps costs by context. Raises InputError where this one cannot add noise to the columns of a program.
+        Every kind keeps costs by context. Raises InputError where this one cannot add noise to the columns of a
+        program.
         """
         if choice("noise", noise, NOISE) == "columns":
             return self._column_table()
@@ -125,7 +127,8 @@ class Oracle(ABC):
     def log_derivations(self) -> float:
         """Natural log of the number of derivations that ``action_weights`` sums over, the N of Exp4's guarantee.
 
-        Enumeration: the labelings it lists. Search: the ways to write a policy, which may be more than exp(``log_size``).
+        Enumeration: the labelings it lists. Search: the ways to write a policy, which may be more than
+        exp(``log_size``).
         """
         nothing = self._checked(np.zeros((self.n_contexts, self.n_actions)))
         return float(np.logaddexp.reduce(self._log_weights(nothing, 0, 0.0)))

@@ -14,9 +14,9 @@ from milpcb.types import Answer, Floats, Ints
 class CostTable(Table):
     """The matrix (m, K) of total costs, handed to the oracle with every question.
 
-    Noise is (d, K), flattened: a number for each action on each of the ``d`` contexts ``noisy``, rows of which no two are alike
-    to all policies. A cost at any row moves a policy's total as a cost at the row of ``noisy`` that is like it, so ``n_moved`` is 1.
-    A round costs as much as writing and reading the whole matrix a few times.
+    Noise is (d, K), flattened: a number for each action on each of the ``d`` contexts ``noisy``, rows of which no two
+    are alike to all policies. A cost at any row moves a policy's total as a cost at the row of ``noisy`` that is like
+    it, so ``n_moved`` is 1. A round costs as much as writing and reading the whole matrix a few times.
     """
 
     n_moved = 1.0

@@ -23,12 +23,14 @@ from milpcb.types import Answer, Floats, Ints
 class GrowingOracle:
     """Asks like an Oracle; ``rows`` and ``extend`` add contexts.
 
-    A context that equals an earlier one, or falls between the same cut points, is that one and costs nothing: the oracle holds
-    one context for each pattern. Cut points are fixed when the oracle is made: quantiles are those of the contexts known then.
+    A context that equals an earlier one, or falls between the same cut points, is that one and costs nothing: the
+    oracle holds one context for each pattern. Cut points are fixed when the oracle is made: quantiles are those of the
+    contexts known then.
 
-    By kind "search", a class with terms is never opened on the contexts. Its answers come from its recursion over all cut
-    points, and ``table()`` keeps the totals, so that a round costs the same however many contexts have arrived. Explicit cut
-    points need no contexts to begin with. Else new contexts are collected, and the next question opens the class on all of them.
+    By kind "search", a class with terms is never opened on the contexts. Its answers come from its recursion over all
+    cut points, and ``table()`` keeps the totals, so that a round costs the same however many contexts have arrived.
+    Explicit cut points need no contexts to begin with. Else new contexts are collected, and the next question opens the
+    class on all of them.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ class MilpOracle(Oracle):
     solver : ``"highs"``, or any other that ``milpcb solvers`` lists
     time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
         value raises. 0 asks for what is known at once
-    gap : an absolute gap between the bounds, in the units of the costs, at which the solver may stop; such an answer carries
-        bounds too
+    gap : an absolute gap between the bounds, in the units of the costs, at which the solver may stop; such an answer
+        carries bounds too
 
     """
 
@@ -218,8 +218,8 @@ class _LinearMilp(MilpOracle):
 class _Query:
     """The costs (g, K) of a question, perhaps with noise (n_columns,) on columns that are 0 or 1.
 
-    Totals are between ``lowest`` and ``highest``. ``tolerance`` is how far a floating-point solver may be off; it is below
-    1/2, so that rounding finds whole sums.
+    Totals are between ``lowest`` and ``highest``. ``tolerance`` is how far a floating-point solver may be off; it is
+    below 1/2, so that rounding finds whole sums.
     """
 
     def __init__(self, costs: Floats, noise: Floats | None = None) -> None:

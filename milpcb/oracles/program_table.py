@@ -29,9 +29,10 @@ class NoisyOracle(Protocol):
 class ProgramTable(Table):
     """The costs (g, K) of the distinct contexts; noise has a coordinate for each column that costs can reach.
 
-    The columns of trees are their leaves (path, action), so the same noise means the same here and in a TermTable. In all
-    other classes a column is something else than a term of the class's recursion: a piece of a threshold rule is the sum of
-    its bins, the label of a context in monotone rules is no term at all. A profile is K solves, a minimum one.
+    The columns of trees are their leaves (path, action), so the same noise means the same here and in a TermTable. In
+    all other classes a column is something else than a term of the class's recursion: a piece of a threshold rule is
+    the sum of its bins, the label of a context in monotone rules is no term at all. A profile is K solves, a minimum
+    one.
 
     Parameters
     ----------

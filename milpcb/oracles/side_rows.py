@@ -12,7 +12,8 @@ from milpcb.protocols import Encoding
 from milpcb.types import Floats
 
 # Solvers let a row be broken by about 1e-6, and HiGHS 1.15's presolve loses solutions where numbers in a row differ by
-# less; side constraints allow 1e-9. So their rows are widened to this grid, and labelings in between cut off one by one.
+# less; side constraints allow 1e-9. So their rows are widened to this grid, and labelings in between cut off one by
+# one.
 GRID = 2.0**-16
 
 

@@ -19,7 +19,8 @@ MOST_HELD = 10**7
 class TermTable(Table):
     """The totals of ``terms``; noise has a coordinate for each of them.
 
-    Costs of one more context change ``n_moved`` of them for each action. Nothing here depends on how many contexts there are.
+    Costs of one more context change ``n_moved`` of them for each action. Nothing here depends on how many contexts
+    there are.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ class Cache(Protocol):
 class Environment(Protocol):
     """A process of contexts and costs. Constructor arguments are the keys of ``[environment]`` in a config.
 
-    One whose costs take long to compute may name a fourth argument of ``open``: ``cache: Cache | None = None``. A study hands
-    it in.
+    One whose costs take long to compute may name a fourth argument of ``open``: ``cache: Cache | None = None``. A study
+    hands it in.
     """
 
     @property

@@ -72,19 +72,19 @@ class Aside(NamedTuple):
 class Learner(ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    An algorithm is a subclass with ``_act``, ``_learn``, ``_state`` and ``_restore``. The public methods are those of this
-    class: they check every call, so that no algorithm does. Nothing of this class need be called by a constructor.
+    An algorithm is a subclass with ``_act``, ``_learn``, ``_state`` and ``_restore``. The public methods are those of
+    this class: they check every call, so that no algorithm does. Nothing of this class need be called by a constructor.
 
-    A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave it;
-    learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The guarantee
-    of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and learnt later, in any
-    order (``set_aside``, ``take_up``).
+    A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
+    it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
+    guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and
+    learnt later, in any order (``set_aside``, ``take_up``).
 
-    The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and ``best``
-    (the labels (m,) of the best policy in hindsight) to constructors that name them. Two of them become attributes before
-    the constructor runs: ``oracle``, whose contexts the rows are numbers of and who is asked for certificates, and
-    ``horizon``, the number of rounds that may be played, None where there is no end. ``played`` counts
-    finished rounds, so it is the 0-based number of the current one in ``_act`` and ``_learn`` alike.
+    The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and
+    ``best`` (the labels (m,) of the best policy in hindsight) to constructors that name them. Two of them become
+    attributes before the constructor runs: ``oracle``, whose contexts the rows are numbers of and who is asked for
+    certificates, and ``horizon``, the number of rounds that may be played, None where there is no end. ``played``
+    counts finished rounds, so it is the 0-based number of the current one in ``_act`` and ``_learn`` alike.
     """
 
     full_information: ClassVar[bool] = False
@@ -134,8 +134,8 @@ class Learner(ABC):
         """Take in the cost in [0, 1] of the action played, with the probability it was played with.
 
         Returns nothing where q is the law that the action was drawn from: cost / probability then estimates its cost. A
-        learner that draws within ``_act``, so that its q hides the law, returns its own estimate e >= 0: for every action a the
-        mean of e 1[y = a] over its draws is at most the cost of a (see milpcb.ledger).
+        learner that draws within ``_act``, so that its q hides the law, returns its own estimate e >= 0: for every
+        action a the mean of e 1[y = a] over its draws is at most the cost of a (see milpcb.ledger).
         """
 
     def _learn_all(self, row: int, costs: Floats) -> None:
@@ -180,8 +180,8 @@ class Learner(ABC):
     def learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Take in the ``cost`` in [0, 1] of the action played, and the ``probability`` q[action] it was played with.
 
-        Raises InputError unless ``act`` was called for the same row just before, and on arguments that cannot be; nothing is
-        learnt then.
+        Raises InputError unless ``act`` was called for the same row just before, and on arguments that cannot be;
+        nothing is learnt then.
         """
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then learn once")
@@ -236,7 +236,8 @@ class Learner(ABC):
     def set_aside(self) -> Aside:
         """Put the round that has begun aside, so that another may begin; return it, for ``take_up``.
 
-        Raises InputError where no round has begun, and where the learner takes rounds in order only (it is not ``delayed``).
+        Raises InputError where no round has begun, and where the learner takes rounds in order only (it is not
+        ``delayed``).
         """
         if not self.delayed:
             raise InputError(
@@ -280,10 +281,10 @@ class Learner(ABC):
     def certificate(self, oracle: Minimiser | None = None) -> float:
         """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
 
-        It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react to
-        the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own certificate;
-        average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for one minimum, or
-        a proved lower bound where it stops early; inexact answers in the play need no allowance here.
+        It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
+        to the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own
+        certificate; average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for
+        one minimum, or a proved lower bound where it stops early; inexact answers in the play need no allowance here.
 
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
         Raises InputError where it has none.
@@ -317,7 +318,8 @@ class Learner(ABC):
     def policy(self, oracle: Minimiser | None = None) -> Policy:
         """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
 
-        Raises InputError where the learner has no oracle and none is handed in, and OracleInexact where it finds none in its time.
+        Raises InputError where the learner has no oracle and none is handed in, and OracleInexact where it finds none
+        in its time.
         """
         best = self.certify(oracle).policy
         if best is None:

@@ -38,16 +38,16 @@ class Cuts:
 class Separator(Protocol):
     """Finds rows of a polytope that has too many to list. Every policy keeps them, whatever the objective is.
 
-    A solver is run on the rows found so far; its solution goes in, rows that it breaks come out and are added, and so on until
-    none comes out (see milpcb.solvers.lazy).
+    A solver is run on the rows found so far; its solution goes in, rows that it breaks come out and are added, and so
+    on until none comes out (see milpcb.solvers.lazy).
     """
 
     def cuts(self, x: Floats, objective: Floats) -> Cuts:
         """Return rows that the solver's solution ``x`` (n_columns,) breaks, (0, n_columns) of them where none is found.
 
-        ``point`` of the result is the point of any policy, preferably of low ``objective`` (n_columns,): an upper bound for the
-        solver. If all entries of ``x`` are whole and ``x`` is no policy's point, there must be a row, so that the loop above ends
-        at a policy. If some are fractions, there need not be: the solver then branches.
+        ``point`` of the result is the point of any policy, preferably of low ``objective`` (n_columns,): an upper bound
+        for the solver. If all entries of ``x`` are whole and ``x`` is no policy's point, there must be a row, so that
+        the loop above ends at a policy. If some are fractions, there need not be: the solver then branches.
         """
         ...
 

@@ -1,10 +1,10 @@
 """Tables of total costs that are kept from round to round, in which a round changes only what its context touches.
 
-Most learners change one cell of their costs a round, (context, action), and then ask about the sums. A policy's total cost is
-a sum of *terms*: the pieces of its class's own recursion, as the leaves (path, action) of a tree or the pieces of a threshold
-rule; they are the columns of its program. Costs can be added to terms instead of to contexts, and so can noise. How many
-terms there are depends on the cut points alone, so a round costs the same however many contexts there are, and contexts need
-not be known in advance.
+Most learners change one cell of their costs a round, (context, action), and then ask about the sums. A policy's total
+cost is a sum of *terms*: the pieces of its class's own recursion, as the leaves (path, action) of a tree or the pieces
+of a threshold rule; they are the columns of its program. Costs can be added to terms instead of to contexts, and so can
+noise. How many terms there are depends on the cut points alone, so a round costs the same however many contexts there
+are, and contexts need not be known in advance.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ NOISE = ("contexts", "columns")  # where the noise of a table may be
 class Terms(ABC):
     """The terms of a policy class with fixed cut points, and its recursion over their totals.
 
-    Totals are (n_terms,), and may hold noise. A *place* is all that the recursion needs to know of a context: the terms (S, K)
-    that a cost of each action there is added to, always S different ones, so that the total of a policy's terms is its total
-    cost.
+    Totals are (n_terms,), and may hold noise. A *place* is all that the recursion needs to know of a context: the terms
+    (S, K) that a cost of each action there is added to, always S different ones, so that the total of a policy's terms
+    is its total cost.
     """
 
     n_actions: int
@@ -64,8 +64,8 @@ class Terms(ABC):
 class Table(ABC):
     """Total costs that an oracle keeps for a learner; a question may add noise to them, which the table does not keep.
 
-    Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at one context
-    and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.
+    Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at
+    one context and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.
     """
 
     n_noisy: int

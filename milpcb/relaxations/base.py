@@ -88,9 +88,9 @@ class Relaxation(ABC):
     def loss(self, q_star: Floats, raised: Floats, lowered: Floats, scale: float) -> float:
         """Return what q* (K,) pays above -psi_0 against the worst estimate in the game of ``respond``, in units of cost.
 
-        A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``. The adversary
-        picks each cost in [0, 1] by itself: at best 1 or 0, as the payment is convex in it. With the paper's estimate, which
-        is never taken off, this is sum_i (q_i - phi_i)^+ (section 4). Exact for exact arguments.
+        A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``. The
+        adversary picks each cost in [0, 1] by itself: at best 1 or 0, as the payment is convex in it. With the paper's
+        estimate, which is never taken off, this is sum_i (q_i - phi_i)^+ (section 4). Exact for exact arguments.
         """
         del scale
         shift: Any = self.shift

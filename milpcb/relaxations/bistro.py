@@ -15,8 +15,8 @@ from milpcb.types import Floats
 class Bistro(Paper):
     """Future noise 2 L eps in every round, estimates c/q as they are, and no bound on what one estimate may weigh.
 
-    Written with L = 1/gamma, so that it is the same loop: gamma, the floor under every probability, is 1/L. Totals are in
-    units of L; estimates are real numbers from 0 to 1.
+    Written with L = 1/gamma, so that it is the same loop: gamma, the floor under every probability, is 1/L. Totals are
+    in units of L; estimates are real numbers from 0 to 1.
     """
 
     queries = ("all", "profile")

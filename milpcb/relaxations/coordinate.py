@@ -43,8 +43,8 @@ class Coordinate(Relaxation):
 
         Here r is the rate, s the unit in units of cost and m(a) = cosh(a (1 - 1/K)) / K + (1 - 1/K) cosh(a / K) - 1.
 
-        Statement 6 of milpcb/theory/README.md, which holds for every a: so the number is a bound wherever the numerical search
-        for a ends.
+        Statement 6 of milpcb/theory/README.md, which holds for every a: so the number is a bound wherever the numerical
+        search for a ends.
         """
         K = n_actions
         explored = horizon * (K - 1) / scale
@@ -63,8 +63,8 @@ class Coordinate(Relaxation):
     def best_scale(self, horizon: int, n_actions: int, log_size: float) -> float:
         """Return the minimiser of the guarantee over the valid L, found numerically around its leading-order value.
 
-        To leading order the guarantee is sqrt(2 T L w log N) + T (K - 1) / L, where L w is the variance of one round's centred
-        noise; that is least at L = (2 (K - 1)^2 T / (w log N))^(1/3).
+        To leading order the guarantee is sqrt(2 T L w log N) + T (K - 1) / L, where L w is the variance of one round's
+        centred noise; that is least at L = (2 (K - 1)^2 T / (w log N))^(1/3).
         """
         K, least = n_actions, self.least_scale(n_actions)
         if log_size <= 0:

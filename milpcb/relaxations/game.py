@@ -13,7 +13,8 @@ from milpcb.types import Floats
 def psi_from_profile(profile: Floats, probe: float) -> Floats:
     """Return (K+1,): psi_0 = min V and psi_i = min(min_{a != i} V[a], V[i] + probe) (paper, equation (9), probe L).
 
-    ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``probe`` is in its units, of any sign.
+    ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``probe`` is in its units, of any
+    sign.
     """
     if probe < 0:  # every action may bring psi down
         return np.concatenate([profile.min(keepdims=True), np.minimum(profile.min(), profile + probe)])
@@ -40,8 +41,9 @@ def tightened(lower: Floats, upper: Floats, probe: float) -> tuple[Floats, Float
 def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
     """Return q* (K,): each action gets min(phi_i, what is left), the rest is spread as ``leftover`` (Algorithm 2).
 
-    q* minimises sum_i (q_i - phi_i)^+ over the simplex, whatever distribution ``leftover`` is. The paper goes through the
-    actions by number; ``descending`` goes by phi, which is the same for exact values and better for approximate ones.
+    q* minimises sum_i (q_i - phi_i)^+ over the simplex, whatever distribution ``leftover`` is. The paper goes through
+    the actions by number; ``descending`` goes by phi, which is the same for exact values and better for approximate
+    ones.
     """
     q = np.empty_like(phi)
     left = 1
@@ -71,8 +73,8 @@ def mix(q_star: Floats, scale: float) -> Floats:
 def excess(lower: Floats, upper: Floats, q_star: Floats, hit: float) -> float:
     """Return a bound on what q* loses against the optimal one, where psi_i lies in [lower_i, upper_i], i = 0..K.
 
-    The loss is (Phi - q*(i*))^+ with Phi the one phi_i that is not 0. It is at most (psi_i* - psi_0)/L - q*(i*) for bounds of
-    psi, and at most the largest width / L when q* was filled in descending order from the upper bounds.
+    The loss is (Phi - q*(i*))^+ with Phi the one phi_i that is not 0. It is at most (psi_i* - psi_0)/L - q*(i*) for
+    bounds of psi, and at most the largest width / L when q* was filled in descending order from the upper bounds.
     """
     reachable = np.clip((upper[1:] - lower[0]) / hit, 0, 1)
     return float(min(np.maximum(reachable - q_star, 0).max(), (upper - lower).max() / hit, 1))

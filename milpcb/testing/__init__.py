@@ -10,8 +10,8 @@ registered name (third parties: an entry point of the group ``milpcb.<kind>``) o
 A check whose needs are unmet raises Unmet with the reason, which pytest shows as a skip.
 
 Kinds: ``"policies"`` (entry: a name or an Instance, see milpcb.testing.instances), ``"solver"`` (entry: a name as in
-``solver = "pulp:PULP_CBC_CMD"``, or a Solver), ``"learner"`` (entry: a name or a class, see milpcb.testing.learners) and
-``"environment"`` (entry: a name or an Environment).
+``solver = "pulp:PULP_CBC_CMD"``, or a Solver), ``"learner"`` (entry: a name or a class, see milpcb.testing.learners)
+and ``"environment"`` (entry: a name or an Environment).
 """
 
 from __future__ import annotations

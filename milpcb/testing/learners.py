@@ -1,8 +1,9 @@
 """What every learner must satisfy, whatever its algorithm: the contract of ``Learner``, bit for bit.
 
-Each check makes learners from their class and plays them on instances of a few contexts, whose oracle lists its policies and
-so answers every question. It raises AssertionError with what it saw, or Unmet where it does not apply. What the base class
-``Learner`` enforces in every round (q is a distribution, rounds are in order) fails whichever check meets it first.
+Each check makes learners from their class and plays them on instances of a few contexts, whose oracle lists its
+policies and so answers every question. It raises AssertionError with what it saw, or Unmet where it does not apply.
+What the base class ``Learner`` enforces in every round (q is a distribution, rounds are in order) fails whichever check
+meets it first.
 """
 
 from __future__ import annotations
@@ -240,7 +241,8 @@ def check_estimates(make: Make, instance: Scenario) -> None:
 def check_certificate(make: Make, instance: Scenario) -> None:
     """Certificate, its error and ``policy()`` are those of all policies one by one, and asking changes no later play.
 
-    The estimates are those that ``_learn`` returns, 0 or more, or else c / q; a learner without an oracle is handed one.
+    The estimates are those that ``_learn`` returns, 0 or more, or else c / q; a learner without an oracle is handed
+    one.
     """
     expected, actions = transcript(instance.learner(make), instance)
     learner = instance.learner(make)

@@ -1,7 +1,7 @@
 """Rel, the played q and every reachable past of a relaxation on a small game: by enumeration, in rational arithmetic.
 
-Policies enter only through their labels. The past enters only through its *base* (N,): for each policy, the total of the
-estimates of the actions that it would have played.
+Policies enter only through their labels. The past enters only through its *base* (N,): for each policy, the total of
+the estimates of the actions that it would have played.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ COSTS = (0, 1)  # the worst costs are among these
 class Round(NamedTuple):
     """One round, given past and context, in expectation over all futures that the learner may draw.
 
-    ``loss`` (K,) is E q: what is paid in expectation for a cost of 1 on that action. ``counted[i][c]`` is the law of the estimate
-    of action i where its cost is c, 0 or 1: the number added to the totals of the policies that play i, each with its probability.
-    ``slack`` is that of the per-round game (see milpcb.theory.verdicts.Slacks).
+    ``loss`` (K,) is E q: what is paid in expectation for a cost of 1 on that action. ``counted[i][c]`` is the law of
+    the estimate of action i where its cost is c, 0 or 1: the number added to the totals of the policies that play i,
+    each with its probability. ``slack`` is that of the per-round game (see milpcb.theory.verdicts.Slacks).
     """
 
     loss: tuple[Fraction, ...]
@@ -36,9 +36,9 @@ class Round(NamedTuple):
 class ExactRun:
     """A player on a game: how it is played, by whom, and each answer computed once.
 
-    In all methods ``base`` (N,) is a past in units of the player, ``x`` the number of a context, ``i`` an action, and ``n`` the
-    number of rounds that follow: after the past for ``rel(base, n)``, which returns Rel in units of cost, and after the
-    current round for ``round(base, n, x)``, which returns the Round that shows x, and all others.
+    In all methods ``base`` (N,) is a past in units of the player, ``x`` the number of a context, ``i`` an action, and
+    ``n`` the number of rounds that follow: after the past for ``rel(base, n)``, which returns Rel in units of cost, and
+    after the current round for ``round(base, n, x)``, which returns the Round that shows x, and all others.
     """
 
     def __init__(self, player: Player, game: Game) -> None:
@@ -68,8 +68,9 @@ class ExactRun:
     def condition(self, base: Totals, n: int) -> Fraction:
         """Return the slack of condition (1) before a round: Rel(past) - E_x max_c E[c(y) + Rel(past and round)].
 
-        Costs are counted less the player's shift, as they are estimated. The right-hand side is a sum over actions, as only the
-        cost of the one played is seen, and convex in each cost: it is largest at 0 or at 1, for each cost by itself.
+        Costs are counted less the player's shift, as they are estimated. The right-hand side is a sum over actions, as
+        only the cost of the one played is seen, and convex in each cost: it is largest at 0 or at 1, for each cost by
+        itself.
         """
         rel = self.rel(base, n)
         slack = self.rel(base, n + 1) - rel + self.player.shift

@@ -2,8 +2,8 @@
 
 The noise condition behind their numbers (derived for this project): with xi the noise of a future round,
 E max(xi_i, xi_j - g) >= (1 - g/L)^+ must hold for all actions i != j and all g >= 0. For independent signs, kappa Z eps
-with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one sign on one action, kappa >= 1. Where c - 1/2 is
-estimated, see milpcb.relaxations.signed.
+with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one sign on one action, kappa >= 1. Where c
+- 1/2 is estimated, see milpcb.relaxations.signed.
 """
 
 from __future__ import annotations

@@ -49,9 +49,10 @@ class Response(NamedTuple):
 class Player:
     """A variant at one number of actions K and one scale L.
 
-    Totals, profiles and noise are in units of the relaxation: ``hit`` of them make one L, and one is ``unit`` = L / ``hit`` in
-    cost. ``price`` is the most that exploring costs in a round, in cost. ``noise`` is the law of the noise (K,) of one future
-    round: probabilities by vector, that of no noise included. ``reply(profile)`` returns the Response to V (K,).
+    Totals, profiles and noise are in units of the relaxation: ``hit`` of them make one L, and one is ``unit`` = L /
+    ``hit`` in cost. ``price`` is the most that exploring costs in a round, in cost. ``noise`` is the law of the noise
+    (K,) of one future round: probabilities by vector, that of no noise included. ``reply(profile)`` returns the
+    Response to V (K,).
 
     Raises InputError where the relaxation returns rounded numbers, or what are no probabilities.
     """

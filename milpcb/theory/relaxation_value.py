@@ -44,9 +44,9 @@ class Estimate:
 class RelaxationValue:
     """Rel(empty) over a grid of L: arrays (G,) in units of cost, from the same ``draws`` at every L.
 
-    ``half_width`` is of 95 % intervals, each for its own L, a little narrow where their precision ended the draws. ``best`` is
-    the L of the grid where ``mean`` is least. The least of several means is a little too low, so it is estimated again
-    from a fixed number of draws of its own, and its interval is sound.
+    ``half_width`` is of 95 % intervals, each for its own L, a little narrow where their precision ended the draws.
+    ``best`` is the L of the grid where ``mean`` is least. The least of several means is a little too low, so it is
+    estimated again from a fixed number of draws of its own, and its interval is sound.
     """
 
     scales: Floats
@@ -93,8 +93,8 @@ class Setting:
     def noise(self, scales: Floats, rng: np.random.Generator) -> Iterator[Ints]:
         """Yield (m, K): one draw of the noise of all T rounds, in units, at the largest L of ``scales`` first.
 
-        ``scales`` (G,) ascend. At each L the law is that of fresh noise. The L share their rounds: one that carries noise at
-        rate r carries the same noise at a lower rate r' with probability r'/r, else none.
+        ``scales`` (G,) ascend. At each L the law is that of fresh noise. The L share their rounds: one that carries
+        noise at rate r carries the same noise at a lower rate r' with probability r'/r, else none.
         """
         K = self.oracle.n_actions
         rates = [self.relaxation.rate(float(scale), K) for scale in scales]
@@ -111,8 +111,8 @@ class Setting:
     def sups(self, scales: Floats, rng: np.random.Generator) -> Floats:
         """Return (G,): one draw of the largest -noise of any policy, in units, at every L of ``scales``, which ascend.
 
-        The noise is centred over the actions afterwards: that shifts all policies alike, by a number of mean 0, and takes
-        out much of the variance, while the oracle is still asked about whole numbers.
+        The noise is centred over the actions afterwards: that shifts all policies alike, by a number of mean 0, and
+        takes out much of the variance, while the oracle is still asked about whole numbers.
         """
         sups: list[float] = []
         last: Ints | None = None

@@ -1,7 +1,7 @@
 """Every sequence of contexts and of costs in {0, 1}: condition (2), and the largest expected regret.
 
-A *plan* chooses, before the first round, the cost vector of every round and context. Numbers are whole *parts*, numerators
-over a common denominator that is also called parts, as Fractions are several times slower.
+A *plan* chooses, before the first round, the cost vector of every round and context. Numbers are whole *parts*,
+numerators over a common denominator that is also called parts, as Fractions are several times slower.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from milpcb.theory.player import Totals
 class Move(NamedTuple):
     """What follows from a past, a context and a cost vector, in parts of the round.
 
-    ``loss`` is the expected cost of the round, ``law`` the probability of each past after it, ``least`` the expectation of the
-    smallest total in that past, times the number that makes totals whole.
+    ``loss`` is the expected cost of the round, ``law`` the probability of each past after it, ``least`` the expectation
+    of the smallest total in that past, times the number that makes totals whole.
     """
 
     loss: int
@@ -42,8 +42,8 @@ class Stage(NamedTuple):
 class Sequences:
     """A run of T rounds on every x_{1:T} and c_{1:T}.
 
-    ``final`` is the least slack of condition (2): E Rel(x_{1:T}, chat_{1:T}) + min_pi sum c, with c less the player's shift.
-    ``regret`` is the largest E[regret] of all plans that choose the costs by round and context.
+    ``final`` is the least slack of condition (2): E Rel(x_{1:T}, chat_{1:T}) + min_pi sum c, with c less the player's
+    shift. ``regret`` is the largest E[regret] of all plans that choose the costs by round and context.
     """
 
     def __init__(self, run: ExactRun, horizon: int) -> None:
@@ -96,8 +96,9 @@ class Sequences:
     def _walk(self, place: tuple[int, ...], pasts: dict[Totals, int], lost: int, paid: Totals) -> None:
         """Fill the tables of costs for all sequences that begin with ``place``, by one call for each later round.
 
-        ``place`` holds the numbers of the context and of the cost vector of each round so far. After these rounds, ``pasts``
-        is the law of the past and ``lost`` the learner's expected cost, both in parts; ``paid`` (N,) is each policy's cost.
+        ``place`` holds the numbers of the context and of the cost vector of each round so far. After these rounds,
+        ``pasts`` is the law of the past and ``lost`` the learner's expected cost, both in parts; ``paid`` (N,) is each
+        policy's cost.
         """
         stage, labelings = self._stages[len(place) // 2], self._run.game.labelings
         for (j, x), (number, costs) in product(enumerate(self._run.contexts), enumerate(self._costs)):

@@ -1,7 +1,7 @@
 """The verdict on a relaxation: for each inequality of the proof, by how much it holds at its worst place.
 
-In go small games that can be enumerated and a way to play (a Variant); out comes, for each inequality, its least slack (the side
-that must be larger minus the other) over all games, pasts and contexts. A negative slack is a violation.
+In go small games that can be enumerated and a way to play (a Variant); out comes, for each inequality, its least slack
+(the side that must be larger minus the other) over all games, pasts and contexts. A negative slack is a violation.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Slacks(NamedTuple):
 
     ``game`` : in one round, what the noise of one more future round adds to Rel, minus what q* loses against the worst
         estimate; exploration is left out. Least over every past and context
-    ``first`` : condition (1) of admissibility (paper, section 2.1): Rel before a round, minus the largest expectation, over the
-        costs of that round, of the cost paid plus Rel after it
-    ``second`` : condition (2): the expectation of Rel after the last round plus the least total cost of any policy, least
-        over every sequence of contexts and costs
+    ``first`` : condition (1) of admissibility (paper, section 2.1): Rel before a round, minus the largest expectation,
+        over the costs of that round, of the cost paid plus Rel after it
+    ``second`` : condition (2): the expectation of Rel after the last round plus the least total cost of any policy,
+        least over every sequence of contexts and costs
     ``bias`` : minus the largest difference between the expectation of an estimate and the cost that it estimates
-    ``regret`` : Rel before the first round, minus the largest expected regret of any costs of 0 and 1 that are chosen in
-        advance by round and context
+    ``regret`` : Rel before the first round, minus the largest expected regret of any costs of 0 and 1 that are chosen
+        in advance by round and context
     """
 
     game: Fraction

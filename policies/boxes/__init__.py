@@ -1,4 +1,7 @@
-"""Box rules: one action inside a box, another outside. Read rule, geometry, program, fold, search, terms, policy_class."""
+"""Box rules: one action inside a box, another outside.
+
+Read rule, geometry, program, fold, search, terms, policy_class.
+"""
 
 from policies.boxes.policy_class import BoxRules
 from policies.boxes.rule import BoxRule, Interval

@@ -2,9 +2,9 @@
 
 With (+) for "or" and (x) for "and", the sum over all rules that play a at a context is
     C[a] (+) (+)_b Own[b, a] (x) (+)_{c != a} Other[b, c],
-Own being the side of box b that holds the context, Other its other side, C the constants. Read in (min, +) of totals, it is
-the profile; read in (log-sum-exp, +) of -rate * totals, it is the log of the sum of exp(-rate * total). Each labeling of the
-class has exactly one derivation.
+Own being the side of box b that holds the context, Other its other side, C the constants. Read in (min, +) of totals,
+it is the profile; read in (log-sum-exp, +) of -rate * totals, it is the log of the sum of exp(-rate * total). Each
+labeling of the class has exactly one derivation.
 """
 
 from __future__ import annotations

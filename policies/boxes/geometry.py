@@ -15,9 +15,9 @@ from policies.cuts import Distinct, Thresholds, cut_points, is_binary
 class BoxList:
     """Boxes between cut points; number 0 holds all contexts.
 
-    ``cuts`` are the cut points of each feature, ``binary`` marks which features only take 0 and 1. Bound 0 is minus infinity,
-    bound 1 infinity, then come all cut points; ``corners`` (4, B + 1) holds the bounds (l, u, l', u') of each box, bounds 0
-    and 1 of features that it leaves free.
+    ``cuts`` are the cut points of each feature, ``binary`` marks which features only take 0 and 1. Bound 0 is minus
+    infinity, bound 1 infinity, then come all cut points; ``corners`` (4, B + 1) holds the bounds (l, u, l', u') of each
+    box, bounds 0 and 1 of features that it leaves free.
     """
 
     def __init__(self, cuts: list[Floats], binary: list[bool], *, pairs: bool, contexts: Floats | None = None) -> None:

@@ -1,8 +1,8 @@
 """Box rules: one action inside an axis-parallel box over one or two features, another outside; a pick of one box.
 
 Policy class
-    A box is the set of contexts with lower < x[f] <= upper for one feature f, or for each of two; lower and upper are cut
-    points or infinite. Any action inside, any outside. Boxes that hold the same contexts, or the contexts that the
+    A box is the set of contexts with lower < x[f] <= upper for one feature f, or for each of two; lower and upper are
+    cut points or infinite. Any action inside, any outside. Boxes that hold the same contexts, or the contexts that the
     other leaves out, make the same rules and are one; the box of all contexts makes the K constants. With B other
     boxes N = K + B K (K - 1): every rule is another labeling.
 Variables
@@ -13,9 +13,9 @@ Constraints
     sum x = 1, constrained sum w + sum v = 1: a simplex, every vertex is 0/1. An interval as a path from bin to bin
     would have to remember the action outside: K^2 nodes a bin, more columns than intervals for the usual few cuts.
 Cost map
-    H[s, t, a], the total of costs[., a] over the contexts below the cuts s and t at once, is linear in the costs. The box
-    (l, u] x (l', u'] has the inside total I = H[u, u'] - H[l, u'] - H[u, l'] + H[l, l'], the outside total O is the rest.
-    x[b] costs min_a I[b, a] + min_a O[b, a]; w[a] the total of costs[., a]; v[b, (a, c)] costs I[b, a] + O[b, c].
+    H[s, t, a], the total of costs[., a] over the contexts below the cuts s and t at once, is linear in the costs. The
+    box (l, u] x (l', u'] has the inside total I = H[u, u'] - H[l, u'] - H[u, l'] + H[l, l'], the outside total O is the
+    rest. x[b] costs min_a I[b, a] + min_a O[b, a]; w[a] the total of costs[., a]; v[b, (a, c)] costs I[b, a] + O[b, c].
 Size
     B + 1 columns and 1 row (constrained: N columns). q cuts a feature make at most q (q + 1) / 2 boxes of each feature
     and (q (q + 3) / 2)^2 of each pair: B = 60 for 10 features of 3 cuts, with pairs 3 705. No big-M.

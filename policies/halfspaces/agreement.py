@@ -15,8 +15,8 @@ _MOST_MET = 150
 class Agreement:
     """Sets of contexts (g,) that some halfspace labels as the objective wants them, and steps to heavier ones.
 
-    ``conflict(labels, kept)`` returns a set of members, of those kept, that no halfspace labels so, or None; ``met`` are all
-    that it returned.
+    ``conflict(labels, kept)`` returns a set of members, of those kept, that no halfspace labels so, or None; ``met``
+    are all that it returned.
     """
 
     def __init__(self, conflict: Callable[[Bools, Bools], Ints | None], objective: Floats) -> None:
@@ -32,7 +32,10 @@ class Agreement:
         return kept
 
     def swap(self, kept: Bools) -> Bools | None:
-        """Return a heavier set: ``kept`` (g,) with one context exchanged for another, then grown. None where none is found."""
+        """Return a heavier set: ``kept`` (g,) with one context exchanged for another, then grown.
+
+        None where none is found.
+        """
         for j in self._left_out(kept):
             more = _with(kept, j, True)
             for i in self._in_the_way(more, j):

@@ -17,8 +17,8 @@ _OFF = 0.4
 def rule_of(points: Points, labels: Bools) -> HalfspaceRule:
     """Return a rule that gives these labels (g,) to the contexts, by real numbers and by float64 alike.
 
-    It has the fewest digits with at least half the widest margin, and a distance of every score from the cut that is beyond
-    all rounding: of scores, and of numbers that are printed as decimals and read back.
+    It has the fewest digits with at least half the widest margin, and a distance of every score from the cut that is
+    beyond all rounding: of scores, and of numbers that are printed as decimals and read back.
     """
     contexts, d = points.contexts, points.contexts.shape[1]
     if labels.all() or not labels.any():
@@ -36,7 +36,8 @@ def rule_of(points: Points, labels: Bools) -> HalfspaceRule:
 def _rounding(contexts: Floats, weights: Floats) -> float:
     """Return a bound on the error of any score, relative to a sum of d terms in float64 (Higham 2002, section 3.1).
 
-    Terms, sums, the decimals that weights and contexts are read from, and the cut each add half a unit in the last place.
+    Terms, sums, the decimals that weights and contexts are read from, and the cut each add half a unit in the last
+    place.
     """
     largest = float((np.abs(contexts) @ np.abs(weights)).max())
     return (len(weights) + 4) * float(np.finfo(float).eps) * largest

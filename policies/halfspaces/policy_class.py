@@ -28,8 +28,8 @@ MOST_LISTED = 10_000
 class Halfspaces(NamedClass):
     """Linear rules with real weights: action 1 where the weighted sum of the features reaches a cut, else action 0.
 
-    Whichever solver the oracle is opened with, it solves the main program; the small linear programs that find its rows, and the
-    weights of the rule that is returned, are always solved by HiGHS.
+    Whichever solver the oracle is opened with, it solves the main program; the small linear programs that find its
+    rows, and the weights of the rule that is returned, are always solved by HiGHS.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ class Halfspaces(NamedClass):
 class OpenedHalfspaces(Opened):
     """Halfspaces on fixed contexts.
 
-    ``log_size`` is the log of 2 sum_{k <= d} C(g-1, k), d the number of columns that are not constant, or of 2^g where that
-    is less: at least the number of labelings, which points in general position attain (Cover, IEEE Trans. Electron. Comput.
-    1965).
+    ``log_size`` is the log of 2 sum_{k <= d} C(g-1, k), d the number of columns that are not constant, or of 2^g where
+    that is less: at least the number of labelings, which points in general position attain (Cover, IEEE Trans.
+    Electron. Comput. 1965).
     """
 
     n_actions = 2

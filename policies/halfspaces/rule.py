@@ -13,8 +13,8 @@ class HalfspaceRule(ScoreRule):
     """Play action 1 where ``weights`` times the features add up to at least ``cut``, else action 0.
 
     The printed numbers are those that ``predict`` computes with. On contexts that the rule was made for no rounding
-    decides; elsewhere a score within rounding of the cut, about 1e-15 of the largest term, may fall on the other side of
-    it.
+    decides; elsewhere a score within rounding of the cut, about 1e-15 of the largest term, may fall on the other side
+    of it.
     """
 
     weights: tuple[float, ...]

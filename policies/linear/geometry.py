@@ -32,9 +32,10 @@ class Size(NamedTuple):
 class Scored:
     """The distinct contexts as columns of whole numbers, and the rules that weights on those columns make.
 
-    ``group`` (m,) and ``contexts`` (g, d) are those of Opened, ``points`` (g, d) the whole numbers, ``steps`` how they come
-    from contexts. ``columns`` are the columns in which contexts differ, those equal up to sign and shift merged, and
-    ``copies`` the number of features of each; at most ``limit`` features have a weight, in [-max_weight, max_weight].
+    ``group`` (m,) and ``contexts`` (g, d) are those of Opened, ``points`` (g, d) the whole numbers, ``steps`` how they
+    come from contexts. ``columns`` are the columns in which contexts differ, those equal up to sign and shift merged,
+    and ``copies`` the number of features of each; at most ``limit`` features have a weight, in [-max_weight,
+    max_weight].
     """
 
     def __init__(self, contexts: Floats, size: Size, thresholds: Thresholds, names: Names) -> None:

@@ -1,9 +1,9 @@
 """Compiled parts of the branch and bound over integer weights; search_branching.py describes what they do.
 
-Weights are fixed column by column; *level* k has k of them fixed. Its *patterns* are the combinations of values that the
-contexts have in the columns still free. Arrays over patterns hold those of all levels one after the other: level k has
-those from ``first[k]`` to ``first[k + 1]``. ``tables`` holds f for the level that is being searched and those above it:
-``room[k]`` is where the rows of level k begin, each ``width[k]`` long.
+Weights are fixed column by column; *level* k has k of them fixed. Its *patterns* are the combinations of values that
+the contexts have in the columns still free. Arrays over patterns hold those of all levels one after the other: level k
+has those from ``first[k]`` to ``first[k + 1]``. ``tables`` holds f for the level that is being searched and those above
+it: ``room[k]`` is where the rows of level k begin, each ``width[k]`` long.
 """
 
 from __future__ import annotations

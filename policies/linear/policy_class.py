@@ -77,10 +77,10 @@ class LinearRules(NamedClass):
 class OpenedLinear(Opened):
     """Scoring rules on fixed contexts; which program and which search fit the sizes is decided when first asked for.
 
-    ``log_size`` is the log of an upper bound on the number of labelings, the least of four. With g distinct contexts and s
-    of d columns: the weight vectors times the placements of K - 1 cuts among at most g + 1 places; K - 1 halfspaces on s
-    columns, C(d, s) (2 sum_{k <= s} C(g-1, k))^(K-1) (Cover, IEEE Trans. Electron. Comput. 1965), also with s = d; K^g;
-    and where support tables can be used, their rows, whatever the contexts are.
+    ``log_size`` is the log of an upper bound on the number of labelings, the least of four. With g distinct contexts
+    and s of d columns: the weight vectors times the placements of K - 1 cuts among at most g + 1 places; K - 1
+    halfspaces on s columns, C(d, s) (2 sum_{k <= s} C(g-1, k))^(K-1) (Cover, IEEE Trans. Electron. Comput. 1965), also
+    with s = d; K^g; and where support tables can be used, their rows, whatever the contexts are.
     """
 
     def __init__(self, scored: Scored) -> None:
@@ -144,7 +144,8 @@ class OpenedLinear(Opened):
     def policies(self) -> Iterator[LinearRule]:
         """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.
 
-        Constant columns get no weight, and weights with a common factor are left out: neither would distinguish more contexts.
+        Constant columns get no weight, and weights with a common factor are left out: neither would distinguish more
+        contexts.
         """
         for weights in self._weights():
             for cuts in combinations_with_replacement(_places(self.scored.points @ weights), self.n_actions - 1):

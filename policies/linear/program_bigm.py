@@ -3,10 +3,10 @@
 The program where support tables (program_tables.py) are too large.
 
 Policy class
-    Integer weights w in {-B..B}^d with at most s non-zeros and cuts t_1 <= ... <= t_{K-1}; the action at x is the number
-    of cuts at or below the score w.x. A column that is not all integers is first turned into the number of its cut
-    points at or below the value, so scores are integers and "below the cut" means "at least 1 below". Columns that are
-    equal up to sign and shift are one column of weight -rB..rB, r the number of them: any total splits among them.
+    Integer weights w in {-B..B}^d with at most s non-zeros and cuts t_1 <= ... <= t_{K-1}; the action at x is the
+    number of cuts at or below the score w.x. A column that is not all integers is first turned into the number of its
+    cut points at or below the value, so scores are integers and "below the cut" means "at least 1 below". Columns that
+    are equal up to sign and shift are one column of weight -rB..rB, r the number of them: any total splits among them.
 Variables
     w[i]        integer weight of column i, measured from the first context (a shift of a column moves the cuts only)
     t[k]        cut, real: with integer scores t and ceil(t - 1/2) label alike
@@ -24,8 +24,8 @@ Constraints
     The program is not integral.
 Cost map
     With d_jk = costs[j, k] - costs[j, k-1] a context costs costs[j, 0] + sum_k [score_j >= t_k] d_jk. Dominant form:
-    u[j, k] costs max(d_jk, 0), v[j, k] costs max(-d_jk, 0), the rest is an offset. All coefficients are >= 0, so u and v
-    fall to the indicators that (1) and (2) bound from below, and a row whose side is free drops out. Constrained
+    u[j, k] costs max(d_jk, 0), v[j, k] costs max(-d_jk, 0), the rest is an offset. All coefficients are >= 0, so u and
+    v fall to the indicators that (1) and (2) bound from below, and a row whose side is free drops out. Constrained
     encodings charge u with d_jk, exact at every feasible point.
 Size
     d + (K-1)(2g + 1) columns and 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context.

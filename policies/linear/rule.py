@@ -19,9 +19,9 @@ Steps = tuple[tuple[float, ...] | None, ...]
 class LinearRule(ScoreRule):
     """Play the number of integer ``cuts`` at or below the score, the sum of ``weights`` times points.
 
-    The points of a feature are the number of its ``steps`` at or below the value, or the value itself where they are None.
-    Scores of whole numbers are exact; where such a feature is given others, a score within rounding of a cut may fall
-    on the other side of it.
+    The points of a feature are the number of its ``steps`` at or below the value, or the value itself where they are
+    None. Scores of whole numbers are exact; where such a feature is given others, a score within rounding of a cut may
+    fall on the other side of it.
     """
 
     weights: tuple[int, ...]

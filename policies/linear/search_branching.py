@@ -2,13 +2,14 @@
 
 Weights are fixed one column at a time, first those whose values go most with the gains g_j = costs[j, 1] - costs[j, 0].
 At a node, all contexts that have the same values in the columns still free, a pattern r, will get the same shift of
-their scores, at most R_r up or down. With f_r(c) the sum of g_j over the contexts of r whose score so far is at least c,
-    min over cuts t of sum_r min_{|delta| <= R_r} f_r(t - delta)
-is a lower bound, and it is the least total cost when no column is free: no tolerance decides. The more contexts fill the
-grid of the columns, the fewer the patterns and the better the bound; the time grows fast with the number of columns.
+their scores, at most R_r up or down. With f_r(c) the sum of g_j over the contexts of r whose score so far is at least
+    c, min over cuts t of sum_r min_{|delta| <= R_r} f_r(t - delta)
+is a lower bound, and it is the least total cost when no column is free: no tolerance decides. The more contexts fill
+the grid of the columns, the fewer the patterns and the better the bound; the time grows fast with the number of
+columns.
 
-The first incumbent is a descent, one weight at a time, from the last optimum and from the weights that go with the gains.
-So values do not depend on what was asked before, but which of several best rules is returned may.
+The first incumbent is a descent, one weight at a time, from the last optimum and from the weights that go with the
+gains. So values do not depend on what was asked before, but which of several best rules is returned may.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The exact search of linear rules by support tables, for any number of actions; supports.py defines these.
 
-Supports are visited by sum_p min_a sum_{k <= a} G[k, p], which no row of theirs undercuts, until that passes the best row
-found. A derivation is a support and a row of its table, so a labeling comes once with every support it can be made on: a
-constant with all of them.
+Supports are visited by sum_p min_a sum_{k <= a} G[k, p], which no row of theirs undercuts, until that passes the best
+row found. A derivation is a support and a row of its table, so a labeling comes once with every support it can be made
+on: a constant with all of them.
 """
 
 from __future__ import annotations

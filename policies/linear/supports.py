@@ -4,8 +4,8 @@ Support
     As many columns as the limit on features allows; a column that stands for r equal features can come up to r times.
     Rules on fewer features are among them, with weight 0.
 Totals
-    With d_jk = costs[j, k] - costs[j, k-1] and G[k, p] the sum of d_jk over the contexts with pattern p on the support, a
-    row T of its table costs sum_k sum_p [T[p] >= k] G[k, p] more than action 0 everywhere: one matrix product for all
+    With d_jk = costs[j, k] - costs[j, k-1] and G[k, p] the sum of d_jk over the contexts with pattern p on the support,
+    a row T of its table costs sum_k sum_p [T[p] >= k] G[k, p] more than action 0 everywhere: one matrix product for all
     supports that share a table.
 """
 

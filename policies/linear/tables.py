@@ -1,8 +1,8 @@
 """The labelings of a grid of a few columns by integer weights: they are few, and the same for all contexts.
 
 A table has one row for each labeling of the grid (all combinations of the values of its columns) by a rule with weights
-in the box; primitive weights suffice. It depends on the values, the box and K, not on the contexts. Binary columns, K = 2,
-weights up to 5: 4, 14, 104, 1 882 and 94 572 rows for 1 to 5 columns, which are all threshold functions.
+in the box; primitive weights suffice. It depends on the values, the box and K, not on the contexts. Binary columns, K =
+2, weights up to 5: 4, 14, 104, 1 882 and 94 572 rows for 1 to 5 columns, which are all threshold functions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Monotone rules: more of a feature never lowers the action. Read rule, geometry, program, search (its kernels), policy_class."""
+"""Monotone rules: more of a feature never lowers the action.
+
+Read rule, geometry, program, search (its kernels), policy_class.
+"""
 
 from policies.monotone.policy_class import MonotoneRules
 from policies.monotone.rule import MonotoneRule

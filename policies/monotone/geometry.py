@@ -17,8 +17,8 @@ from policies.names import Names
 class Order:
     """The distinct contexts in their partial order; ``group`` (m,) and ``contexts`` (g, d) are those of Opened.
 
-    ``points`` (g, d) is where each stands on the axes, ``below`` (g, g) is True at [i, j] where i lies strictly below j,
-    and ``covers`` (2, c) holds the pairs i, j without a context between them (the transitive reduction).
+    ``points`` (g, d) is where each stands on the axes, ``below`` (g, g) is True at [i, j] where i lies strictly below
+    j, and ``covers`` (2, c) holds the pairs i, j without a context between them (the transitive reduction).
     """
 
     def __init__(self, contexts: Floats, axes: tuple[Axis, ...], names: Names) -> None:

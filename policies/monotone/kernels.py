@@ -1,8 +1,8 @@
 """Compiled parts of the search for monotone rules: Dinic's maximum flow, layer by layer.
 
-Arrays over nodes are ``supply`` and ``demand``, what is left of each, ``depth``, the distance from supply, ``first``, where
-a node's arcs begin in ``to`` (the node at the other end) and ``need`` (the number of the arc, or -1 - number on the way
-back); ``flow`` is what each arc carries.
+Arrays over nodes are ``supply`` and ``demand``, what is left of each, ``depth``, the distance from supply, ``first``,
+where a node's arcs begin in ``to`` (the node at the other end) and ``need`` (the number of the arc, or -1 - number on
+the way back); ``flow`` is what each arc carries.
 """
 
 from __future__ import annotations

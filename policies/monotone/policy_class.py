@@ -30,8 +30,8 @@ class MonotoneRules(NamedClass):
     ----------
     n_actions : K >= 2, ordered
     directions : +1 or -1 for each feature; None is +1 for all
-    thresholds : None orders contexts by the values themselves; a number of quantile cuts per feature, or one list of cut
-        points per feature, by the number of cuts below the value
+    thresholds : None orders contexts by the values themselves; a number of quantile cuts per feature, or one list of
+        cut points per feature, by the number of cuts below the value
     feature_names, action_names : used in printed rules
 
     """
@@ -57,9 +57,9 @@ class MonotoneRules(NamedClass):
 class OpenedMonotone(Opened):
     """Monotone rules on fixed contexts.
 
-    ``log_size`` is the log of an upper bound on the number of labelings: the contexts fall into chains, as few as possible
-    (Dilworth), and a chain of n has C(n + K - 1, K - 1) monotone labelings; the bound is their product, exact when contexts
-    of different chains are never comparable.
+    ``log_size`` is the log of an upper bound on the number of labelings: the contexts fall into chains, as few as
+    possible (Dilworth), and a chain of n has C(n + K - 1, K - 1) monotone labelings; the bound is their product, exact
+    when contexts of different chains are never comparable.
     """
 
     can = Opened.can | {"search"}

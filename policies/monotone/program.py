@@ -2,9 +2,9 @@
 
 Policy class
     K ordered actions. x lies below x' when every feature of x, signed by its direction, is at most that of x'; then
-    action(x) <= action(x'). With K = 2 action 1 is played on an up-set. On g distinct contexts every monotone labeling is
-    in the class; elsewhere a rule plays the largest action of a listed context below (its least monotone extension), or
-    the least action of all listed contexts where none is below.
+    action(x) <= action(x'). With K = 2 action 1 is played on an up-set. On g distinct contexts every monotone labeling
+    is in the class; elsewhere a rule plays the largest action of a listed context below (its least monotone extension),
+    or the least action of all listed contexts where none is below.
 Variables
     y[j, k] in {0, 1}, k = 1..K-1: the action of context j is at least k (in a file y_j_0 is k = 1).
 Constraints

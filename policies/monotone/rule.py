@@ -59,8 +59,8 @@ class MonotoneRule(Rule):
     """Play the last of the ``levels`` (action, floors) of which some floor is reached, else ``least``.
 
     A floor (d,) is a place on each axis; it is reached by contexts that stand there or further on every axis. The
-    actions increase, and each reaches only where the one before it does. The parts of ``leaves`` are the levels from the
-    largest action down, then the rest. Printed numbers are those of the floors, exactly.
+    actions increase, and each reaches only where the one before it does. The parts of ``leaves`` are the levels from
+    the largest action down, then the rest. Printed numbers are those of the floors, exactly.
     """
 
     least: int

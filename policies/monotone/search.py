@@ -1,10 +1,10 @@
 """The exact search of monotone rules: a maximum flow on the covers (the program is in program.py).
 
 The nodes are (j, k), "the action of context j is at least k"; an arc means that its tail needs its head: (i, k) needs
-(j, k) when j covers i, (j, k + 1) needs (j, k). Taking a node costs costs[j, k] - costs[j, k - 1]. The cheapest set that
-holds whatever its nodes need is a minimum cut (Picard, Management Science 1976): a node that gains has that much supply,
-a node that costs that much demand, arcs carry any flow, and at a maximum flow the nodes that supply can still reach are
-the smallest of the cheapest sets. So ties go to the lowest actions.
+(j, k) when j covers i, (j, k + 1) needs (j, k). Taking a node costs costs[j, k] - costs[j, k - 1]. The cheapest set
+that holds whatever its nodes need is a minimum cut (Picard, Management Science 1976): a node that gains has that much
+supply, a node that costs that much demand, arcs carry any flow, and at a maximum flow the nodes that supply can still
+reach are the smallest of the cheapest sets. So ties go to the lowest actions.
 
 The flow is Dinic's, in float64: with whole costs every number is whole and exact, with real costs each step empties a
 supply, a demand or a flow exactly, and the total is added up from the labels, so it is exact to rounding. Nothing
@@ -77,7 +77,8 @@ class MonotoneSearch(Search):
 def _arcs(tails: Ints, heads: Ints, n_nodes: int) -> tuple[Ints, Ints, Ints]:
     """Return what leaves each node, there and back: first (nodes + 1,), to and need (2 arcs,).
 
-    The arcs of node u are first[u]..first[u + 1] - 1; ``need`` is the number of the arc, or -1 - number on the way back.
+    The arcs of node u are first[u]..first[u + 1] - 1; ``need`` is the number of the arc, or -1 - number on the way
+    back.
     """
     sources, targets = np.concatenate([tails, heads]), np.concatenate([heads, tails])
     numbers = np.arange(len(tails))

@@ -6,8 +6,8 @@ Best[cell] is over all ways to go on from a cell, with (+) for "or" and (x) for 
 Read in (min, +), C being total costs, Best of the empty cell is the least total cost. Read in (log-sum-exp, +), C being
 -rate * total costs, it is the log of the sum of exp(-rate * total cost) over all derivations: D tests of different
 literals, an outcome to go on with at all but the last, an action for each of the D + 1 ends. There are
-p (p - 1) ... (p - D + 1) 2^(D - 1) K^(D + 1) of them, and every policy of the class has at least one. By the action a at
-a row the same recursion runs through the cells that hold the row:
+p (p - 1) ... (p - D + 1) 2^(D - 1) K^(D + 1) of them, and every policy of the class has at least one. By the action a
+at a row the same recursion runs through the cells that hold the row:
     At[cell, a] = C[cell, a]                                                             at level D
     At[cell, a] = (+)_{s, f} C[cell + (f, 1 - s), a] (x) Best[cell + (f, s)]             the row is in the end
                              or ((+)_b C[cell + (f, 1 - s), b]) (x) At[cell + (f, s), a]     the row goes on
@@ -35,8 +35,8 @@ class Found(NamedTuple):
 class ListFold:
     """The recursion above, a level at a time; an operation (+) is a numpy ufunc.
 
-    Totals are a table (K, n_l) for each level; that of level 0 is not read where there are others. A context is given by
-    the cells that hold it, ``own``, an array for each level.
+    Totals are a table (K, n_l) for each level; that of level 0 is not read where there are others. A context is given
+    by the cells that hold it, ``own``, an array for each level.
     """
 
     def __init__(self, cells: Cells, n_actions: int) -> None:

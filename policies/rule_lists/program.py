@@ -21,8 +21,9 @@ Cost map
     C[cell + (f, 1 - s), a], z[cell, a] costs C[cell, a]. Without side constraints each outcome that ends takes its
     cheapest action: y_l costs min_a C[cell + (f, 1 - s), a], at the last level plus min_a C[cell + (f, 0), a].
 Size
-    n_l = C(p, l) 2^l cells of level l; 2 n_l (p - l) columns at level l < D - 1, n_l (p - l) at the last; n_l rows. For 30
-    literals 1 800 columns at D = 2, but 52 260 at D = 3. Side constraints cost a factor K and n_D K columns. No big-M.
+    n_l = C(p, l) 2^l cells of level l; 2 n_l (p - l) columns at level l < D - 1, n_l (p - l) at the last; n_l rows. For
+    30 literals 1 800 columns at D = 2, but 52 260 at D = 3. Side constraints cost a factor K and n_D K columns. No
+    big-M.
 """
 
 from __future__ import annotations

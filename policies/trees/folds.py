@@ -22,10 +22,12 @@ def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: 
     """Fill own[0] (K,): the answers of all trees by the action that they play at a context, from the ``totals`` of leaves.
 
     ``place`` (p^depth, K) numbers the leaves that the context may reach. An answer is the least total where ``soft`` is
-    None; where it is a float (its value is not used), -log of the summed exp(-total). Working space: best ((2 p)^depth,), the
-    answers of the subtrees below each path; own (p^depth, K), those below each path of the context; ways (max(p, 1),).
+    None; where it is a float (its value is not used), -log of the summed exp(-total). Working space: best ((2
+    p)^depth,), the answers of the subtrees below each path; own (p^depth, K), those below each path of the context;
+    ways (max(p, 1),).
 
-    Paths of a length are numbered as numbers of base 2 p with the digits 2 f + s; those of the context as numbers of base p.
+    Paths of a length are numbered as numbers of base 2 p with the digits 2 f + s; those of the context as numbers of
+    base p.
     """
     n_own, n_actions = place.shape
     p, n_paths = len(ways), len(totals) // n_actions

@@ -1,17 +1,18 @@
 """Compiled kernels of the exact search over decision trees, of depth 1 to 3; policies/trees/search.py states the recursion.
 
-In go the costs (g, K) of the distinct contexts, the tests (*literals*) that hold at each, and ``pattern``, the literals that
-hold at one context x. Out come, for each literal f as the test at the root, the answers for all trees with that root, and
-the answers for all trees together, in both cases by the action that the tree plays at x. Where ``soft`` is None, an answer
-is the least total cost; where it is a float (its value is not used), -log of the summed exp(-total cost). Alternatives are
-joined by (+), which is min or -log(e^-a + e^-b), and the two sides of a test by (x), which is the sum in both cases.
+In go the costs (g, K) of the distinct contexts, the tests (*literals*) that hold at each, and ``pattern``, the literals
+that hold at one context x. Out come, for each literal f as the test at the root, the answers for all trees with that
+root, and the answers for all trees together, in both cases by the action that the tree plays at x. Where ``soft`` is
+None, an answer is the least total cost; where it is a float (its value is not used), -log of the summed exp(-total
+cost). Alternatives are joined by (+), which is min or -log(e^-a + e^-b), and the two sides of a test by (x), which is
+the sum in both cases.
 
 Literal 0 is a constant that always holds, the p literals of the class are 1..p. The A = K - 1 *differences*
-costs[., a] - costs[., 0] stand for the costs, so every answer is less by what action 0 costs on all contexts; the caller adds
-that at the end.
+costs[., a] - costs[., 0] stand for the costs, so every answer is less by what action 0 costs on all contexts; the
+caller adds that at the end.
 
-Arrays, all float32 or all float64, allocated once and passed around. A first axis of 2 is 0 for the whole tree and 1 for the
-subtrees of depth 2 below its root:
+Arrays, all float32 or all float64, allocated once and passed around. A first axis of 2 is 0 for the whole tree and 1
+for the subtrees of depth 2 below its root:
 
 literals : (blocks, P, B) 0/1, literal f on the contexts of a block that fits the cache; P >= p + 4, what is over is 0
 costs : (2, blocks, A, B), the differences on all contexts, and on those where a test at the root holds (0 elsewhere)
@@ -69,9 +70,9 @@ def search(
 ) -> tuple[float, float]:
     """Search all trees of depth 1, 2 or 3. In: costs ``table`` (g, K), ``pattern`` (p + 1,) and ``literals``.
 
-    Fills near[0], far[0] and best[0]; the other arrays are working space. Returns what action 0 costs on all contexts, and a
-    bound on the absolute value of all partial sums of differences, infinite when some difference is not whole. Where that
-    bound is over ``largest``, nothing is filled.
+    Fills near[0], far[0] and best[0]; the other arrays are working space. Returns what action 0 costs on all contexts,
+    and a bound on the absolute value of all partial sums of differences, infinite when some difference is not whole.
+    Where that bound is over ``largest``, nothing is filled.
     """
     everywhere, bound = _differences(table, costs[0])
     if bound > largest:
@@ -147,9 +148,10 @@ def _one_test(soft: Soft, pattern: Array, pairs: Array, near: Array, far: Array)
 def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near: Array, far: Array) -> None:
     """Fill near (p + 1, K) and far (p + 1,) for a test at the root and one test with two leaves on each side of it.
 
-    Each pair of tests f <= g serves twice: as root f with g below it, and the other way round. It cuts the contexts in four:
-    those that agree with ``pattern`` on both tests (``same``), and those that differ from it at f only (``other_f``), at g
-    only (``other_g``) or at both (``other_both``). ``marginals[f]`` are the totals of the contexts on x's side of f.
+    Each pair of tests f <= g serves twice: as root f with g below it, and the other way round. It cuts the contexts in
+    four: those that agree with ``pattern`` on both tests (``same``), and those that differ from it at f only
+    (``other_f``), at g only (``other_g``) or at both (``other_both``). ``marginals[f]`` are the totals of the contexts
+    on x's side of f.
     """
     n_actions, same = len(pairs), marginals[0]  # row 0 is free: the constant is no test
     for f in range(1, len(pattern)):
@@ -176,8 +178,9 @@ def _two_tests(soft: Soft, pattern: Array, pairs: Array, marginals: Array, near:
 def _add_test(soft: Soft, near: Array, same: Array, sibling: float) -> None:
     """Add one alternative to ``near`` (K,): one more test below x's side of the root, with two leaves.
 
-    In: ``same`` (K - 1,), what the leaf of x costs with each action less what it costs with action 0; ``sibling``, the answer
-    of the other leaf. Out: near[a] (+) (leaf[a] (x) sibling) for a = 0..K-1, with leaf[0] = 0 and leaf[a] = same[a - 1].
+    In: ``same`` (K - 1,), what the leaf of x costs with each action less what it costs with action 0; ``sibling``, the
+    answer of the other leaf. Out: near[a] (+) (leaf[a] (x) sibling) for a = 0..K-1, with leaf[0] = 0 and leaf[a] =
+    same[a - 1].
     """
     near[0] = _add(soft, near[0], sibling)
     for a in range(len(same)):
@@ -199,8 +202,8 @@ def _three_tests(
 ) -> None:
     """Fill near[0] (p + 1, K) and far[0] (p + 1,) for two levels of tests below the root.
 
-    For each root f, ``_two_tests`` answers for the contexts where f holds, then for those where it fails; the totals of the
-    latter are those of all contexts less those of the former.
+    For each root f, ``_two_tests`` answers for the contexts where f holds, then for those where it fails; the totals of
+    the latter are those of all contexts less those of the former.
     """
     for f in range(1, len(pattern)):
         for b in range(len(literals)):

@@ -8,10 +8,10 @@ over all p literals f. In (min, +) T_D[all, a] is the least total cost of the tr
 2^D - 1 inner nodes, any action at each of the 2^D leaves; there are exp(log_size) of them. The value is the same
 recursion asked about a context at which every literal holds, whether there is one or not.
 
-Heights 1 to 3 are compiled (policies/trees/kernels.py); above them the recursion is the few lines below. The work is the
-pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper than the matrix
-product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0, and in single
-precision while whole numbers are exact in it. So there is one kernel, whatever the size.
+Heights 1 to 3 are compiled (policies/trees/kernels.py); above them the recursion is the few lines below. The work is
+the pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper than the
+matrix product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0, and in
+single precision while whole numbers are exact in it. So there is one kernel, whatever the size.
 
 Whole costs give exact answers while their absolute values add up to less than 2^52. Real costs are rounded as sums in
 double precision are, by about 1e-16 of the summed absolute costs.

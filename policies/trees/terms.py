@@ -1,9 +1,9 @@
 """The terms of decision trees: their leaves (path, action), and the recursion over the totals of these.
 
 A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
-(p, 2) * D + (K,), which is also the order of the columns u of the constrained program. A derivation is that of the search
-(policies/trees/search.py): any literal at each inner node, any action at each leaf. Where a literal comes twice on a path
-with different outcomes no context follows it: its terms cost nothing, and hold noise where there is some.
+(p, 2) * D + (K,), which is also the order of the columns u of the constrained program. A derivation is that of the
+search (policies/trees/search.py): any literal at each inner node, any action at each leaf. Where a literal comes twice
+on a path with different outcomes no context follows it: its terms cost nothing, and hold noise where there is some.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python scripts/checks/fuzz.py [--cases 1000] [--seed 0]
 
-Every case is one call of ``milpcb`` in a folder of its own, in a process forked from one that has imported the program; of
-each kind of case a few are real processes, started as the shell would. Counted are tracebacks, calls that take more than a
-minute, exit codes other than 0 and 2, errors that nobody foresaw, and files outside the run directory that were made,
-changed or removed. Exit code 1 if there is any. The same seed makes the same cases.
+Every case is one call of ``milpcb`` in a folder of its own, in a process forked from one that has imported the program;
+of each kind of case a few are real processes, started as the shell would. Counted are tracebacks, calls that take more
+than a minute, exit codes other than 0 and 2, errors that nobody foresaw, and files outside the run directory that were
+made, changed or removed. Exit code 1 if there is any. The same seed makes the same cases.
 """
 
 from __future__ import annotations

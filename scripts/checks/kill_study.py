@@ -2,12 +2,13 @@
 
     python scripts/checks/kill_study.py [--kills 60] [--damages 200] [--seed 0] [--jobs 2]
 
-Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, checkpoints or
-bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume` must end
-with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied, removed, swapped,
+Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, checkpoints
+or bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume` must
+end with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied, removed, swapped,
 replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb resume` must then end
-with the same bytes, having named every damaged record and checkpoint, or refuse with one line and exit code 2, and end with
-the same bytes once the file is put back. Nothing outside the directory may change. Exit code 1 if anything else happens.
+with the same bytes, having named every damaged record and checkpoint, or refuse with one line and exit code 2, and end
+with the same bytes once the file is put back. Nothing outside the directory may change. Exit code 1 if anything else
+happens.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ def test_a_foreign_function_named_by_a_config_is_not_called(tmp_path, milpcb_, w
     ids=["python -m milpcb.cli", "milpcb"],
 )
 def test_files_of_the_current_folder_are_not_imported(safe, names, tmp_path, milpcb_, write, config, monkeypatch):
-    """They are none of milpcb's business. Python itself lets ``-m`` see the folder until milpcb takes it off the path."""
+    """They are none of milpcb's business.
+
+    Python itself lets ``-m`` see the folder until milpcb takes it off the path.
+    """
     monkeypatch.setenv("PYTHONSAFEPATH", safe)  # as for installed commands, whose path does not begin with the folder
     write(tmp_path, {"tiny.toml": config, **dict.fromkeys(names, "raise SystemExit('was imported')\n")})
     for arguments in (("solvers",), ("list", "learner"), ("run", "tiny.toml", "--progress", "quiet")):

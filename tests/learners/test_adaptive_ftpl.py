@@ -106,8 +106,8 @@ def below(s: Any) -> Any:
 def test_moments_of_delta_are_within_those_of_the_proof(epsilon: float, lead: float, cap: int) -> None:
     """Two opposite policies and both costs 1: 0 <= E delta <= eps S (K - 1/2) + K / (e M), and E delta^2 <= 2 K - 1.
 
-    The gain of action a is the least of J and what the other total is above, where a leads: it exceeds u with the probability that a
-    leads by more than u. So its moments given J are integrals of that.
+    The gain of action a is the least of J and what the other total is above, where a leads: it exceeds u with the
+    probability that a leads by more than u. So its moments given J are integrals of that.
     """
     mean = square = 0.0
     for ahead in (lead, -lead):  # of action 0, of action 1

@@ -132,8 +132,8 @@ def test_all_draws_are_gone_through() -> None:
 def test_a_round_of_adaptive_noise_by_hand() -> None:
     """Two opposite policies, noise +-3 on action 0 at 1/eps = 1/2: both actions have the chance 1/2, and M = 2.
 
-    J is 1 or 2. The fresh leader plays the other action, and the gain is 0; or the same one, and as 1.5 is between the two, the
-    gain is J up to 1.5. The spread is 3/2, so the bound is 3/4 + 1 - gain.
+    J is 1 or 2. The fresh leader plays the other action, and the gain is 0; or the same one, and as 1.5 is between the
+    two, the gain is J up to 1.5. The spread is 3/2, so the bound is 3/4 + 1 - gain.
     """
     game = CoinGame(OPPOSITE, (0,), ((3.0, 0.0),))
     oracle, coins = game.oracle(), game.coins()

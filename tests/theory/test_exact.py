@@ -50,7 +50,8 @@ def run_of(variant: Variant, labelings, scale: int, law=UNIFORM) -> ExactRun:
         ("M2", CONSTANTS, F(1, 2) + F(2, 20) - 1),
         ("M3", CONSTANTS, F(1, 4) + F(2, 20) - 1),
         ("M4", CONSTANTS, F(0) + F(2, 20) - 1),
-        # signed: with costs counted less 1/2 the two constants lose 1/2 at a tie, of which noise pays half at half the rate
+        # signed: with costs counted less 1/2 the two constants lose 1/2 at a tie, of which noise pays half at half the
+        # rate
         ("M9", CONSTANTS, F(1, 4) + F(1, 20) - F(1, 2)),
         ("M13", CONSTANTS, F(1, 2) + F(1, 20) - (1 - F(1, 20))),
         ("M14", ONE, F(0) - F(1, 20)),
@@ -159,7 +160,10 @@ def test_mutants_are_rejected(variant: Variant) -> None:
 
 
 class Brute:
-    """BISTRO+ on two actions from its definition, one outcome of everything random at a time. Costs are in units of L."""
+    """BISTRO+ on two actions from its definition, one outcome of everything random at a time.
+
+    Costs are in units of L.
+    """
 
     def __init__(self, labelings, law, L: int, size: F, rate: F) -> None:
         self.labelings, self.law, self.L = labelings, list(enumerate(law)), L

@@ -15,7 +15,8 @@ from milpcb.experiments.study.cells import NO_ORACLE
 
 CSV, PARQUET = "curves.csv", "curves.parquet"
 
-# Costs and regret in the environment's cost units. Only seconds and oracle_seconds differ between two runs of one config.
+# Costs and regret in the environment's cost units. Only seconds and oracle_seconds differ between two runs of one
+# config.
 SCHEMA = {
     "learner": pl.String,
     "environment": pl.String,
@@ -44,12 +45,13 @@ def load(directory: str | Path) -> pl.DataFrame:
     """Return the finished curves of a run directory, one row for each checkpoint of each cell; raises RunError.
 
     Columns: learner, environment, policies, oracle (labels; "-" for a learner that asks none), seed, horizon, round,
-    cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds), regret,
-    guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what the run proves of itself: the
-    mean over runs bounds mean regret, one run's regret may lie above its own) and certificate_error (its standard error; both
-    NaN where no oracle answered), bound (what the learner's own analysis gives of this run, like a certificate; NaN where it
-    gives none), oracle_error (what inexact oracle answers may have added so far), oracle_calls, seconds (of
-    the learner, its oracle included; certificates are no part of either), oracle_seconds, key.
+    cumulative_cost (expected, sum of <q_t, c_t>), best_cost (of the best policy in hindsight after as many rounds),
+    regret, guarantee (bound on expected regret at the horizon, inf where there is none), certificate (what the run
+    proves of itself: the mean over runs bounds mean regret, one run's regret may lie above its own) and
+    certificate_error (its standard error; both NaN where no oracle answered), bound (what the learner's own analysis
+    gives of this run, like a certificate; NaN where it gives none), oracle_error (what inexact oracle answers may have
+    added so far), oracle_calls, seconds (of the learner, its oracle included; certificates are no part of either),
+    oracle_seconds, key.
     """
     if not isinstance(directory, (str, Path)):
         raise InputError(f"load needs the path of a run directory, got {shown(directory)}")
@@ -86,7 +88,8 @@ def csv_text(frame: pl.DataFrame) -> str:
     """Return the frame as CSV, numbers in full precision, and no text that a spreadsheet would run as a formula.
 
     A text that begins with one of = + - @ (wide ones included), a tab, a line break or an apostrophe gets an apostrophe
-    before it, and is the old text again without it (polars: ``pl.col(pl.String).str.strip_prefix("'")``). "-" alone stays as it is.
+    before it, and is the old text again without it (polars: ``pl.col(pl.String).str.strip_prefix("'")``). "-" alone
+    stays as it is.
     """
     risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r\n'\uFF1D\uFF0B\uFF0D\uFF20]") & (
         pl.col(pl.String) != NO_ORACLE

@@ -6,11 +6,14 @@ cells/KEY.json       a finished task; KEY.part its checkpoint before that; KEY.p
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
 live/KEY.json        how far a running task is
 logs/KEY.log         what a task logged, warned of, or failed with
-curves.csv .parquet  everything that is drawn or tabulated, put together from the records (see milpcb.experiments.results.curves)
-best_policy_*        best policies in hindsight, and leader_* those that learners end with; study.json lists which were written
+curves.csv .parquet  everything that is drawn or tabulated, put together from the records (see
+milpcb.experiments.results.curves)
+best_policy_*        best policies in hindsight, and leader_* those that learners end with; study.json lists which were
+written
 
 Only files with these names are written or removed, only in a directory that was empty or that holds a config.toml or
-study.json of milpcb, and never through a link. study.json, records, costs and checkpoints begin with a checksum of what follows.
+study.json of milpcb, and never through a link. study.json, records, costs and checkpoints begin with a checksum of what
+follows.
 """
 
 from __future__ import annotations
@@ -90,8 +93,8 @@ class Held:
 class RunDirectory:
     """One directory of results; a directory of something else, or of another format, is refused.
 
-    Refused is whatever exists and is neither empty nor a directory that milpcb made, which it recognises by config.toml or, where
-    that is damaged, by study.json. Files that only a killed run can have left there count as nothing.
+    Refused is whatever exists and is neither empty nor a directory that milpcb made, which it recognises by config.toml
+    or, where that is damaged, by study.json. Files that only a killed run can have left there count as nothing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -173,7 +176,10 @@ class RunDirectory:
         return Held(finished, (*_shortened(damaged), *_mixed(self.path, made_with.values())))
 
     def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
-        """Write a finished task; its checkpoint is removed after that. A record that a power cut spoils is no record."""
+        """Write a finished task; its checkpoint is removed after that.
+
+        A record that a power cut spoils is no record.
+        """
         for suffix, content in pictures.items():
             write_file(file_of(self.path, suffix, task.key), content, durable=False)
         digests = {suffix: digest(content) for suffix, content in pictures.items()}

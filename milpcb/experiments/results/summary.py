@@ -17,11 +17,12 @@ RUN = ("environment", "policies", "oracle", "learner", "horizon")  # what runs s
 class Summary:
     """Means over the seeds of an environment, policy class, oracle, learner and horizon, after the last round.
 
-    ``mean_cost`` is the learner's cost per round (where costs are 0 or 1: its error rate), ``best_mean_cost`` that of the
-    best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``guarantee`` the
-    largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean regret, and
-    ``certificate_error`` its standard error, ``bound`` the mean of the bounds that the learner's own analysis gives of each run
-    (these three NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per round.
+    ``mean_cost`` is the learner's cost per round (where costs are 0 or 1: its error rate), ``best_mean_cost`` that of
+    the best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``guarantee``
+    the largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean
+    regret, and ``certificate_error`` its standard error, ``bound`` the mean of the bounds that the learner's own
+    analysis gives of each run (these three NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per
+    round.
     """
 
     environment: str

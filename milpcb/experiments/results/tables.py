@@ -15,7 +15,8 @@ from milpcb.experiments.study.cells import NO_ORACLE
 def summary_table(frame: pl.DataFrame) -> Table:
     """Return the table of the last rounds: means over seeds, the mean cost and the time of a round.
 
-    The mean of the certificates bounds mean regret, and so does that of the bounds, which learners compute by their own analysis.
+    The mean of the certificates bounds mean regret, and so does that of the bounds, which learners compute by their own
+    analysis.
 
     Environment, policies and oracle have a column each where there are several of them.
     """

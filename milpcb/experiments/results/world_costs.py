@@ -12,7 +12,10 @@ from milpcb.experiments.results.store import file_of
 
 @dataclass(frozen=True)
 class WorldCosts:
-    """The file of one world (see Task.world_key). Workers that need it at the same time compute the same, and each writes it."""
+    """The file of one world (see Task.world_key).
+
+    Workers that need it at the same time compute the same, and each writes it.
+    """
 
     directory: Path
     key: str

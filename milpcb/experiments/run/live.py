@@ -27,8 +27,8 @@ class LiveEnvironment(Protocol):
 class LiveStream:
     """A live environment whose contexts are numbered by the rows of ``contexts`` (m, d), on which ``opened`` is open.
 
-    A context has the number of the first row on which every policy of the class plays as on it; where the class does not show that,
-    of the first row that is equal to it.
+    A context has the number of the first row on which every policy of the class plays as on it; where the class does
+    not show that, of the first row that is equal to it.
     """
 
     def __init__(self, environment: LiveEnvironment, opened: Opened, contexts: Floats) -> None:

@@ -45,7 +45,8 @@ class Failure:
 def compute(task: Task, directory: Path, checkpoint_seconds: float) -> Outcome | Failure:
     """Compute a task; raises RunError when the disk refuses, which concerns all tasks.
 
-    Linear algebra keeps to one thread: then sums of floats come in one order, and give the same bytes, on every backend.
+    Linear algebra keeps to one thread: then sums of floats come in one order, and give the same bytes, on every
+    backend.
     """
     files = TaskFiles(directory, task.key, task.title, task.horizon, checkpoint_seconds)
     with files.working(), threadpool_limits(limits=1):
@@ -71,8 +72,8 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
 def play_cell(cell: Task, files: TaskFiles) -> Outcome:
     """Play one learner to the horizon, from its checkpoint if there is one that serves.
 
-    A checkpoint that cannot be restored, or from which the play ends in an error, is given up and the cell played from its
-    first round: no checkpoint can make every later attempt fail.
+    A checkpoint that cannot be restored, or from which the play ends in an error, is given up and the cell played from
+    its first round: no checkpoint can make every later attempt fail.
     """
     if not isinstance(cell, Cell):
         raise TypeError(cell)
@@ -127,8 +128,8 @@ def measure(task: Yardstick, files: TaskFiles) -> Outcome:
 def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
     """Return the least cost of any policy after each of the rounds ``at`` (n,), and the policy that attains the last.
 
-    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver where
-    there are side constraints. Progress is written to ``files``.
+    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver
+    where there are side constraints. Progress is written to ``files``.
     """
 
     def tick(played: int) -> None:
@@ -142,9 +143,9 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
 class CellPlayer(LearnerPlayer):
     """The player of a cell.
 
-    Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is asked
-    where it has one, and else an oracle like the learner's that is opened for each question, as a solver's answer may depend
-    on what it was asked before.
+    Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is
+    asked where it has one, and else an oracle like the learner's that is opened for each question, as a solver's answer
+    may depend on what it was asked before.
     """
 
     def __init__(self, cell: Cell, world: World, best_labels: Callable[[Cell, World], Ints] | None = None) -> None:

@@ -25,7 +25,8 @@ class LearnerPlayer:
     learner : the learner
     oracle : its oracle, whose questions are counted; None for a learner that asks none
     stream : contexts and costs
-    certifier : returns the oracle that certificates are asked of, at every question; it shares no state with the learner's own
+    certifier : returns the oracle that certificates are asked of, at every question; it shares no state with the
+        learner's own
     at : increasing rounds at which the curve has a point, the last of them the horizon
     seed : actions are drawn from a child of it
 

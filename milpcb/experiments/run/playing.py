@@ -41,24 +41,25 @@ def play(
 ) -> Plays:
     """Play learners in an environment, each with every seed, and return what came of it: ``print`` shows a table.
 
-    The numbers are those of a study with the same settings. Where a live environment is played, only the cost of the action
-    played is known. Regret cannot be known then, and the table shows none; but the certificate still bounds it: the mean of
-    certificates over plays bounds mean regret, while the regret of one play may lie above its own certificate.
+    The numbers are those of a study with the same settings. Where a live environment is played, only the cost of the
+    action played is known. Regret cannot be known then, and the table shows none; but the certificate still bounds it:
+    the mean of certificates over plays bounds mean regret, while the regret of one play may lie above its own
+    certificate.
 
     Parameters
     ----------
-    environment : registered name, an Environment, or anything live: an object with ``context()``, which returns the context
-        (d,) of the next round, and ``cost(action)``, which returns the cost in [0, 1] of the action played. Learners and
-        seeds take turns on a live one, ``horizon`` rounds each
-    learners : a name, a Learner class, or a table with the key ``name`` and that learner's options, of which ``label`` and
-        ``oracle`` may be two; a list of these; or a mapping from labels to them
+    environment : registered name, an Environment, or anything live: an object with ``context()``, which returns the
+        context (d,) of the next round, and ``cost(action)``, which returns the cost in [0, 1] of the action played.
+        Learners and seeds take turns on a live one, ``horizon`` rounds each
+    learners : a name, a Learner class, or a table with the key ``name`` and that learner's options, of which ``label``
+        and ``oracle`` may be two; a list of these; or a mapping from labels to them
     horizon : number of rounds T of each play
     policies : the class that is competed with, as in ``DecisionTrees(n_actions=3, depth=2)``
     seeds : of the environments and of the learners; one play of each learner for each
     oracle : kind of the learners' oracle, or a table with the key ``kind`` and the options of that kind; None takes the
         class's own search where it has one, else the default solver
-    contexts : (m, d), for live environments: all contexts that may occur, up to those that no policy of the class distinguishes
-        from one of them. Learners who imagine contexts to come know of those only that they have seen
+    contexts : (m, d), for live environments: all contexts that may occur, up to those that no policy of the class
+        distinguishes from one of them. Learners who imagine contexts to come know of those only that they have seen
 
     Raises
     ------

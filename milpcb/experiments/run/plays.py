@@ -86,10 +86,10 @@ class Plays:
     def frame(self) -> pl.DataFrame:
         """Return a polars frame with a row for each learner, seed and checkpoint.
 
-        Columns: learner, seed, round, cumulative_cost (expected; in live play of the actions played), best_cost and regret
-        (null in live play), certificate and certificate_error (NaN where no oracle answered), bound (of the algorithm's own
-        analysis of this play, NaN where it has none), guarantee (inf where there is none), seconds (of the learner).
-        Raises ExtraMissingError without polars.
+        Columns: learner, seed, round, cumulative_cost (expected; in live play of the actions played), best_cost and
+        regret (null in live play), certificate and certificate_error (NaN where no oracle answered), bound (of the
+        algorithm's own analysis of this play, NaN where it has none), guarantee (inf where there is none), seconds (of
+        the learner). Raises ExtraMissingError without polars.
         """
         with needs("studies", "frame()"):
             import polars as pl

@@ -3,8 +3,8 @@
 The config.toml of a run directory may name classes of a folder as ``module:Class``. Whoever made the directory chose
 them, and a file of that name may have come along with it. So ``milpcb resume`` runs such a class only if this user has
 run the very config.toml, unchanged, in the very directory: ``milpcb run`` and ``milpcb resume --trust`` note that in
-``$XDG_STATE_HOME/milpcb/trusted`` (by default ``~/.local/state``), outside the directory. Where no note can be kept, resume
-asks for ``--trust`` each time. ``plot`` and ``report`` import no class at all.
+``$XDG_STATE_HOME/milpcb/trusted`` (by default ``~/.local/state``), outside the directory. Where no note can be kept,
+resume asks for ``--trust`` each time. ``plot`` and ``report`` import no class at all.
 """
 
 from __future__ import annotations

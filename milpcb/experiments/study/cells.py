@@ -69,7 +69,10 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """The task's name on disk: equal settings, equal key. It is computed once, so it describes what was there then."""
+        """The task's name on disk: equal settings, equal key.
+
+        It is computed once, so it describes what was there then.
+        """
         return _digest(self.settings())
 
     @cached_property
@@ -123,8 +126,8 @@ class Cell(Task):
 class Study:
     """All tasks of a config.
 
-    ``yardstick_of`` gives, for the key of a cell, the key of the yardstick that its regret is measured with. ``left_out``
-    holds a message for each learner and horizon that are not played, with the reason.
+    ``yardstick_of`` gives, for the key of a cell, the key of the yardstick that its regret is measured with.
+    ``left_out`` holds a message for each learner and horizon that are not played, with the reason.
     """
 
     cells: tuple[Cell, ...]

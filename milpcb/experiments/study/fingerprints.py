@@ -1,8 +1,8 @@
 """Digests of what a component's numbers depend on besides its options: files that it reads, and its source code.
 
 They are part of the key of a cell: where a file or the code changes, the cell is played again. A class lists in
-``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class that has no such list,
-and is no class of milpcb, every option that is the path of a file counts as read.
+``file_options``, a tuple of names, which of its options are paths of files that it reads. Of a class that has no such
+list, and is no class of milpcb, every option that is the path of a file counts as read.
 """
 
 from __future__ import annotations

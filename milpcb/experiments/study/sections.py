@@ -86,8 +86,8 @@ class OracleSection:
 class LearnerSection:
     """One ``[[learners]]`` section: ``label`` is its name in curves.
 
-    ``oracle`` holds the keys that replace those of every common oracle, ``oracles`` what comes out, one for each. ``contexts``
-    is what the learner knows of contexts to come; it is left out at horizons beyond ``max_horizon``.
+    ``oracle`` holds the keys that replace those of every common oracle, ``oracles`` what comes out, one for each.
+    ``contexts`` is what the learner knows of contexts to come; it is left out at horizons beyond ``max_horizon``.
     """
 
     label: str

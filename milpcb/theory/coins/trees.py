@@ -1,9 +1,9 @@
 """Exact means over a learner's coins on games small enough to enumerate: regret, certificate and telescoped bound.
 
-Given its seed, a learner whose q is the law of its action is a map from histories to distributions; one that draws noise within
-its calls draws it from ``Coins``. So every history of actions, draws and shown costs 0 or 1 is played once (``tree``), and every
-oblivious sequence of costs weighs the histories that fit it by their chances (``means``). Nothing is sampled: what comes out are
-means, up to rounding.
+Given its seed, a learner whose q is the law of its action is a map from histories to distributions; one that draws
+noise within its calls draws it from ``Coins``. So every history of actions, draws and shown costs 0 or 1 is played once
+(``tree``), and every oblivious sequence of costs weighs the histories that fit it by their chances (``means``). Nothing
+is sampled: what comes out are means, up to rounding.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def tree(
 ) -> Node:
     """Play every history on the contexts ``rows`` and return the first node; ``visit`` sees the learner at every node.
 
-    The ``learner`` is before its first round; certificates are asked of ``oracle``, None for the learner's own. ``coins``
-    are those that its noise is drawn from, None where it draws none.
+    The ``learner`` is before its first round; certificates are asked of ``oracle``, None for the learner's own.
+    ``coins`` are those that its noise is drawn from, None where it draws none.
     """
     return _Grower(learner, list(rows), oracle, visit, coins or Coins()).node(None)
 

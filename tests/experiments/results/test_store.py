@@ -257,7 +257,10 @@ DAMAGED = (b"[experiment", b"\xff\xfe", b"", b"title = 3", b"{}", b"[]", b'{"che
     ],
 )
 def test_a_damaged_config_or_index_is_written_again(name, read, message, content, held, tiny, play_into):
-    """The other file says whose directory it is. Reading is one line on how to mend it; the next run writes the same bytes."""
+    """The other file says whose directory it is.
+
+    Reading is one line on how to mend it; the next run writes the same bytes.
+    """
     file = held.path / name
     before = file.read_bytes()
     if content is None:

@@ -318,7 +318,8 @@ OTHER_KEY = "distributed.Security.temporary()"
 def connects(address: str, security: str) -> bool:
     """Return whether another process of the same user can connect.
 
-    In this one it could hang: a client that failed stops its loop when it is collected, and takes a lock that a new one may hold.
+    In this one it could hang: a client that failed stops its loop when it is collected, and takes a lock that a new one
+    may hold.
     """
     code = f"import distributed; distributed.Client('{address}', timeout=2, security={security})"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -17,8 +17,8 @@ FEWEST = 6  # letters of a line, however narrow
 def fitted(name: str, inches: float, size: float, lines: int = 1, weight: str = "normal") -> str:
     """Return a name in about so many lines, none wider than so many inches at this size in points.
 
-    Control characters are escaped. Lines are broken at spaces and underscores, and where there are none, anywhere; what has
-    no room is left out from the middle.
+    Control characters are escaped. Lines are broken at spaces and underscores, and where there are none, anywhere; what
+    has no room is left out from the middle.
     """
     letters = max(FEWEST, int(72 * inches / (LETTER * size)))
     while True:

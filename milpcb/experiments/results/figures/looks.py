@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-# Okabe & Ito's colours without yellow, which is too pale for a line, and one brown. Dashes and markers distinguish curves
-# in greyscale; 8 and 15 have no common factor, so the first 8 x 15 looks all differ in colour or marker.
+# Okabe & Ito's colours without yellow, which is too pale for a line, and one brown. Dashes and markers distinguish
+# curves in greyscale; 8 and 15 have no common factor, so the first 8 x 15 looks all differ in colour or marker.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C5A2B")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h", "d", "H", "8")
-# Places of learners that are often compared, the first 8 in 8 colours; new names go to the end, so that no look changes.
+# Places of learners that are often compared, the first 8 in 8 colours; new names go to the end, so that no look
+# changes.
 PLACES = (
     *("bistro_plus", "exp4", "ftpl", "hedge", "epsilon_greedy", "ilovetoconbandits", "uniform", "epoch_greedy"),
     *("best_in_hindsight", "exp4p", "randomized_ucb", "policy_elimination", "explore_then_commit", "doubling"),

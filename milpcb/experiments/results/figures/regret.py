@@ -137,8 +137,8 @@ def _scale(axes: Any, *, loglog: bool) -> None:
 def _draw_certificates(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> bool:
     """Draw the mean certificates of a panel, dashed, with two standard errors; return whether there were any to draw.
 
-    They come after the scale, which only those grow that end near the regrets: a learner that leaves most actions untried has
-    certificates that would flatten all curves.
+    They come after the scale, which only those grow that end near the regrets: a learner that leaves most actions
+    untried has certificates that would flatten all curves.
     """
     drawn = False
     for learner in panel.learners if len(panel.learners) <= MOST_CERTIFIED else ():

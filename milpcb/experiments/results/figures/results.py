@@ -26,8 +26,8 @@ AXES = ("environment", "policies", "oracle")
 class Panel:
     """One environment and policy class, its name (only what differs in the study) and its rows.
 
-    Where learners play with several oracles each, there is a panel for each of these; a learner that has only one oracle,
-    or none, is shown beside every one of them.
+    Where learners play with several oracles each, there is a panel for each of these; a learner that has only one
+    oracle, or none, is shown beside every one of them.
     """
 
     name: str

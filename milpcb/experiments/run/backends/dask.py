@@ -1,22 +1,23 @@
 """Dask: a cluster of one's own on this machine, or any cluster whose scheduler has an address.
 
-``scheduler = "tcp://host:8786"`` in [run] names the scheduler. By hand: ``dask scheduler`` on one machine, and on each of
-the others ``dask worker tcp://host:8786 --nworkers 2 --nthreads 1``. On SLURM, PBS or SGE ``dask_jobqueue`` starts both
-(``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on Kubernetes ``dask_kubernetes.operator``'s
-``KubeCluster``, on AWS, Google Cloud or Azure ``dask_cloudprovider``; each has ``cluster.scheduler_address`` to name
-here. Workers may come and go meanwhile. What they need:
+``scheduler = "tcp://host:8786"`` in [run] names the scheduler. By hand: ``dask scheduler`` on one machine, and on each
+of the others ``dask worker tcp://host:8786 --nworkers 2 --nthreads 1``. On SLURM, PBS or SGE ``dask_jobqueue`` starts
+both (``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on Kubernetes
+``dask_kubernetes.operator``'s ``KubeCluster``, on AWS, Google Cloud or Azure ``dask_cloudprovider``; each has
+``cluster.scheduler_address`` to name here. Workers may come and go meanwhile. What they need:
 
 - the same version of milpcb, as the scheduler does too, and the solvers and packages that the config names;
 - one thread each, under a nanny (the default): a task of ours that nobody waits for any more is stopped by restarting
   its worker;
-- the run directory under the same path, shared, if a cell whose worker dies is to go on from its checkpoint and not from
-  its start, and if progress is to show the cells that are playing: results travel through the scheduler, these do not.
+- the run directory under the same path, shared, if a cell whose worker dies is to go on from its checkpoint and not
+  from its start, and if progress is to show the cells that are playing: results travel through the scheduler, these do
+  not.
 
-Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is started
-here is therefore closed by TLS with a key that is made for it and kept nowhere (this needs the package cryptography, which
-``pip install 'milpcb[dask]'`` brings; without it a line warns that every user of this machine can connect). A scheduler
-with an address of tls:// is connected to with the key that Dask's own settings name (``distributed.comm.tls``); for one of
-tcp:// a line warns that whoever can reach it can run code as you.
+Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is
+started here is therefore closed by TLS with a key that is made for it and kept nowhere (this needs the package
+cryptography, which ``pip install 'milpcb[dask]'`` brings; without it a line warns that every user of this machine can
+connect). A scheduler with an address of tls:// is connected to with the key that Dask's own settings name
+(``distributed.comm.tls``); for one of tcp:// a line warns that whoever can reach it can run code as you.
 
 How often a task is tried whose worker dies is up to a scheduler that was not started here
 (``distributed.scheduler.allowed-failures``, 3 by default: four tries), but at least three times.
