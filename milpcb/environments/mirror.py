@@ -94,7 +94,7 @@ class Mirror:
         """Return the copies; they share one oracle, and each has its own seed and its own knowledge of contexts."""
         cls = registry.load("learner", self.learner)
         oracle = self._oracle(opened, contexts) if supply.asks(cls, "oracle") else None
-        supplied = {"oracle": oracle, "horizon": horizon, "n_actions": self.n_actions}
+        supplied = {"oracle": oracle, "contexts": contexts, "horizon": horizon, "n_actions": self.n_actions}
         seeds = child(seed, "environment", "mirror", "copies").integers(2**32, 2**63 - 1, size=self.copies).tolist()
         try:
             return [
