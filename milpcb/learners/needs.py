@@ -1,4 +1,4 @@
-"""What learners are handed by the runtime, and what they may ask of an oracle, by name; both are known before anything runs."""
+"""What the runtime hands learners, and what they may ask of an oracle, by name; both are known before anything runs."""
 
 from __future__ import annotations
 

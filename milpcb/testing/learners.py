@@ -189,7 +189,7 @@ def check_unplayed(make: Make, instance: Scenario) -> None:
 
 
 def check_bounds(make: Make, instance: Scenario) -> None:
-    """The guarantee is a number, 0 or more, perhaps infinite, and the oracle error a finite one, 0 or more, before and after play."""
+    """The guarantee is 0 or more, perhaps infinite, the oracle error finite and 0 or more, before and after play."""
     learner = instance.learner(make)
     for _ in range(2):
         guarantee, error = learner.guarantee(), learner.oracle_error()
@@ -281,7 +281,7 @@ def check_capability(make: Make, instance: Scenario) -> None:
 
 
 def check_settings(make: Make, instance: Scenario) -> None:
-    """Options go by name; what is no horizon, seed, oracle or pool is refused with InputError, and so are unknown options."""
+    """Options go by name; what is no horizon, seed, oracle or pool raises InputError, and so do unknown options."""
     asked = inspect.signature(make).parameters
     by_place = [name for name, p in asked.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     options = [name for name in by_place if name not in ("oracle", "pool", "contexts", "n_actions", "best")]

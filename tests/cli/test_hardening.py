@@ -1,4 +1,4 @@
-"""Strange files, folders, pipes and limits: a line that says why, or the command goes on; nothing hangs, nothing is run."""
+"""Strange files, folders, pipes and limits: a line on why, or the command goes on; nothing hangs, nothing is run."""
 
 from __future__ import annotations
 

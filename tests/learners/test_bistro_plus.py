@@ -344,7 +344,7 @@ def test_the_guarantee_is_the_paper_s_and_the_scale_its_minimiser() -> None:
 
 
 def test_the_scale_of_the_relaxation_is_estimated_once() -> None:
-    """L is the one where Rel(empty) is least; its value is below every closed form, and all else is as with that L given."""
+    """L is that where Rel(empty) is least; its value is below every closed form, all else is as with that L given."""
     policies = CLASSES["decision_trees"]
     learner, again = (learner_on(policies, 50_000, scale="relaxation") for _ in range(2))
     at = learner.estimated_guarantee

@@ -1,4 +1,4 @@
-"""A policy class of somebody else's that is not finished: one line says what is missing. And what a class shows of itself."""
+"""An unfinished policy class of somebody else's: one line says what is missing. And what a class shows of itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The battery of learners has teeth: a sound learner passes, and each way to break it fails the check that is there for it."""
+"""The battery of learners has teeth: a sound learner passes, and each way to break it fails the check for it."""
 
 from __future__ import annotations
 

@@ -128,12 +128,14 @@ def _caption(panels: list[Panel]) -> str:
         name, panel, slope = min(fitted, key=lambda fit: fit[2].slope)
         where = f" in {panel.name}" if len(panels) > 1 else ""
         words = [
-            f"The least slope is that of {name}{where}: regret grows like T to the {slope_text(slope).removeprefix('slope ')}."
+            f"The least slope is that of {name}{where}: "
+            f"regret grows like T to the {slope_text(slope).removeprefix('slope ')}."
         ]
     if missing:
         words.append(f"{missing} of {len(fitted) + missing} curves have no slope; the table gives the reasons.")
     method = (
         "Least squares of log regret on log T over all seeds and horizons; in brackets the 95 % interval. "
-        "Grey lines have the slopes 1/2, 2/3 and 3/4, from the middle one of the learners on; only directions mean something."
+        "Grey lines have the slopes 1/2, 2/3 and 3/4, from the middle one of the learners on; "
+        "only directions mean something."
     )
     return sentences(*words, method)

@@ -104,7 +104,7 @@ class _Worker:
         self._job: _Job
 
     def give(self, job: _Job) -> Connection:
-        """Send a job to the process; return the pipe, which can be read from when the job has ended or the process is dead."""
+        """Send a job to the process; return the pipe, which can be read when the job has ended or the process died."""
         self._job = job
         job.tries += 1
         with contextlib.suppress(OSError):  # it died while idle; the answer below shows it

@@ -339,7 +339,8 @@ def look_at(browse):
         inside = f"<script>onload = () => {{ {script}; setTimeout(() => {{ {FACTS} }}, 500); }};</script></body>"
         page = escape(text.replace("</body>", inside))
         dom = browse(
-            f'<!DOCTYPE html><body style="margin:0"><iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}">'
+            f'<!DOCTYPE html><body style="margin:0"><iframe style="width:{width}px;height:900px;border:0" '
+            f'srcdoc="{page}">'
             "</iframe></body>",
             "--dump-dom",
             "--window-size=1600,900",
