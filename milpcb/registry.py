@@ -197,7 +197,7 @@ def is_installed(kind: str, name: str) -> bool:
 
 
 def target(kind: str, name: str) -> str:
-    """Return ``module:Class`` behind a name, which may be that itself; raises UnknownNameError with the nearest."""
+    """Return ``module:Class`` of a name, which may be that itself; raises UnknownNameError with the nearest name."""
     table = _known(kind)
     if not isinstance(name, str):
         raise UnknownNameError(KINDS[kind].called, name, table)

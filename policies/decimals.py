@@ -9,7 +9,7 @@ MOST_DIGITS = 17  # enough for any two floats to differ
 
 
 def shortest_between(low: float, high: float, near: float, *, low_included: bool = True) -> float:
-    """Return the number of fewest decimal digits in [low, high), or in (low, high); of several that nearest ``near``.
+    """Return the decimal with the fewest digits in [low, high), or in (low, high); of several that nearest to ``near``.
 
     ``near`` must be in the range itself, so that there is an answer. A cut point that separates the same contexts
     wherever it lies between two neighbouring values is thus one that people can read, also aloud.

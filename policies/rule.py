@@ -119,7 +119,7 @@ class Rule(ABC):
     @classmethod
     def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
         """Return the rule of ``_plain``'s data; raises KeyError, TypeError or ValueError on other data."""
-        return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # the dataclass has it
+        return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # every rule has names
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>\n{self}"

@@ -299,7 +299,8 @@ def test_every_learner_is_given_horizon_and_seed() -> None:
     for options, message in (({"seed": -1}, "seed"), ({"seed": 0.5}, "seed"), ({"horizon": 0}, "horizon")):
         with pytest.raises(InputError, match=message):
             Uniform(3, **options)  # type: ignore[arg-type]
-    assert (Exp4(oracle(), horizon=9, seed=1).act(0) == Exp4(oracle(), horizon=9).act(0)).all()  # type: ignore[call-arg]
+    seeded = Exp4(oracle(), horizon=9, seed=1)  # type: ignore[call-arg]
+    assert (seeded.act(0) == Exp4(oracle(), horizon=9).act(0)).all()
 
 
 def test_oracle_and_pool_are_what_they_are() -> None:

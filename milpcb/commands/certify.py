@@ -66,8 +66,8 @@ def certify(
     out.print(f"certificate: {found.value:,.6g}   standard error: {found.error:,.6g}")
     out.print(
         "Mean regret against the best policy of the class is at most the mean of the certificate, "
-        "if costs did not react to the "
-        "play; the regret of this one run may lie above it. The policy shown has the least estimated cost."
+        "if costs did not react to the play; "
+        "the regret of this one run may lie above it. The policy shown has the least estimated cost."
     )
 
 

@@ -101,7 +101,7 @@ class ContextualFTPL(Learner):
         else:
             if horizon is None:
                 raise InputError(
-                    'ContextualFTPL with a fixed epsilon needs a horizon; '
+                    "ContextualFTPL with a fixed epsilon needs a horizon; "
                     'give one, or set epsilon = "adaptive", which needs none'
                 )
             if (noise, law) != ("contexts", "laplace"):

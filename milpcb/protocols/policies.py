@@ -177,7 +177,9 @@ def _not_given(owner: Search | Opened, capability: str) -> InputError:
 _ASKED_FOR = {
     "program": "program; use oracle kind 'search'",
     "search": "search of its own; use oracle kind 'milp'",
-    "action_weights": "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'",
+    "action_weights": (
+        "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'"
+    ),
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
     "terms": "recursion over totals that can be kept; put noise on contexts, or use oracle kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",

@@ -252,7 +252,12 @@ def check_certificate(make: Make, instance: Scenario) -> None:
     estimates, q = costs / expected[rounds, actions], np.empty_like(expected)
     own: list[float | None] = []
     algorithm = learner._learn  # noqa: SLF001 - what it returns is the estimate
-    learner._learn = lambda *given: own.append(algorithm(*given)) or own[-1]  # type: ignore[method-assign, func-returns-value]  # noqa: SLF001
+
+    def recorded(*given: Any) -> float | None:
+        own.append(algorithm(*given))
+        return own[-1]
+
+    learner._learn = recorded  # type: ignore[method-assign]  # noqa: SLF001
     plays = instance.labelings[:, instance.rows] == actions  # (N, T)
     for t in range(HORIZON):
         q[t] = transcript(learner, instance, t, t + 1)[0]

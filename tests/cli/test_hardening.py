@@ -150,7 +150,10 @@ PLUGINS = {
         "Mine does not declare the type of its argument 'size'",
     ),
     "constructor that fails": (
-        "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    def __init__(self, n_actions: int):\n        {}['x']\n",
+        (
+            "from milpcb.learners import Uniform\nclass Mine(Uniform):\n"
+            "    def __init__(self, n_actions: int):\n        {}['x']\n"
+        ),
         "mine.py, line 4: KeyError: 'x'",
     ),
     "no such class": ("x = 1\n", "mine.py has no 'Mine'"),

@@ -242,7 +242,8 @@ def test_k_plus_one_questions_a_round() -> None:
     """``queries="all"`` asks exactly K + 1 values a round, ``"profile"`` one question."""
     for queries, per_round in (("all", 4), ("profile", 1)):
         oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
-        transcript(BistroPlus(oracle, FinitePool(CONTEXTS), horizon=50, seed=0, queries=queries), 20)  # type: ignore[arg-type]
+        pool = FinitePool(CONTEXTS)
+        transcript(BistroPlus(oracle, pool, horizon=50, seed=0, queries=queries), 20)  # type: ignore[arg-type]
         assert oracle.calls == 20 * per_round
 
 

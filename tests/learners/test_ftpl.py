@@ -146,7 +146,7 @@ def test_with_nothing_but_noise_a_class_of_all_functions_plays_at_random() -> No
 
 
 def test_separator_alone_carries_noise() -> None:
-    """Two policies that differ on two contexts: noise on one is one difference of Laplace variables, on both two."""
+    """Two policies that differ on two contexts: noise on one is one Laplace difference, on both it is two."""
     labelings, past = [[0, 0], [1, 1]], [[0.0, 0.0], [1.5, 0.0]]
     separated = with_past(ftpl(labelings, epsilon=1.0, separator=[0]), past)
     assert close(frequency(separated, 1, 0), tail(1.5))

@@ -82,7 +82,8 @@ def test_one_minimiser_follows_each_leader_equally_often() -> None:
     """One question; over all orders of actions the mean of q* is what the profile gives; no leader is passed over."""
     learner, listed = learner_on(TREES, {"kind": "enumeration"}, queries="argmin"), learner_on(TREES)
     ranks: list[Any] = []
-    learner._future_rng = type("Fixed", (), {"permutation": lambda _self, _n: ranks.pop()})()  # type: ignore[assignment]
+    fixed = type("Fixed", (), {"permutation": lambda _self, _n: ranks.pop()})
+    learner._future_rng = fixed()  # type: ignore[assignment]
     rng, ties = np.random.default_rng(0), 0
     for _ in range(60):
         learner._costs[:] = rng.integers(-1, 2, (5, 3))

@@ -1,4 +1,4 @@
-"""What a user is told of solvers, clocks, and solvers that end badly; what all must solve is in tests/testing."""
+"""What a user is told of solvers, clocks, and solvers that end badly; what every one must solve is in tests/testing."""
 
 from __future__ import annotations
 

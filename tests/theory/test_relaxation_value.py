@@ -180,7 +180,8 @@ def trees(n_actions: int) -> tuple[Oracle, FinitePool]:
 def value(noise: str, horizon: int, n_actions: int = 3, **options: float) -> RelaxationValue:
     """Return the value for these trees with the default grid."""
     relaxation = registry.load("relaxation", noise)()
-    return relaxation_value(relaxation, *trees(n_actions), horizon, np.random.default_rng(0), **options)  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    return relaxation_value(relaxation, *trees(n_actions), horizon, rng, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

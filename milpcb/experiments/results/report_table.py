@@ -55,7 +55,10 @@ def _caption(results: Results) -> str:
         if np.isfinite(results.finals["certificate"].to_numpy()).any()
         else ""
     )
-    costs = " Mean costs are per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight."
+    costs = (
+        " Mean costs are per round: the error rate, where costs are 0 or 1. "
+        "The best cost is the best policy's in hindsight."
+    )
     return f"After the last round.{spread}{costs}{words}"
 
 

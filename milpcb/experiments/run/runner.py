@@ -114,7 +114,8 @@ def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], pro
     work = partial(compute, directory=directory.path.resolve(), checkpoint_seconds=config.run.checkpoint_seconds)
     failed: Failed = []
     progress.start(tasks)
-    with closing(cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))) as results:  # type: ignore[type-var]  # iterators of backends are generators
+    played = cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))
+    with closing(played) as results:  # type: ignore[type-var]  # iterators of backends are generators
         for task, result in results:
             if isinstance(result, Outcome | Failure):
                 for line in result.remarks:

@@ -173,7 +173,10 @@ def test_versions_that_differ_are_named(held, tiny, play_into):
     (cell,) = study_of(tiny).cells
     file = held.path / f"cells/{cell.key}.json"
     file.write_bytes(resealed(file.read_bytes(), lambda record: record | {"versions": {"numpy": "1.0"}}))
-    line = f"{held.path} holds records made with other versions: numpy 1.0 (here {np.__version__}); their numbers may differ"
+    line = (
+        f"{held.path} holds records made with other versions: numpy 1.0 (here {np.__version__}); "
+        "their numbers may differ"
+    )
     assert store.remarks(held.path) == (line,)
     again = play_into(tiny, held.path)
     assert (again.tasks, again.remarks) == ([], [line])

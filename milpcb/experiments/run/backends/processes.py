@@ -97,7 +97,8 @@ class _Worker:
         if METHOD == "forkserver":
             context.set_forkserver_preload(["milpcb.experiments.run.play"])
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]  # every context has it
+        # Every context has the class Process.
+        self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]
         with _one_thread():
             self._process.start()
         theirs.close()
