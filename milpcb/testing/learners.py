@@ -253,8 +253,8 @@ def check_certificate(make: Make, instance: Scenario) -> None:
     own: list[float | None] = []
     algorithm = learner._learn  # noqa: SLF001 - what it returns is the estimate
 
-    def recorded(*given: Any) -> float | None:
-        own.append(algorithm(*given))
+    def recorded(row: int, action: int, cost: float, probability: float) -> float | None:
+        own.append(algorithm(row, action, cost, probability))
         return own[-1]
 
     learner._learn = recorded  # type: ignore[method-assign]  # noqa: SLF001
