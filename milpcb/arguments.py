@@ -1,4 +1,4 @@
-"""The arguments of learners: what every constructor is called with is checked here, before the algorithm's own begins."""
+"""The arguments of learners: what a constructor is called with is checked here, before the algorithm's own begins."""
 
 from __future__ import annotations
 

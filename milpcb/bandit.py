@@ -1,4 +1,4 @@
-"""Decisions one by one, as a service or a simulator makes them: contexts come in, actions go out, costs arrive later."""
+"""Decisions one by one, as a service or a simulator makes them: contexts come in, actions go out, costs come later."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class Bandit:
         with self._lock:
             if self._open and not self._learner.delayed:
                 raise InputError(
-                    f"decision {next(iter(self._open))} is not learnt, and {type(self._learner).__name__} takes costs in order: "
-                    "call learn(decision, cost=...) before the next act"
+                    f"decision {next(iter(self._open))} is not learnt, and {type(self._learner).__name__} "
+                    "takes costs in order: call learn(decision, cost=...) before the next act"
                 )
             row = int(self._oracle.rows(self._table(context))[0])
             q = self._learner.act(row)
@@ -124,7 +124,7 @@ class Bandit:
             return decision
 
     def learn(self, decision: Decision, *, cost: float | None = None, reward: float | None = None) -> None:
-        """Take in what a decision cost, in [0, 1], or the reward it earned, within ``reward_range``; each decision once.
+        """Take in what a decision cost, in [0, 1], or the reward earned, within ``reward_range``; each decision once.
 
         Raises InputError on anything else; nothing is learnt then.
         """
@@ -154,7 +154,7 @@ class Bandit:
             return self._learner.certificate_error(self._oracle)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a JSON file, from which ``load`` goes on as if nothing had happened; it replaces an older one.
+        """Write everything to a JSON file, from which ``load`` goes on as if nothing had happened; replaces an old one.
 
         Raises InputError where the file cannot be written.
         """
@@ -169,7 +169,7 @@ class Bandit:
 
     @classmethod
     def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
-        """Return the bandit that ``save`` wrote; ``policies`` for a class of your own, which the file does not describe.
+        """Return the bandit that ``save`` wrote; ``policies`` for your own class, which the file does not describe.
 
         Raises InputError on any other file.
         """

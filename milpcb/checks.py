@@ -48,7 +48,8 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
     if not _moderate(array):
         row, column = np.argwhere(~(np.abs(array) <= LARGEST))[0]
         raise InputError(
-            f"contexts[{row}, {column}] is {array[row, column]}; replace or drop what is not finite, or beyond {LARGEST:g}"
+            f"contexts[{row}, {column}] is {array[row, column]}; "
+            f"replace or drop what is not finite, or beyond {LARGEST:g}"
         )
     array.setflags(write=False)
     return array
@@ -76,9 +77,9 @@ def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
 
 
 def number_array(name: str, data: Any) -> Floats:
-    """Return ``data`` as a new float array of any shape; raises InputError on ragged tables, text, dates and complex numbers.
+    """Return ``data`` as a new float array of any shape.
 
-    What is not finite is let through.
+    Raises InputError on ragged tables, text, dates and complex numbers. What is not finite is let through.
     """
     try:
         array = np.asarray(data)
@@ -90,7 +91,7 @@ def number_array(name: str, data: Any) -> Floats:
 
 
 def whole_array(name: str, data: Any) -> Ints:
-    """Return ``data`` as a new array of whole numbers of any shape; raises InputError on anything else, truth values too."""
+    """Return ``data`` as a new array of integers of any shape; raises InputError on anything else, truth values too."""
     try:
         array = np.asarray(data)
     except ValueError as error:

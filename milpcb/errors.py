@@ -82,7 +82,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def clipped(text: str, longest: int = LONGEST) -> str:
-    """Return a text that a user wrote as a message shows it: on one line, and with its middle left out where it is long."""
+    """Return a text that a user wrote as a message shows it: on one line, with its middle left out where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest // 2]}...{line[-(longest // 2) :]}"
 
@@ -106,7 +106,7 @@ def cause(error: BaseException) -> str:
 
 
 def out_of_memory(error: BaseException | None) -> bool:
-    """Return whether an error, or one that it was raised for, is that memory was too small (a library then often is "not found")."""
+    """Return whether an error, or a cause of it, is that memory was too small (a library then often is "not found")."""
     while error is not None:
         starved = isinstance(error, MemoryError) or getattr(error, "errno", None) in {errno.ENOMEM, errno.EAGAIN}
         if starved or any(sign in str(error).lower() for sign in _NO_MEMORY):

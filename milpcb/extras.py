@@ -30,7 +30,7 @@ def absent() -> set[str]:
 
 @contextmanager
 def needs(extra: str, what: str) -> Iterator[None]:
-    """Turn the failed import of a package of ``extra`` inside the block into ExtraMissingError, one line about ``what``."""
+    """Turn the failed import of a package of ``extra`` in the block into ExtraMissingError, one line about ``what``."""
     try:
         yield
     except ModuleNotFoundError as error:

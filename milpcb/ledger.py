@@ -82,19 +82,22 @@ class Ledger:
         cell[2] += cost * cost
 
     def totals(self, n_contexts: int, n_actions: int) -> Floats:
-        """Return the sums of estimates (n_contexts, n_actions), cut off where an oracle would: less is still no overestimate."""
+        """Return the sums of estimates (n_contexts, n_actions), cut off where an oracle would.
+
+        Less is still no overestimate.
+        """
         table = np.zeros((n_contexts, n_actions))
         for place, cell in self._cells.items():
             table[place] = min(cell[0], LARGEST)
         return table
 
     def certify(self, oracle: Minimiser) -> Certificate:
-        """Return the certificate against the policies of the oracle, whose rows are those of the play: one minimisation."""
+        """Return the certificate against the policies of the oracle, whose rows are the play's: one minimisation."""
         rows = max((row for row, _ in self._cells), default=-1) + 1
         if rows > oracle.n_contexts:
             raise InputError(
-                f"the play was on row {rows - 1}, and the oracle has {oracle.n_contexts} contexts; hand in one that is opened "
-                "on the contexts of the play"
+                f"the play was on row {rows - 1}, and the oracle has {oracle.n_contexts} contexts; "
+                "hand in one that is opened on the contexts of the play"
             )
         answer = oracle.minimise(self.totals(oracle.n_contexts, oracle.n_actions))
         value = self.cost - (answer.upper if answer.stop is Stop.OPTIMAL else max(0.0, answer.lower))

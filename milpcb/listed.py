@@ -11,7 +11,7 @@ from milpcb.types import Floats, Ints
 
 
 class ListedSearch(Search):
-    """Policies and their labels (N, g) on the distinct contexts; a derivation is an entry of the list, repeats included.
+    """Policies and their labels (N, g) on the distinct contexts; a derivation is an entry, repeats included.
 
     Of several policies of least total the first is returned.
     """

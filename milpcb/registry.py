@@ -1,4 +1,4 @@
-"""One table of names and one way from a name to what it stands for. Importing it imports no implementation and no vendor.
+"""One table of names and one way from a name to what it stands for. Importing it imports no implementation or vendor.
 
 Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may
 also name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is checked
@@ -182,7 +182,7 @@ BUILTIN: dict[str, dict[str, str]] = {
 
 
 def entries(kind: str) -> dict[str, str]:
-    """Return ``module:Class`` by name for all registered names of a kind: the built-in ones in their order, then others."""
+    """Return ``module:Class`` by name for all registered names of a kind: the built-in ones in order, then others."""
     return dict(_known(kind))
 
 
@@ -197,7 +197,7 @@ def is_installed(kind: str, name: str) -> bool:
 
 
 def target(kind: str, name: str) -> str:
-    """Return ``module:Class`` behind a name, which may be that itself; raises UnknownNameError with the nearest name."""
+    """Return ``module:Class`` of a name, which may be that itself; raises UnknownNameError with the nearest name."""
     table = _known(kind)
     if not isinstance(name, str):
         raise UnknownNameError(KINDS[kind].called, name, table)
@@ -210,7 +210,7 @@ def target(kind: str, name: str) -> str:
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return what stands behind a name; raises InputError unless it is there and fits the interface of its kind.
+    """Import and return what stands behind a name; raises InputError unless it is there and fits its kind's interface.
 
     Importing a module runs it. Its mistakes are one line that names its file.
     """
@@ -264,7 +264,8 @@ def _check_own(kind: str, name: str) -> None:
         raise InputError(f"{kind} '{clipped(name)}' is not installed, and its code is not run unless you trust it")
     if module.split(".")[0] in sys.stdlib_module_names or module.endswith("__main__"):
         raise InputError(
-            f"{kind} '{clipped(name)}' is no {KINDS[kind].called}: module {module} is Python's own; give your file another name"
+            f"{kind} '{clipped(name)}' is no {KINDS[kind].called}: module {module} is Python's own; "
+            "give your file another name"
         )
 
 
@@ -305,7 +306,7 @@ def _is_installed_file(file: str) -> bool:
 
 
 def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
-    """Import ``module`` and return its ``attribute``; whatever goes wrong is an InputError with the file that it is in."""
+    """Import ``module`` and return its ``attribute``; whatever goes wrong is an InputError with the file it is in."""
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):

@@ -12,7 +12,7 @@ from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
 
 @lru_cache(maxsize=256)
 def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """Return the arguments of a class or function by name; raises InputError where it takes any (``*args``) or shows none."""
+    """Return the arguments of a class or function by name; raises InputError where it takes ``*args`` or shows none."""
     try:
         found = signature(make).parameters
     except (TypeError, ValueError) as error:
@@ -31,7 +31,10 @@ def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[st
 
 
 def types(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Any]:
-    """Return the types of the arguments by name, evaluated; raises InputError where one cannot be read or an option has none."""
+    """Return the types of the arguments by name, evaluated.
+
+    Raises InputError where one cannot be read or an option has none.
+    """
     written = make if isfunction(make) else make.__init__
     try:
         hints = get_type_hints(written)
@@ -56,7 +59,7 @@ def names(make: Callable[..., Any], argument: str) -> bool:
 
 
 def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Any:
-    """Call ``what`` with everything of ``supplied`` that it names, and with the ``settings``, all of which it must name.
+    """Call ``what`` with everything of ``supplied`` that it names, and with ``settings``, all of which it must name.
 
     Raises InputError with the nearest name for a setting that it does not know, and with file and line for whatever it
     raises itself but MilpcbError and MemoryError.

@@ -14,7 +14,7 @@ from milpcb.types import Floats
 
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return column names (empty without a header line) and numbers (rows, columns); raises InputError with the place."""
+    """Return column names (empty without a header) and numbers (rows, columns); raises InputError with the place."""
     check_file(path)
     names, numbers = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None

@@ -6,7 +6,7 @@ from unicodedata import category
 
 
 def escaped(text: str, kept: str = "") -> str:
-    """Return text that does nothing to a terminal, a page or a picture but show: of the characters only those of ``kept`` may.
+    """Return text that does nothing to a terminal, page or picture but show: of characters only those of ``kept`` may.
 
     Control and format characters (such as right-to-left), half pairs, characters without a meaning (Unicode categories
     C*), and line ends (Zl, Zp) become escapes, a backslash and letters.

@@ -61,7 +61,8 @@ class CuttingClass(NamedClass):
         cuts = self.thresholds
         if isinstance(cuts, int):
             cuts = tuple(tuple(points.tolist()) for points in _quantiles(contexts, cuts))
-        return replace(self, thresholds=cuts, feature_names=names.features or None)  # type: ignore[type-var]  # every subclass is a dataclass
+        # Every subclass is a dataclass.
+        return replace(self, thresholds=cuts, feature_names=names.features or None)  # type: ignore[type-var]
 
     def terms(self) -> Terms:
         """Return the terms of the class with all its cut points, which must be explicit; see PolicyClass.terms."""

@@ -9,7 +9,7 @@ MOST_DIGITS = 17  # enough for any two floats to differ
 
 
 def shortest_between(low: float, high: float, near: float, *, low_included: bool = True) -> float:
-    """Return the number with the fewest decimal digits in [low, high), or in (low, high); of several that nearest to ``near``.
+    """Return the decimal with the fewest digits in [low, high), or in (low, high); of several that nearest to ``near``.
 
     ``near`` must be in the range itself, so that there is an answer. A cut point that separates the same contexts
     wherever it lies between two neighbouring values is thus one that people can read, also aloud.
@@ -22,7 +22,7 @@ def shortest_between(low: float, high: float, near: float, *, low_included: bool
 
 
 def written(number: float) -> str:
-    """Return the shortest decimal that is read back as exactly this number, without an exponent where that is readable."""
+    """Return the shortest decimal read back as exactly this number, without an exponent where that is readable."""
     text = repr(float(number))
     if "e" in text and 1e-7 <= abs(number) < 1e21:
         text = format(Decimal(text), "f")

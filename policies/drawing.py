@@ -160,7 +160,7 @@ def _levels(graph: nx.DiGraph) -> list[list[int]]:
 
 
 def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
-    """Return the middle of each node: subtrees as near as their boxes allow, parents above the middle of their children.
+    """Return the middle of each node: subtrees as near as their boxes allow, parents above their children's middle.
 
     A subtree is moved right until on no level it meets those before it (Reingold and Tilford's contours).
     """

@@ -23,7 +23,7 @@ class Names:
 
     @classmethod
     def of(cls, features: Sequence[str] | None, actions: Sequence[str] | None) -> Names:
-        """Return names as people hand them in, None for none; raises InputError where two are equal or one is no text."""
+        """Return names as handed in, None for none; raises InputError where two are equal or one is no text."""
         return cls(_distinct("feature_names", features), _distinct("action_names", actions))
 
     def on(self, contexts: Any, n_actions: int) -> tuple[Names, Floats]:

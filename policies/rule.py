@@ -1,4 +1,4 @@
-"""What every policy that people can read has in common: it predicts, prints, is drawn, and is written to JSON and back."""
+"""What every policy that people can read has in common: it predicts, prints, is drawn, and goes to JSON and back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Rule(ABC):
         """
 
     def predict(self, contexts: Any) -> Ints:
-        """Return the action of each context, (n, d) -> (n,) numbers; of a data frame, the columns of the rule's names."""
+        """Return the action of each context, (n, d) -> (n,) numbers; of a data frame, the columns the rule names."""
         return np.array(self.leaf_actions, dtype=np.int64)[self._leaf(self.names.table(contexts, self.n_features))]
 
     def predict_names(self, contexts: Any) -> list[str]:
@@ -119,7 +119,7 @@ class Rule(ABC):
     @classmethod
     def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
         """Return the rule of ``_plain``'s data; raises KeyError, TypeError or ValueError on other data."""
-        return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # a dataclass with the field
+        return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # every rule has names
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>\n{self}"

@@ -1,4 +1,4 @@
-"""Policies that add up a score and play by the range it falls in: what those with integer and with real weights share."""
+"""Policies that add up a score and play by the range it falls in: what those with integer and real weights share."""
 
 from __future__ import annotations
 

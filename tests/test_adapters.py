@@ -56,7 +56,7 @@ def reward(t, context, action, rng):
 
 
 def test_rounds_one_by_one():
-    """The action returned is the offered object itself, the bandit inside learns, and its certificate can be asked for."""
+    """The action returned is the offered object itself, the bandit inside learns, and its certificate can be read."""
     learner, offered = CobaLearner(TREES, "uniform", seed=1), [("a", 1), ("b", 2)]
     for t in range(40):
         action, probability = learner.predict([t % 2, 0], offered)

@@ -269,13 +269,25 @@ FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
         ("milpcb.types", FOR_TYPES.format("from milpcb.protocols import Session"), "is not below milpcb.types"),
         ("milpcb.registry", INSIDE.format("import milpcb.oracles.base as base"), "is not below milpcb.registry"),
         ("milpcb.learners.exp4", "from milpcb.testing import battery", "is not below milpcb.learners"),
-        ("milpcb.oracles.milp", INSIDE.format("from milpcb.environments.planted import Planted"), "is not below milpcb.oracles"),
+        (
+            "milpcb.oracles.milp",
+            INSIDE.format("from milpcb.environments.planted import Planted"),
+            "is not below milpcb.oracles",
+        ),
         ("milpcb.oracles.base", "from ..learners import exp4", "milpcb.learners.exp4 is not below milpcb.oracles"),
         ("milpcb.oracles", "from ..learners import exp4", "milpcb.learners.exp4 is not below milpcb.oracles"),
         ("milpcb.oracles.base", "import importlib\nimportlib.import_module('milpcb.learners.exp4')", "is not below"),
         ("milpcb.oracles.base", "__import__('milpcb.learners.exp4')", "is not below milpcb.oracles"),
-        ("milpcb.experiments.study.cells", "from milpcb.experiments.run import play", "is not below milpcb.experiments.study"),
-        ("milpcb.experiments.results.curves", INSIDE.format("import milpcb.cli"), "is not below milpcb.experiments.results"),
+        (
+            "milpcb.experiments.study.cells",
+            "from milpcb.experiments.run import play",
+            "is not below milpcb.experiments.study",
+        ),
+        (
+            "milpcb.experiments.results.curves",
+            INSIDE.format("import milpcb.cli"),
+            "is not below milpcb.experiments.results",
+        ),
         ("milpcb.learners.exp4", "from milpcb import open_oracle", "milpcb is not below milpcb.learners"),
         ("milpcb.learners.exp4", "from policies import DecisionTrees", "is reached by names in the registry only"),
         ("policies.trees", INSIDE.format("from milpcb.oracles import open_oracle"), "is not below policies"),
@@ -285,16 +297,28 @@ FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
         ("milpcb.oracles.milp", "import highspy", "highspy may be imported in milpcb.solvers.highs only"),
         ("milpcb.solvers.scipy", INSIDE.format("from highspy import Highs"), "may be imported in milpcb.solvers.highs"),
         ("policies.trees.search", "from numba import njit", "may be imported in policies.kernels only"),
-        ("milpcb.cli", FOR_TYPES.format("import matplotlib.pyplot as plt"), "may be imported in milpcb.experiments.results"),
+        (
+            "milpcb.cli",
+            FOR_TYPES.format("import matplotlib.pyplot as plt"),
+            "may be imported in milpcb.experiments.results",
+        ),
         ("milpcb.experiments.run.play", "from distributed import Client", "distributed.Client may be imported in"),
         ("milpcb.errors", "import requests", "requests may be imported in no module yet"),
         ("milpcb.errors", "EXP4 = 'milpcb.learners.exp4:Exp4'", "milpcb.learners.exp4 is named in a text outside"),
-        ("milpcb.oracles.base", "def load(name):\n    return __import__(name)", "milpcb.oracles.base imports what it is told"),
-        ("milpcb.oracles.base", INSIDE.format("from milpcb.oracles.growing import GrowingOracle"), "a circle: milpcb.oracles"),
+        (
+            "milpcb.oracles.base",
+            "def load(name):\n    return __import__(name)",
+            "milpcb.oracles.base imports what it is told",
+        ),
+        (
+            "milpcb.oracles.base",
+            INSIDE.format("from milpcb.oracles.growing import GrowingOracle"),
+            "a circle: milpcb.oracles",
+        ),
         ("milpcb.oracles.base", FOR_TYPES.format("from milpcb.oracles import growing"), "a circle: milpcb.oracles"),
         ("policies.names", "import policies.thresholds", "a circle: policies"),
     ],
-)  # fmt: skip
+)
 def test_an_import_against_the_rules_is_found(module: str, line: str, fragment: str) -> None:
     """One line added to one module breaks a rule, and that is said."""
     found = broken(SOURCES | {module: f"{SOURCES[module]}\n{line}\n"}, PACKAGES)

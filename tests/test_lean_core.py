@@ -97,7 +97,10 @@ def test_an_oracle_and_a_learner_run_without_the_extra() -> None:
 
 def test_a_service_loads_nothing_of_the_extra() -> None:
     """Where the extra is installed, importing what a service imports and playing a round still loads none of it."""
-    code = f"{ONE_ROUND}\nimport sys, milpcb, policies, milpcb.learners\nsys.exit(str({extras.MODULES['studies']} & set(sys.modules)))"
+    code = (
+        f"{ONE_ROUND}\nimport sys, milpcb, policies, milpcb.learners\n"
+        f"sys.exit(str({extras.MODULES['studies']} & set(sys.modules)))"
+    )
     assert run(code).stderr == "set()\n"
 
 

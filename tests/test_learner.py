@@ -115,7 +115,7 @@ def test_rounding_is_no_mistake(q: list[float]) -> None:
 
 
 def test_act_and_learn_alternate() -> None:
-    """Learning before acting, acting twice and learning twice are refused; nothing is learnt, and the round can go on."""
+    """Learning before acting, acting twice and learning twice are refused; nothing is learnt, and the round goes on."""
     learner = Given(Q)
     with pytest.raises(InputError, match="round 1 of Given has not begun"):
         learner.learn(0, 1, 0.5, 0.75)
@@ -291,7 +291,7 @@ def test_what_is_missing_or_unknown_is_named() -> None:
 
 
 def test_every_learner_is_given_horizon_and_seed() -> None:
-    """All are made alike: a learner that uses no seed takes one all the same, if it is one, and a horizon holds for all."""
+    """All are made alike: a learner that uses no seed takes one too, if it is one, and a horizon holds for all."""
     learner = Uniform(3, horizon=1, seed=4)  # type: ignore[call-arg]
     learner.learn(0, 0, 0.5, learner.act(0)[0])
     with pytest.raises(InputError, match="past the horizon of 1"):
@@ -299,7 +299,8 @@ def test_every_learner_is_given_horizon_and_seed() -> None:
     for options, message in (({"seed": -1}, "seed"), ({"seed": 0.5}, "seed"), ({"horizon": 0}, "horizon")):
         with pytest.raises(InputError, match=message):
             Uniform(3, **options)  # type: ignore[arg-type]
-    assert (Exp4(oracle(), horizon=9, seed=1).act(0) == Exp4(oracle(), horizon=9).act(0)).all()  # type: ignore[call-arg]
+    seeded = Exp4(oracle(), horizon=9, seed=1)  # type: ignore[call-arg]
+    assert (seeded.act(0) == Exp4(oracle(), horizon=9).act(0)).all()
 
 
 def test_oracle_and_pool_are_what_they_are() -> None:
@@ -366,7 +367,7 @@ def test_the_best_policy_so_far() -> None:
 
 
 def test_a_learner_without_an_oracle_is_handed_one() -> None:
-    """Else it says that nothing names the policies it is compared with; a learner that has one may be handed another."""
+    """Else it says that nothing names the policies it is compared with; a learner with one may be handed another."""
     hedge, uniform = Hedge(oracle(), horizon=10), Uniform(3)
     for ask in (uniform.policy, uniform.certificate, uniform.certificate_error):
         with pytest.raises(InputError, match=r"Uniform asks no oracle.*hand one in.*certificate\(oracle\)"):
@@ -380,7 +381,7 @@ def test_a_learner_without_an_oracle_is_handed_one() -> None:
 
 
 def test_an_oracle_that_stops_early_still_certifies() -> None:
-    """Its lower bound stands in for the minimum, 0 where it is less; without a policy there is no error and no best policy."""
+    """Its lower bound stands for the minimum, 0 where it is less; without a policy there is no error or best policy."""
 
     class Hurried:
         n_contexts, n_actions, contexts, lower = 4, 3, CONTEXTS, 1.25

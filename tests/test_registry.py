@@ -58,7 +58,7 @@ def test_every_entry_fits_the_interface_of_its_kind(kind, name):
 
 
 def test_every_public_class_and_every_rule_has_a_name():
-    """What policies/ exports can be named in a config, and every rule that a class may answer can be read back from JSON."""
+    """What policies/ exports can be named in a config, and every rule a class may answer can be read back from JSON."""
     exported = {getattr(policies, name) for name in policies.__all__} - {policies.ListedRules, policies.from_json}
     assert exported == {registry.load("policies", name) for name in registry.names("policies")}
     modules = {f"policies.{file.parent.name}.rule" for file in Path(policies.__file__).parent.glob("*/rule.py")}
@@ -83,7 +83,8 @@ def test_importing_the_registry_imports_nothing_else():
         "sys.modules['milpcb'].__path__ = [sys.argv[1]]\n"
         "import milpcb.registry\n"
         "own = {'__main__', *sys.stdlib_module_names}\n"
-        "print(*sorted(n for n in sys.modules if n.partition('.')[0] not in own and not n.startswith('_sysconfigdata')))"
+        "print(*sorted(n for n in sys.modules if n.partition('.')[0] not in own and "
+        "not n.startswith('_sysconfigdata')))"
     )
     package = str(registry.__file__).rpartition("/")[0]
     done = subprocess.run(
@@ -187,7 +188,7 @@ def test_a_mistake_in_a_class_of_ones_own_is_a_line_with_its_place(case, folder)
 
 
 def test_another_folder_has_modules_of_its_own(tmp_path):
-    """Two configs in two folders may each have a module of the same name; the first one's is not taken for the second's."""
+    """Two configs in two folders may each have a module of the same name; the first's is not taken for the second's."""
     try:
         for number in (1, 2):
             place = tmp_path / str(number)

@@ -1,4 +1,4 @@
-"""Tables that users hand in: however they are written the same numbers come out, and mistakes are told with their place."""
+"""Tables that users hand in: however they are written the same numbers come out, and mistakes come with their place."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class CobaLearner:
 
     @cached_property
     def bandit(self) -> Bandit:
-        """What plays, made when it is first asked: coba pickles and copies learners before that, and plays the copies."""
+        """What plays, made when first asked: coba pickles and copies learners before that, and plays the copies."""
         return self._made()
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float]:
@@ -71,7 +71,8 @@ class CobaLearner:
         offered, n = list(actions), self._policies.n_actions
         if len(offered) != n or offered != (self._offered or offered):
             raise InputError(
-                f"policies know actions by their numbers, so every round must offer the same {n} in one order, got {shown(offered)}"
+                "policies know actions by their numbers, so "
+                f"every round must offer the same {n} in one order, got {shown(offered)}"
             )
         self._offered = offered
         self._decision = self.bandit.act(numbers(context))

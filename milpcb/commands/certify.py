@@ -45,7 +45,7 @@ def certify(
     solver: str | None,
     time_limit: float | None,
 ) -> None:
-    """Bound the regret of whoever played the rounds of LOG, against the best policy of a class, by what was shown alone.
+    """Bound the regret of whoever played the rounds of LOG against the best policy of a class, by what was shown alone.
 
     LOG is a .csv or .parquet file, a line a round: the columns of the context, and then action (0, 1, ...), cost (0 or
     more) and probability (with which the action was drawn). Further options are those of the policy class, e.g. --depth
@@ -65,8 +65,9 @@ def certify(
     out.print(f"rounds: {len(played.costs):,}   cost of the actions played: {sum(played.costs):,.12g}")
     out.print(f"certificate: {found.value:,.6g}   standard error: {found.error:,.6g}")
     out.print(
-        "Mean regret against the best policy of the class is at most the mean of the certificate, if costs did not react to the "
-        "play; the regret of this one run may lie above it. The policy shown has the least estimated cost."
+        "Mean regret against the best policy of the class is at most the mean of the certificate, "
+        "if costs did not react to the play; "
+        "the regret of this one run may lie above it. The policy shown has the least estimated cost."
     )
 
 

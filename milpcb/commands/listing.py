@@ -37,7 +37,7 @@ HAVE_OPTIONS = ("policies", "oracle", "learner", "environment", "constraint")
 @click.command("list")
 @click.argument("name", required=False)
 def list_names(name: str | None) -> None:
-    """Show every name that a config may use; with NAME, one of them with its options, or all of a kind such as learner."""
+    """Show every name that a config may use; with NAME, one with its options, or all of a kind such as learner."""
     kinds = {form: kind for kind in registry.KINDS for form in (kind, PLURALS.get(kind, f"{kind}s"))}
     owners = [kind for kind in registry.KINDS if name in registry.entries(kind)]
     if name is None:
@@ -109,7 +109,7 @@ def _type(parameter: Parameter) -> str:
 
 
 def _descriptions(docstring: str) -> dict[str, str]:
-    """Return the description of each name in the section Parameters: ``name, name : text``, with the lines that go on from it."""
+    """Return the description of each name in the section Parameters: ``name, name : text``, with its further lines."""
     _, _, section = docstring.partition("Parameters\n")
     section = re.split(r"\n\s*\n", section.partition("\n")[2])[0]
     lines = section.splitlines()

@@ -35,7 +35,7 @@ def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], 
 
 
 def _read(directories: Sequence[Path]) -> Results:
-    """Read one directory, or several into one frame in which the learners' names begin with those of their directories."""
+    """Read one directory, or several into one frame where learners' names begin with those of their directories."""
     import polars as pl
 
     from milpcb.experiments.results.figures.results import Results, read_results

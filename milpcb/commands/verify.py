@@ -1,4 +1,4 @@
-"""``milpcb verify``: relaxations against the theorem, and runs against what they prove, on games small enough to enumerate."""
+"""``milpcb verify``: relaxations against the theorem, runs against what they prove, on games that can be enumerated."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def _verify_learners(*, quick: bool) -> None:
     out.print(_table("learner", COIN_COLUMNS, [*map(_coin_row, good)], [*map(_coin_row, bad)]))
     _complain(good, bad)
     out.print(
-        f"{len(good)} learners prove no less than their mean regret on all {len(games)} games of coins; all {len(bad)} mutants are "
-        "rejected, as they should be"
+        f"{len(good)} learners prove no less than their mean regret on all {len(games)} games of coins; "
+        f"all {len(bad)} mutants are rejected, as they should be"
     )
 
 
@@ -160,7 +160,8 @@ def _complain(good: Sequence[Verdict | CoinVerdict], bad: Sequence[Verdict | Coi
     accepted = [verdict for verdict in bad if verdict.passes]
     if rejected:
         raise MilpcbError(
-            f"{len(rejected)} of the variants above should pass and do not; '{rejected[0].name}': {rejected[0].violations()[0]}"
+            f"{len(rejected)} of the variants above should pass and do not; "
+            f"'{rejected[0].name}': {rejected[0].violations()[0]}"
         )
     if accepted:
         raise MilpcbError(f"mutant '{accepted[0].name}' was not rejected: the verification has no teeth")

@@ -20,9 +20,11 @@ def check_same_contexts(oracle: Any, contexts: Floats) -> None:
         return
     if oracle.contexts.shape != contexts.shape:
         raise InputError(
-            f"the oracle's contexts have {oracle.contexts.shape[1]} columns, the pool's {contexts.shape[1]}; use the same"
+            f"the oracle's contexts have {oracle.contexts.shape[1]} columns, the pool's {contexts.shape[1]}; "
+            "use the same"
         )
     row = int(np.flatnonzero((oracle.contexts != contexts).any(axis=1))[0])
     raise InputError(
-        f"the oracle and the pool hold different contexts, row {row} is the first; a row number must mean the same in both"
+        f"the oracle and the pool hold different contexts, row {row} is the first; "
+        "a row number must mean the same in both"
     )

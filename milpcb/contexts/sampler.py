@@ -56,6 +56,6 @@ class Sampler(ContextModel):
         rows = self._oracle.extend(contexts)
         if not (rows == np.arange(len(contexts))).all():
             raise InputError(
-                "the saved contexts do not get their rows back; restore with a new GrowingOracle made of the same class "
-                "and the same first contexts, before it takes in others"
+                "the saved contexts do not get their rows back; restore with a new GrowingOracle "
+                "made of the same class and the same first contexts, before it takes in others"
             )

@@ -39,8 +39,8 @@ class Transductive(ContextModel):
             raise InputError(f"round {t + 1} is past the {len(self.order)} rounds of the order")
         if row != self.order[t]:
             raise InputError(
-                f"round {t + 1} shows row {row}, but the order announced row {self.order[t]}; hand in the order of the rounds "
-                "as they will come, or use a FinitePool"
+                f"round {t + 1} shows row {row}, but the order announced row {self.order[t]}; "
+                "hand in the order of the rounds as they will come, or use a FinitePool"
             )
 
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:

@@ -91,8 +91,8 @@ class Coba:
         for t, shown_round in enumerate(rounds):
             if _actions(shown_round) != actions:
                 raise InputError(
-                    f"round {t + 1} offers other actions than round 1, and policies know actions by their numbers; where coba "
-                    "draws their features set n_action_features = 0"
+                    f"round {t + 1} offers other actions than round 1, and policies know actions by their numbers; "
+                    "where coba draws their features set n_action_features = 0"
                 )
         contexts = context_array([numbers(shown_round.get("context")) for shown_round in rounds])
         distinct, rows = np.unique(contexts, axis=0, return_inverse=True)
@@ -107,8 +107,9 @@ class Coba:
         if len(outside):
             t, action = outside[0]
             raise InputError(
-                f"the reward of action {action} in round {t + 1} is {rewards[t, action]:g}, outside {least:g} to {most:g}; "
-                f"over all rounds they lie in {rewards.min():g} to {rewards.max():g}: set reward_range to what they can be"
+                f"the reward of action {action} in round {t + 1} is {rewards[t, action]:g}, "
+                f"outside {least:g} to {most:g}; over all rounds they lie in {rewards.min():g} to {rewards.max():g}: "
+                "set reward_range to what they can be"
             )
         return np.asarray((most - rewards) / (most - least))
 

@@ -75,7 +75,8 @@ class Mirror:
         cls = registry.load("learner", self.learner)
         if cls.full_information or supply.asks(cls, "best"):
             raise InputError(
-                f"a mirror needs a learner that learns from the costs it paid; '{self.learner}' is shown more: take another"
+                "a mirror needs a learner that learns from the costs it paid; "
+                f"'{self.learner}' is shown more: take another"
             )
 
     def open(self, policies: PolicyClass, horizon: int, seed: int, cache: Cache | None = None) -> MirrorStream:
@@ -124,9 +125,9 @@ def costly_actions(make: Callable[[], list[Learner]], rows: Ints, seed: int) -> 
 
 
 class MirrorStream:
-    """Rounds on ``rows`` (T,) of ``contexts``; in each the next action of ``play()`` costs 1. Costs are computed when first read.
+    """Rounds on ``rows`` (T,) of ``contexts``; in each the next action of ``play()`` costs 1.
 
-    The list of actions that cost is all that ``cache`` keeps.
+    Costs are computed when first read. The list of actions that cost is all that ``cache`` keeps.
     """
 
     def __init__(

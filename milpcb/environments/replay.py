@@ -66,7 +66,7 @@ class Replay:
         return self._load().action_names
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> ReplayStream:
-        """Return the rounds in the order that the seed gives; raises InputError when the horizon is longer than the files."""
+        """Return the rounds in the seed's order; raises InputError when the horizon is longer than the files."""
         check_opening(self.n_actions, policies, horizon)
         data = self._load()
         if horizon > len(data.rows):
@@ -135,7 +135,8 @@ def _read(contexts: Path, costs: Path, *_written: int) -> _History:
     if len(outside):
         t, action = outside[0]
         raise InputError(
-            f"{costs}, round {t + 1}, column {action + 1} is {prices[t, action]:g}; costs must lie in [0, 1]: rescale them"
+            f"{costs}, round {t + 1}, column {action + 1} is {prices[t, action]:g}; "
+            "costs must lie in [0, 1]: rescale them"
         )
     distinct, rows = np.unique(context_array(table), axis=0, return_inverse=True)
     distinct.setflags(write=False)

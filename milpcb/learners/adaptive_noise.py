@@ -81,11 +81,11 @@ class AdaptiveNoise:
         return estimate
 
     def bound(self) -> float:
-        """Return the second estimate of the spread, over the rate of the last round, plus Delta; 0 before the first round."""
+        """Return the second estimate of the spread, over the rate of the last round, plus Delta; 0 before round 1."""
         return self._for_bound.mean * self._last_scale + self._excess
 
     def guarantee(self, horizon: int | None) -> float:
-        """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon, and for other laws.
+        """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon or for other laws.
 
         Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not
         known.

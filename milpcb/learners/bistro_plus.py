@@ -136,7 +136,7 @@ class BistroPlus(Learner):
         return self._oracle_error
 
     def estimates(self) -> Floats | None:
-        """Return the past estimates (m, K), in the relaxation's units: of L, or of L / 2 and of c - 1/2 where it is signed."""
+        """Return the past estimates (m, K), in the relaxation's units: of L, or of L / 2 and c - 1/2 where signed."""
         return self._past.copy()
 
     def _state(self) -> dict[str, Any]:
@@ -173,7 +173,8 @@ class BistroPlus(Learner):
             raise InputError(f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"')
         if self._queries == "argmin" and self.relaxation.even_ties and self._estimator == "ips":
             raise InputError(
-                f'noise = "{noise}" with queries = "argmin" needs whole totals: set estimator = "bernoulli", or queries = "profile"'
+                f'noise = "{noise}" with queries = "argmin" needs whole totals: '
+                'set estimator = "bernoulli", or queries = "profile"'
             )
         if self._anytime and (self._queries == "profile" or leftover == "uniform" or not self.relaxation.certified):
             raise InputError(
@@ -183,7 +184,7 @@ class BistroPlus(Learner):
         return leftover
 
     def _choose_scale(self, scale: float | str | None, seed: int) -> float:
-        """Return L; raises InputError where it is too small, or is to be estimated and the law of contexts is unknown."""
+        """Return L; raises InputError where it is too small, or to be estimated and the law of contexts is unknown."""
         T, K = self.horizon, self.n_actions
         if isinstance(scale, str) and scale == "relaxation":
             draws = rng.child(seed, "theory", "relaxation_value")
@@ -231,7 +232,10 @@ class BistroPlus(Learner):
         return Reply(self.relaxation.respond(psi_from_profile(profile, self.relaxation.probe), leftover))
 
     def _ask_argmin(self, row: int) -> Reply:
-        """Ask for one minimiser and follow it: where minimisers disagree on ``row`` every q* is optimal, or an even mixture."""
+        """Ask for one minimiser and follow it.
+
+        Where minimisers disagree on ``row`` every q* is optimal, or an even mixture.
+        """
         costs = self._costs
         if self.relaxation.even_ties:  # totals are whole, so the ranks only choose among minimisers
             costs = self.n_actions * costs

@@ -1,4 +1,7 @@
-"""The policies of the package contextualbandits over decision trees, as learners: what others use today, to be compared with."""
+"""The policies of the package contextualbandits over decision trees, as learners.
+
+They are what others use today, to be compared with.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ POLICIES = {
 
 
 class ContextualBandits(Learner):
-    """A policy of the package contextualbandits (Cortes 2018, version 0.3.30) over scikit-learn's decision trees, refitted in batches.
+    """A policy of contextualbandits 0.3.30 (Cortes 2018) over scikit-learn's decision trees, refitted in batches.
 
     Setting: costs of one law, given context and action; no guarantee is computed. The first ``refit`` rounds are
     uniform. Then, and again and again, a new policy is fitted to all rounds so far, and asked for an action on every

@@ -1,4 +1,4 @@
-"""Exp4 (Auer, Cesa-Bianchi, Freund & Schapire 2002) over a class that may be exponentially large, without listing it."""
+"""Exp4 (Auer, Cesa-Bianchi, Freund & Schapire 2002) over a class that may be exponentially large, never listing it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Exp4(Learner):
         return float(factor * np.sqrt(self.horizon * self.n_actions * self._log_count))
 
     def bound(self) -> float:
-        """Return log N / eta + sum of d, which the certificate never exceeds; 0 before the first round (class's docstring)."""
+        """Return log N / eta + sum of d, which the certificate never exceeds; 0 before round 1 (class's docstring)."""
         if self._log_count == 0 or not self.played:
             return 0.0
         return self._log_count / self._last_rate + self._gaps if self._last_rate else np.inf
@@ -167,7 +167,7 @@ class Exp4(Learner):
         return max(anytime, min(wanted, BOLDEST * anytime))
 
     def _number(self, rate: Rate | float) -> float:
-        """Return the fixed rate: the one given, or the best for the horizon; raises InputError where neither is known."""
+        """Return the fixed rate: as given, or the best for the horizon; raises InputError where neither is known."""
         if not isinstance(rate, str):
             wanted = '"fixed", "anytime", "adaptive", "certified" or a finite number, 0 or more'
             return real("rate", rate, wanted, lambda eta: eta >= 0)

@@ -44,7 +44,8 @@ class Exp4P(Learner):
         self._confidence = float(np.log(n_experts / check_delta(delta)) / rounds)
         if self._confidence > 1.0:
             raise InputError(
-                f"exp4p needs log(N / delta) <= K T, but {self._confidence * rounds:.4g} > {rounds}: raise the horizon or delta"
+                f"exp4p needs log(N / delta) <= K T, but {self._confidence * rounds:.4g} > {rounds}: "
+                "raise the horizon or delta"
             )
         self._floor = min(1.0 / K, float(np.sqrt(np.log(n_experts) / rounds)))
         self._log_weights = np.zeros(n_experts)  # the uniform expert is the last

@@ -147,5 +147,6 @@ def _check_separates(labelings: Ints, rows: Ints) -> None:
     if len(other):
         differ = np.flatnonzero(labelings[other[0]] != labelings[twin[other[0]]])
         raise InputError(
-            f"separator = {rows.tolist()} leaves two policies alike that differ elsewhere; add row {differ[0]}, where they do"
+            f"separator = {rows.tolist()} leaves two policies alike that differ elsewhere; "
+            f"add row {differ[0]}, where they do"
         )

@@ -101,7 +101,8 @@ class ContextualFTPL(Learner):
         else:
             if horizon is None:
                 raise InputError(
-                    'ContextualFTPL with a fixed epsilon needs a horizon; give one, or set epsilon = "adaptive", which needs none'
+                    "ContextualFTPL with a fixed epsilon needs a horizon; "
+                    'give one, or set epsilon = "adaptive", which needs none'
                 )
             if (noise, law) != ("contexts", "laplace"):
                 raise InputError(f'noise = "{noise}" and law = "{law}" are for epsilon = "adaptive"; set it too')

@@ -47,9 +47,10 @@ class ILoveToConBandits(EpochLearner):
         return 1.0 / (self.psi * self.exploration(t))
 
     def guarantee(self) -> float:
-        """Return a bound on expected regret: the theorem's, plus delta T for when it fails; infinite unless psi = 100 and T is set.
+        """Return a bound on expected regret: the theorem's, plus delta T for when it fails.
 
-        The constant is near 900, so the bound exceeds T until T is about 1e9: at any practical horizon it is no use.
+        It is infinite unless psi = 100 and T is set. The constant is near 900, so the bound exceeds T until T is
+        about 1e9: at any practical horizon it is no use.
         """
         if self.psi != PSI or self.horizon is None:
             return np.inf

@@ -35,7 +35,7 @@ class LoggedCosts:
         self.labels = policy.predict(self._oracle.contexts)
 
     def play(self, row: int, epsilon: float) -> Floats:
-        """Return q (K,): uniform with probability ``epsilon``, or before the first training, else the policy's action."""
+        """Return q (K,): uniform with probability ``epsilon``, or before any training, else the policy's action."""
         if self.labels is None:
             return np.full(self.n_actions, 1.0 / self.n_actions)
         q = np.full(self.n_actions, epsilon / self.n_actions)

@@ -33,7 +33,7 @@ def completed(mass: Floats, labels: Ints) -> Floats:
 
 
 def best_policy(oracle: ValueOracle, costs: Floats) -> tuple[float, Ints]:
-    """Return the least total cost and the labels (m,) of a policy that attains it; raises OracleInexact if not proved."""
+    """Return the least total cost and the labels (m,) of a policy attaining it; raises OracleInexact if not proved."""
     answer = oracle.minimise(costs)
     value = answer.value
     return value, cast("Policy", answer.policy).predict(oracle.contexts)  # what is proved is attained
@@ -74,7 +74,7 @@ class LowVariance:
         return mass * (self.limit / spent) if spent > self.limit else mass
 
     def costs(self, q: Floats) -> Floats:
-        """Return (m, K): the policy of least total cost is the one with the largest V_pi - b_pi, for q = Q^mu (m, K)."""
+        """Return (m, K): the policy of least total cost is that with the largest V_pi - b_pi, for q = Q^mu (m, K)."""
         return np.asarray(-(self.counts[:, None] / q + self.slope * self.rewards))
 
     def violation(self, least_cost: float) -> float:

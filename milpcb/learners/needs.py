@@ -1,4 +1,4 @@
-"""What learners are handed by the runtime, and what they may ask of an oracle, by name; both are known before anything runs."""
+"""What the runtime hands learners, and what they may ask of an oracle, by name; both are known before anything runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ REMEDY = {
     "value": "any kind",
     "minimise": "any kind",
     "profile": "any kind",
-    "action_weights": '{ kind = "search" } where the class factorises, or { kind = "enumeration" } where it can be listed',
+    "action_weights": (
+        '{ kind = "search" } where the class factorises, or { kind = "enumeration" } where it can be listed'
+    ),
     "columns": '{ kind = "search" } where the class keeps the totals of its terms, or { kind = "milp" }',
     "enumerate": '{ kind = "enumeration" }',
 }

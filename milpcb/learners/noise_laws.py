@@ -1,4 +1,7 @@
-"""Laws of the noise that perturbed leaders follow: every coordinate independent, symmetric about 0, the same law for all rounds."""
+"""Laws of the noise that perturbed leaders follow.
+
+Every coordinate is independent, symmetric about 0, and of the same law in all rounds.
+"""
 
 from __future__ import annotations
 

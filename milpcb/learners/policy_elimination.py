@@ -1,4 +1,4 @@
-"""PolicyElimination (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) over a class that can be listed."""
+"""PolicyElimination (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) over a class that is listed."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class PolicyElimination(Learner):
         N, m = self._labelings.shape
         if N > LARGEST:
             raise InputError(
-                f"policy_elimination goes through all policies every round, at most {LARGEST} of them, and the class has {N}; "
-                "take learner 'ilovetoconbandits', or a smaller class"
+                f"policy_elimination goes through all policies every round, at most {LARGEST} of them, "
+                f"and the class has {N}; take learner 'ilovetoconbandits', or a smaller class"
             )
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self.horizon, self.delta = horizon, check_delta(delta)
@@ -105,7 +105,7 @@ class PolicyElimination(Learner):
         return float(min(0.5 / self.n_actions, np.sqrt(self._log(t) / (2 * self.n_actions * t))))
 
     def guarantee(self) -> float:
-        """Return a bound on expected regret where the law of contexts is known: the theorem's, plus delta T for when it fails.
+        """Return a bound on expected regret where contexts' law is known: the theorem's plus delta T for when it fails.
 
         16 sqrt(2 T K log(4 T^2 N / delta)), the constant as we know it, times sqrt(growth).
         """

@@ -11,7 +11,10 @@ from milpcb.types import Answer, Floats
 
 
 class Questions(Protocol):
-    """Questions about the totals of a table with ``noise`` (n_noisy,) added; oracles raise OracleInexact where they stop early."""
+    """Questions about the totals of a table with ``noise`` (n_noisy,) added.
+
+    Oracles raise OracleInexact where they stop early.
+    """
 
     table: Table
 

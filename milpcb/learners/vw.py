@@ -20,10 +20,10 @@ FLAGS = {
     "--normalized", "--nounif", "--regcb", "--regcbopt", "--sgd", "--softmax", "--squarecb", "--synthcover",
 }  # fmt: skip
 WITH_VALUE = {
-    "--bag", "--bit_precision", "--cb_max_cost", "--cb_min_cost", "--cb_type", "--cover", "--cubic", "--epsilon", "--first",
-    "--gamma_exponent", "--gamma_scale", "--ignore", "--ignore_linear", "--initial_t", "--interactions", "--l1", "--l2",
-    "--lambda", "--learning_rate", "--loss_function", "--mellowness", "--power_t", "--psi", "--quadratic", "--rnd", "-b",
-    "-l", "-q",
+    "--bag", "--bit_precision", "--cb_max_cost", "--cb_min_cost", "--cb_type", "--cover", "--cubic", "--epsilon",
+    "--first", "--gamma_exponent", "--gamma_scale", "--ignore", "--ignore_linear", "--initial_t", "--interactions",
+    "--l1", "--l2", "--lambda", "--learning_rate", "--loss_function", "--mellowness", "--power_t", "--psi",
+    "--quadratic", "--rnd", "-b", "-l", "-q",
 }  # fmt: skip
 
 
@@ -113,7 +113,7 @@ class VW(Learner):
 
 
 def _check(arguments: str) -> None:
-    """Raise InputError unless these are options from above, each with its value, and ask for probabilities of actions."""
+    """Raise InputError unless these are options from above, each with its value, and ask for action probabilities."""
     if not isinstance(arguments, str):
         raise InputError(f"arguments must be VW's command line as one text, got {shown(arguments)}")
     words = iter(arguments.split())

@@ -66,7 +66,7 @@ def _rules(constraints: Sequence[LabelConstraint]) -> tuple[LabelConstraint, ...
 
 
 def unknown_option(kind: str, key: str) -> str:
-    """Return the message on an option that a kind does not know: the kinds that know it, or the nearest one that it knows."""
+    """Return the message on an option unknown to a kind: the kinds that know it, or the nearest one that it knows."""
     fixed = registry.KINDS["oracle"].supplied
     own = supply.options(registry.load("oracle", kind), fixed)
     owners = [

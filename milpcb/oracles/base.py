@@ -106,7 +106,7 @@ class Oracle(ABC):
         return np.asarray(weights / weights.sum())
 
     def table(self, noise: str = "contexts") -> Table:
-        """Return an empty table of total costs to be kept from round to round, with ``noise`` on "contexts" or on "columns".
+        """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
 
         Every kind keeps costs by context. Raises InputError where this one cannot add noise to the columns of a
         program.
@@ -119,7 +119,8 @@ class Oracle(ABC):
     def _column_table(self) -> Table:
         """Return a table whose noise is on the columns of the program; raises InputError."""
         raise InputError(
-            f"{type(self).__name__} has no columns to put noise on: open the oracle with kind 'milp', or with kind 'search' for "
+            f"{type(self).__name__} has no columns to put noise on: open the oracle with kind 'milp', "
+            "or with kind 'search' for "
             'a class whose search has columns, or set noise = "contexts"'
         )
 

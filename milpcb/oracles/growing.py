@@ -72,7 +72,7 @@ class GrowingOracle:
 
     @property
     def n_contexts(self) -> int:
-        """Number of contexts so far, those on which every policy plays alike counted once: the rows that costs must have."""
+        """Number of contexts so far, those where every policy plays alike counted once: the rows that costs need."""
         return len(self._contexts)
 
     @property
@@ -84,7 +84,7 @@ class GrowingOracle:
 
     @property
     def log_size(self) -> float:
-        """Natural log of the number of policies on the contexts so far; of a class with terms that of its derivations."""
+        """Natural log of the number of policies on the contexts so far; of a class with terms, of its derivations."""
         return self._oracle().log_size
 
     @property
@@ -112,7 +112,7 @@ class GrowingOracle:
         return self.extend(contexts)
 
     def extend(self, contexts: Any) -> Ints:
-        """Add contexts (n, d); return the row (n,) of each: an old one where every policy plays as on an old context."""
+        """Add contexts (n, d); return the row (n,) of each: an old one where all policies play as on an old context."""
         array = self._known.read(contexts)
         rows = self._known.add(array)
         for context, row in zip(array, rows.tolist(), strict=True):

@@ -13,7 +13,7 @@ from milpcb.types import Floats, Ints
 
 
 class KnownRows:
-    """Numbers contexts: one for those that all policies of a ``fixed`` class label alike; without a class, for equal ones."""
+    """Numbers contexts: one for all that policies of a ``fixed`` class label alike; without a class, for equal ones."""
 
     def __init__(self, fixed: PolicyClass | None) -> None:
         self._fixed = fixed
@@ -38,8 +38,8 @@ class KnownRows:
         rows = [self._rows.get(key, -1) for key in self._keys(self.read(contexts))]
         if -1 in rows:
             raise InputError(
-                f"context {rows.index(-1)} is none of those that the oracle was opened on; where contexts arrive later, ask a "
-                "GrowingOracle (milpcb.oracles.growing)"
+                f"context {rows.index(-1)} is none of those that the oracle was opened on; "
+                "where contexts arrive later, ask a GrowingOracle (milpcb.oracles.growing)"
             )
         return np.array(rows, dtype=np.int64)
 

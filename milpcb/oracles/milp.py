@@ -75,11 +75,14 @@ class MilpOracle(Oracle):
         self._session.close()
 
     def noisy_table(self, count: Callable[[float], float]) -> ProgramTable:
-        """Return a table over this oracle's program, whose cost map must be linear; ``count`` takes the start of a question."""
+        """Return a table over the program, whose cost map must be linear; ``count`` takes the start of a question."""
         return ProgramTable(self, self._encoding, self._opened_class.group, self.n_actions, count)
 
     def minimise_noisy(self, costs: Floats, noise: Floats) -> tuple[float, float, Policy | None, Stop]:
-        """Return bounds on the least total of costs (g, K) with ``noise`` (n_columns,), a policy, and why the solver stopped."""
+        """Return bounds on the least total, a policy, and why the solver stopped.
+
+        The total is that of costs (g, K) with ``noise`` (n_columns,).
+        """
         return self._minimise(costs, noise)
 
     def profile_noisy(self, costs: Floats, row: int, noise: Floats) -> Floats:
@@ -210,7 +213,7 @@ class MilpOracle(Oracle):
 
 
 class _LinearMilp(MilpOracle):
-    """The same in an encoding whose cost map is linear, so that noise on a column means the same whatever the costs are."""
+    """The same in an encoding whose cost map is linear, so noise on a column means the same whatever the costs are."""
 
     _linear = True
 

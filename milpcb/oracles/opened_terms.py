@@ -1,4 +1,4 @@
-"""A class that is known by its terms: any list of contexts will do, none or a growing one, as nothing is computed for it."""
+"""A class known by its terms: any list of contexts will do, none or a growing one, as nothing is computed for it."""
 
 from __future__ import annotations
 

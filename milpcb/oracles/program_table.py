@@ -59,7 +59,10 @@ class ProgramTable(Table):
 
     @cached_property
     def n_moved(self) -> float:  # type: ignore[override]
-        """The largest 1-norm, over contexts and actions, of what a cost of 1 adds to the columns; computed when first asked for."""
+        """The largest 1-norm, over contexts and actions, of what a cost of 1 adds to the columns.
+
+        It is computed when first asked for.
+        """
         cells = np.ndindex(self._costs.shape)
         return max(float(np.abs(self._moved(_unit(self._costs.shape, cell))).sum()) for cell in cells)
 

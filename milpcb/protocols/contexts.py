@@ -20,10 +20,10 @@ class ContextModel(ABC):
 
     @abstractmethod
     def attach(self, oracle: Any, horizon: int | None) -> None:
-        """Check that the model fits a learner's oracle, whose rows the counts are of, and its horizon; raises InputError."""
+        """Check that the model fits a learner's oracle, whose rows it counts, and its horizon; raises InputError."""
 
     def observe(self, t: int, row: int) -> None:
-        """Take note of the ``row`` that round ``t`` (0-based) shows, before its future is drawn; may raise InputError."""
+        """Note the ``row`` that round ``t`` (0-based) shows, before its future is drawn; may raise InputError."""
         del t, row  # most models know all there is to know
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The interface of a learner, the rules of play that its base class checks, and the part of an oracle that it may use."""
+"""The interface of a learner, the rules of play that its base class checks, and the part of an oracle it may use."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ValueOracle(Protocol):
         ...
 
     def table(self, noise: str = "contexts") -> Table:
-        """Return an empty table of total costs to be kept from round to round, with ``noise`` on "contexts" or on "columns"."""
+        """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns"."""
         ...
 
 
@@ -113,8 +113,8 @@ class Learner(ABC):
         for name in ("act", "learn", "learn_all", "state", "restore"):
             if name in vars(cls):
                 raise InputError(
-                    f"learner {cls.__name__} defines {name}: name it _{name}; the public {name} is the base class's, which "
-                    f"checks the call and then calls _{name}"
+                    f"learner {cls.__name__} defines {name}: name it _{name}; "
+                    f"the public {name} is the base class's, which checks the call and then calls _{name}"
                 )
         if "__init__" in vars(cls):
             cls.__init__ = checked_constructor(cls.__init__)  # type: ignore[method-assign]
@@ -212,7 +212,7 @@ class Learner(ABC):
             self.played += 1
 
     def learn_all(self, row: int, costs: Floats) -> None:
-        """Take in all K costs of a round, after ``learn``; only learners that declare ``full_information`` are shown them."""
+        """Take in all K costs of a round, after ``learn``; only learners with ``full_information`` are shown them."""
         if not self.full_information:
             raise InputError(f"{type(self).__name__} learns from the played action only: call learn, not learn_all")
         if self._turn is None or self._learnt is None:
@@ -272,7 +272,7 @@ class Learner(ABC):
         return 0.0
 
     def bound(self) -> float:
-        """Return a bound on mean regret so far that the algorithm's own analysis gives of this run, NaN where it gives none.
+        """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
 
         Like ``certificate()`` it is a random number whose mean bounds mean regret after any fixed number of rounds.
         """
@@ -292,19 +292,23 @@ class Learner(ABC):
         return self.certify(oracle).value
 
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
-        """Return the standard error of ``certificate()``, by one minimisation; NaN where the oracle finds no policy in its time.
+        """Return the standard error of ``certificate()``, by one minimisation.
 
-        It measures how far chance carried the certificate of this run, not how far its mean lies above mean regret.
+        It is NaN where the oracle finds no policy in its time. It measures how far chance carried the certificate of
+        this run, not how far its mean lies above mean regret.
         """
         return self.certify(oracle).error
 
     def certify(self, oracle: Minimiser | None = None) -> Certificate:
-        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation; raises as ``certificate``."""
+        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation.
+
+        Raises what ``certificate`` raises.
+        """
         asked = self.oracle if oracle is None else oracle
         if asked is None:
             raise InputError(
-                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; hand one in that is "
-                "opened on the contexts of the play, as in certificate(oracle)"
+                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; "
+                "hand one in that is opened on the contexts of the play, as in certificate(oracle)"
             )
         return self.ledger.certify(asked)
 

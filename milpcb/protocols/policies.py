@@ -27,7 +27,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Rows ``lower <= matrix @ x <= upper`` (r, n_columns) that the point of every policy keeps, and the ``point`` of one policy."""
+    """Rows ``lower <= matrix @ x <= upper`` (r, n_columns) that every policy's point keeps, and one such ``point``."""
 
     matrix: Floats
     lower: Floats
@@ -169,14 +169,17 @@ def _not_given(owner: Search | Opened, capability: str) -> InputError:
     """Return the error on a class of somebody's that lists a capability in ``can`` and lacks the method."""
     name, method = type(owner).__name__, "log_weights" if capability == "action_weights" else capability
     return InputError(
-        f"the class of {name} declares '{capability}' in can, but {name} has no method {method}: write it, or leave it out"
+        f"the class of {name} declares '{capability}' in can, but {name} has no method {method}: "
+        "write it, or leave it out"
     )
 
 
 _ASKED_FOR = {
     "program": "program; use oracle kind 'search'",
     "search": "search of its own; use oracle kind 'milp'",
-    "action_weights": "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'",
+    "action_weights": (
+        "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'"
+    ),
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
     "terms": "recursion over totals that can be kept; put noise on contexts, or use oracle kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",
@@ -194,14 +197,14 @@ class PolicyClass(ABC):
 
     @abstractmethod
     def on(self, contexts: Any) -> Opened:
-        """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError on a table it cannot read."""
+        """Return the class on ``contexts`` (m, d), an array or data frame; raises InputError on one it cannot read."""
 
     def read(self, contexts: Any) -> Floats:
         """Return the columns of ``contexts`` that ``on`` reads, as a read-only array (m, d); raises InputError."""
         return context_array(contexts)
 
     def terms(self) -> Terms:
-        """Return the terms of the class before any context is known, with all its cut points; none is left out or merged.
+        """Return the terms of the class before contexts are known, with all its cut points; none is left out or merged.
 
         Raises InputError where the class has no terms, or where its cut points depend on the contexts.
         """

@@ -25,7 +25,7 @@ class Session(Protocol):
     def solve(
         self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
     ) -> Solution:
-        """Minimise ``objective`` (n_columns,) to an absolute gap; with ``primal=False`` the solution need not hold x."""
+        """Minimise ``objective`` (n_columns,) to an absolute gap; with ``primal=False`` the solution may lack x."""
         ...
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
@@ -48,5 +48,5 @@ class Solver(Protocol):
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Return a line for each solver of the family: whether it can run here, and how to mend that where it cannot."""
+        """Return a line for each solver of the family: whether it can run here, and how to mend it where it cannot."""
         ...

@@ -40,7 +40,7 @@ class Terms(ABC):
 
     @abstractmethod
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the place (S, K) of each of ``contexts`` (n, d); equal places are contexts that all policies label alike."""
+        """Return the place (S, K) of each of ``contexts`` (n, d); equal places are labelled alike by all policies."""
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""

@@ -1,4 +1,4 @@
-"""What a relaxation is: one file each implements this class, and one loop (milpcb.learners.bistro_plus) plays all of them."""
+"""What a relaxation is: one file each implements this class, and one loop (milpcb.learners.bistro_plus) plays all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sign_vectors(n_actions: int) -> list[KeptRound]:
 
 
 class Relaxation(ABC):
-    """A law of the noise on imagined future rounds, the per-round game that it makes winnable, and the guarantee it gives.
+    """A law of the noise on imagined future rounds, the per-round game it makes winnable, and the guarantee it gives.
 
     It also holds what the loop asks and counts, so that the loop plays all relaxations alike.
 
@@ -82,11 +82,11 @@ class Relaxation(ABC):
         return game.fill(game.phi_from_psi(psi, self.probe), leftover, descending=descending)
 
     def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
-        """Return a bound on what q* (K,) loses against the optimal one where psi_i lies in [lower_i, upper_i], i = 0..K."""
+        """Return a bound on what q* (K,) loses against the optimum where psi_i is in [lower_i, upper_i], i = 0..K."""
         return game.excess(lower, upper, q_star, self.hit)
 
     def loss(self, q_star: Floats, raised: Floats, lowered: Floats, scale: float) -> float:
-        """Return what q* (K,) pays above -psi_0 against the worst estimate in the game of ``respond``, in units of cost.
+        """Return what q* (K,) pays above -psi_0 against the worst estimate in ``respond``'s game, in units of cost.
 
         A hit on action i raises min tot by ``raised[i]`` hits, or is taken off and lowers it by ``lowered[i]``. The
         adversary picks each cost in [0, 1] by itself: at best 1 or 0, as the payment is convex in it. With the paper's

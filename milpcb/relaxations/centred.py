@@ -1,4 +1,4 @@
-"""BISTRO+ as published, with a sharper guarantee: only the analysis and the best L differ (derived for this project)."""
+"""BISTRO+ as published, with a sharper guarantee: only the analysis and best L differ (derived for this project)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
 
 
 def water_fill(psi: Floats, hit: float) -> Floats:
-    """Return q* (K,), the minimiser of max_j (q_j L - psi_j): q_j = (theta + psi_j)^+ / L with theta such that sum q = 1.
+    """Return q* (K,), the minimiser of max_j (q_j L - psi_j): q_j = (theta + psi_j)^+ / L with theta so that sum q = 1.
 
     ``psi`` (K,) holds psi_1..psi_K. The per-round problem of BISTRO (Rakhlin & Sridharan 2016), where one estimate may
     have all of the adversary's mass.
@@ -81,7 +81,7 @@ def excess(lower: Floats, upper: Floats, q_star: Floats, hit: float) -> float:
 
 
 def centres(low: Floats, high: Floats) -> Floats:
-    """Return mu (K,), (phi_i + 1 - max_{a != i} phi_a) / 2 with phi_i = low_i and the others' phi = high (see signed.py)."""
+    """Return mu (K,), (phi_i + 1 - max_{a != i} phi_a) / 2 with phi_i = low_i and other phi = high (see signed.py)."""
     second, most = np.partition(high, -2)[-2:]
     others = np.full_like(high, most)
     others[high.argmax()] = second

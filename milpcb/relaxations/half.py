@@ -46,7 +46,7 @@ class Half(Relaxation):
         return float(n_actions - 1)
 
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return sqrt(2 T L (1 - 1/K) log N) + T (K - 1) / L (noise centred over actions; price of exploration (K-1)/L)."""
+        """Return sqrt(2 T L (1 - 1/K) log N) + T (K - 1) / L (noise centred over actions; exploration: (K-1)/L)."""
         K = n_actions
         return float(np.sqrt(2 * horizon * scale * (1 - 1 / K) * log_size) + horizon * (K - 1) / scale)
 

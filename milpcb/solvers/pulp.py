@@ -58,7 +58,7 @@ class Pulp:
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Return one line for each solver that PuLP has an interface to; ``missing`` is set where it cannot run here."""
+        """Return a line for each solver that PuLP has an interface to; ``missing`` is set where it cannot run here."""
         return [
             SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, rebuilt", missing)
             for name in dict.fromkeys(pulp.listSolvers())  # PuLP 3.3 lists one twice
@@ -140,7 +140,7 @@ class PulpSession:
         return Solution(stop, value, value if stop is Stop.OPTIMAL else -np.inf, x)
 
     def _feasible(self, x: Floats) -> bool:
-        """Return whether the values read back keep all rows and bounds, up to the digits that solvers write to files."""
+        """Return whether the values read back keep all rows and bounds, up to the digits solvers write to files."""
         program = self._program
         activity, size = program.matrix @ x, abs(program.matrix) @ np.abs(x)
         parts = [

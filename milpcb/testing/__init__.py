@@ -56,7 +56,7 @@ def battery(kind: str, entry: Any) -> list[Check]:
 
 
 def run_all(kind: str, entry: Any) -> list[str]:
-    """Run every check of an entry and return the skipped ones with their reasons; raises AssertionError at a failure."""
+    """Run every check of an entry and return skipped ones with their reasons; raises AssertionError at a failure."""
     skipped = []
     for check in battery(kind, entry):
         try:

@@ -189,7 +189,7 @@ def check_unplayed(make: Make, instance: Scenario) -> None:
 
 
 def check_bounds(make: Make, instance: Scenario) -> None:
-    """The guarantee is a number, 0 or more, perhaps infinite, and the oracle error a finite one, 0 or more, before and after play."""
+    """The guarantee is 0 or more, perhaps infinite, the oracle error finite and 0 or more, before and after play."""
     learner = instance.learner(make)
     for _ in range(2):
         guarantee, error = learner.guarantee(), learner.oracle_error()
@@ -252,7 +252,12 @@ def check_certificate(make: Make, instance: Scenario) -> None:
     estimates, q = costs / expected[rounds, actions], np.empty_like(expected)
     own: list[float | None] = []
     algorithm = learner._learn  # noqa: SLF001 - what it returns is the estimate
-    learner._learn = lambda *given: own.append(algorithm(*given)) or own[-1]  # type: ignore[method-assign, func-returns-value]  # noqa: SLF001
+
+    def recorded(row: int, action: int, cost: float, probability: float) -> float | None:
+        own.append(algorithm(row, action, cost, probability))
+        return own[-1]
+
+    learner._learn = recorded  # type: ignore[method-assign]  # noqa: SLF001
     plays = instance.labelings[:, instance.rows] == actions  # (N, T)
     for t in range(HORIZON):
         q[t] = transcript(learner, instance, t, t + 1)[0]
@@ -281,7 +286,7 @@ def check_capability(make: Make, instance: Scenario) -> None:
 
 
 def check_settings(make: Make, instance: Scenario) -> None:
-    """Options go by name; what is no horizon, seed, oracle or pool is refused with InputError, and so are unknown options."""
+    """Options go by name; what is no horizon, seed, oracle or pool raises InputError, and so do unknown options."""
     asked = inspect.signature(make).parameters
     by_place = [name for name, p in asked.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     options = [name for name in by_place if name not in ("oracle", "pool", "contexts", "n_actions", "best")]

@@ -54,7 +54,7 @@ def check_objectives_in_a_row(solver: Solver, problem: KnownProblem) -> None:
 
 
 def check_many_objectives(solver: Solver) -> None:
-    """Thirty objectives in one session, each to the gap asked for: bounds hold, and the point has the value that is reported."""
+    """Thirty objectives in one session, each to the gap asked for: bounds hold, the point has the value reported."""
     program, points = _packing()
     session = solver.open(program)
     rng = np.random.default_rng(0)
@@ -158,7 +158,7 @@ def check_added_rows(solver: Solver) -> None:
 
 
 def check_optimum_cut_off(solver: Solver) -> None:
-    """Each optimum is cut off by a row, so the session names the points from the cheapest on, then reports infeasible."""
+    """Each optimum is cut off by a row, so the session names points from the cheapest on, then reports infeasible."""
     program, points = _packing()
     objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
     session = solver.open(program)

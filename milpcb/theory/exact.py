@@ -115,13 +115,13 @@ class ExactRun:
         return Round(loss, counted, sum((p * reply.slack for p, reply in replies), Fraction(0)))
 
     def _profile(self, totals: Totals, x: int) -> Totals:
-        """Return V[a] (K,): the least of ``totals`` (N,) over the policies that play a at x, infinite where none does."""
+        """Return V[a] (K,): the least of ``totals`` (N,) over policies that play a at x, infinite where none does."""
         return tuple(
             min([totals[policy] for policy in policies], default=float("inf")) for policies in self.game.playing[x]
         )
 
     def _counted(self, plays: dict[tuple[Fraction, ...], Fraction], i: int, cost: int) -> dict[Any, Fraction]:
-        """Return the law of what counting action i at this ``cost`` adds, 0 left out; ``plays`` is the law of q (K,)."""
+        """Return the law of what counting action i at ``cost`` adds, 0 left out; ``plays`` is the law of q (K,)."""
         law: defaultdict[Any, Fraction] = defaultdict(Fraction)
         for q, p in plays.items():
             chance, step = self.player.estimate(cost, q[i])

@@ -17,7 +17,7 @@ POINT: Law = (Fraction(1), Fraction(0))
 
 @dataclass(frozen=True)
 class Game:
-    """``labelings`` (N, m), the ``law`` (m,) of the contexts, K actions, L and the longest horizon that is looked at."""
+    """``labelings`` (N, m), the ``law`` (m,) of contexts, K actions, L and the longest horizon that is looked at."""
 
     labelings: Labelings
     law: Law
@@ -56,7 +56,7 @@ THREE_ACTIONS: list[Labelings] = [
 
 
 def quick_games() -> list[Game]:
-    """Return the games of ``--quick``: all classes of two actions at the smallest and the largest L, two rounds at most."""
+    """Return the games of ``--quick``: all classes of two actions at the smallest and largest L, two rounds at most."""
     two = [Game(labelings, UNIFORM, 2, Fraction(L), 2) for labelings in classes(2, 2) for L in (2, 4, 20)]
     three = [Game(labelings, UNIFORM, 3, Fraction(L), 1) for labelings in THREE_ACTIONS for L in (3, 4, 20)]
     return two + three

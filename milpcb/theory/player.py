@@ -69,7 +69,7 @@ class Player:
         self._equal = np.full(n_actions, Fraction(1, n_actions))
 
     def estimate(self, cost: int, q: Fraction) -> tuple[Fraction, Fraction]:
-        """Return, for an action of this cost with probability ``q``: the chance that it is played and counted, and as what."""
+        """Return for an action of this cost with probability ``q`` the chance to be played and counted, and as what."""
         if not q:
             return q, q
         found = self._variant.relaxation.estimate(cost, cast("float", q), self.scale)
@@ -91,7 +91,7 @@ class Player:
         return Response(q, self.unit * (min(V) - lifted) - lost)
 
     def _leftover(self, V: Floats) -> Floats:
-        """Return the distribution (K,) of the mass that Algorithm 2 leaves free; "leader" shares it among the least V."""
+        """Return the distribution (K,) of the mass Algorithm 2 leaves free; "leader" shares it among the least V."""
         if self._variant.leftover != "leader":
             return self._equal
         least = V.min()
@@ -109,7 +109,7 @@ class Player:
 
 
 def exact(value: Any, what: str) -> Fraction:
-    """Return a number as a Fraction; ``what`` names it in the InputError for a float that looks like a rounded number."""
+    """Return a number as a Fraction; ``what`` names it in the InputError for a float that looks rounded."""
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float) and (value * 2**FRACTIONAL_BITS).is_integer():

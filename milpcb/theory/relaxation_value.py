@@ -73,8 +73,8 @@ class Setting:
         whole("horizon", self.horizon, 1)
         if not self.pool.known:
             raise InputError(
-                f"Rel(empty) is an average over the law of the contexts, which {type(self.pool).__name__} does not know; "
-                "use a FinitePool, a Transductive or a Sampler"
+                f"Rel(empty) is an average over the law of the contexts, which {type(self.pool).__name__} "
+                "does not know; use a FinitePool, a Transductive or a Sampler"
             )
         self.pool.attach(self.oracle, self.horizon)
 

@@ -74,7 +74,7 @@ class Verdict:
 
 
 def variants(name: str) -> list[Variant]:
-    """Return the ways to play a registered relaxation: its own estimator with every leftover rule, then the other one."""
+    """Return the ways to play a registered relaxation: its own estimator with every leftover rule, then the other."""
     relaxation: Relaxation = registry.load("relaxation", name)()
     own, rules = relaxation.estimator, get_args(Leftover)
     ways = [Variant(f"{name}, {rule}", relaxation, own, rule) for rule in rules if rule != "uniform"]

@@ -21,7 +21,7 @@ class BoxList:
     """
 
     def __init__(self, cuts: list[Floats], binary: list[bool], *, pairs: bool, contexts: Floats | None = None) -> None:
-        """List the boxes of one feature, or with ``pairs`` also of two, that divide the ``contexts`` (g, d) differently.
+        """List the boxes of one feature, or with ``pairs`` also of two, that divide ``contexts`` (g, d) differently.
 
         Without contexts, those that divide the space differently: all but one of two that leave out each other.
         """

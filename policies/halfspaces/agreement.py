@@ -1,4 +1,4 @@
-"""Which contexts a halfspace can label as an objective wants them: sets of them, and steps from one to a heavier one."""
+"""Which contexts a halfspace can label as an objective wants: sets of them, and steps from one to a heavier one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Agreement:
         self._find = conflict
 
     def grow(self, kept: Bools) -> Bools:
-        """Return ``kept`` (g,) with every further context, by number, that a halfspace can label along with the set so far."""
+        """Return ``kept`` (g,) with each further context, by number, that a halfspace can label with the set so far."""
         for j in self._left_out(kept):
             if self._conflict(more := _with(kept, j, True)) is None:
                 kept = more

@@ -85,7 +85,7 @@ class OpenedHalfspaces(Opened):
         return HalfspaceEncoding(self._points)
 
     def policies(self) -> Iterator[HalfspaceRule]:
-        """List a rule for each labeling that halfspaces make of the contexts; raises InputError when there may be too many."""
+        """List a rule for each labeling of the contexts by halfspaces; raises InputError when there may be too many."""
         self.require("policies")
         return (rule_of(self._points, labels) for labels in LabelSeparator(self.contexts).labelings())
 

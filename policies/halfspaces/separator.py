@@ -1,4 +1,4 @@
-"""Rows that cut off what is no labeling of a halfspace, and good labelings near a point; program.py defines the rows."""
+"""Rows that cut off what is no halfspace's labeling, and good labelings near a point; program.py defines the rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LabelSeparator(Separator):
         self._best = np.zeros(self._n, dtype=bool)
 
     def cuts(self, x: Floats, objective: Floats) -> Cuts:
-        """Return rows that ``x`` breaks, none when it is a labeling of the class, and the best labeling found so far."""
+        """Return rows that ``x`` breaks, none when it is a labeling of the class, and the best labeling so far."""
         if not np.array_equal(objective, self._objective):
             self._objective = objective.copy()  # the best labeling for the last objective is the first for this one
             self._try(self._fitted(objective))

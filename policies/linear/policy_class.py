@@ -102,8 +102,8 @@ class OpenedLinear(Opened):
         if not self._no_tables:
             return found
         found["action_weights"] = (
-            f"branch and bound has no action weights, and there are no support tables, as {self._no_tables}; or use kind "
-            "'enumeration'"
+            f"branch and bound has no action weights, and there are no support tables, as {self._no_tables}; "
+            "or use kind 'enumeration'"
         )
         if self.n_actions > 2:
             found["search"] = f"{self._no_tables}; for more than two actions there is only oracle kind 'milp' then"

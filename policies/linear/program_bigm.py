@@ -77,7 +77,7 @@ class LinearEncoding(Encoding):
         self.program = self._polytope()
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the coefficients of u and v; the offset is action 0 everywhere, less the charges on v when dominant."""
+        """Return the coefficients of u and v; the offset is action 0 everywhere, less charges on v when dominant."""
         rises = np.diff(costs, axis=1)
         coefficients = np.zeros(self.program.n_columns)
         if self._constrained:
@@ -137,7 +137,7 @@ class LinearEncoding(Encoding):
             b.rows((v[:, :-1].reshape(-1, 1), 1.0), (v[:, 1:].reshape(-1, 1), -1.0), upper=0.0)
 
     def _add_parallelograms(self, b: ProgramBuilder) -> None:
-        """Add (5). No rule is lost: of two pairs with equal sums of scores not one is above the cut, the other below."""
+        """Add (5). No rule is lost: of two pairs with equal score sums not one is above the cut, the other below."""
         pairs, others = parallelograms(self._X)
         if not len(pairs):
             return

@@ -72,7 +72,7 @@ def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
 
 
 def _primitive(bounds: list[int]) -> Ints:
-    """Return the weights without a common factor whose first non-zero entry is positive, and 0: few, small ones first."""
+    """Return weights without a common factor whose first non-zero entry is positive, and 0: few, small ones first."""
     box = _product([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
     # Read as digits, weights have the sign of the first one that is not 0.
     number = box @ (2 * max(bounds, default=0) + 1) ** np.arange(len(bounds))[::-1]
@@ -86,7 +86,7 @@ def _product(factors: Sequence[Sequence[int]]) -> Ints:
 
 
 def _labelings(points: Ints, weights: Ints, placements: Ints) -> tuple[Labels, Ints]:
-    """Return (n, P) labels and (n, s) weights: each weight vector, then its negative, at every placement of the cuts."""
+    """Return (n, P) labels and (n, s) weights: each weight vector, then its negative, at each placement of the cuts."""
     scores = weights @ points.T
     ordered = np.sort(scores, axis=1)
     cuts = np.hstack([ordered, ordered[:, -1:] + 1])[:, placements]

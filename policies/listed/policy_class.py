@@ -19,7 +19,7 @@ from policies.listed.rule import ListedPolicy
 
 
 class OpenedList(Opened):
-    """Listed policies on fixed contexts: each with its labels (N, m). ``log_size`` counts different labelings, exactly."""
+    """Listed policies on fixed contexts: each with labels (N, m). ``log_size`` counts different labelings, exactly."""
 
     can = Opened.can | {"search", "action_weights"}
 
@@ -54,7 +54,7 @@ class OpenedList(Opened):
 
 
 class ListedRules(PolicyClass):
-    """Subclass it with a method ``policies(contexts)`` that yields every policy: the shortest way to a class of one's own.
+    """Subclass it with a method ``policies(contexts)`` that yields every policy: the shortest way to one's own class.
 
     Constructor arguments of the subclass are the keys of ``[policies]`` in a config; one of them is ``n_actions``, K >=
     2. Policies that label the contexts alike are one, the first; there may be a few hundred thousand.
@@ -83,8 +83,8 @@ class ListedRules(PolicyClass):
         labels = np.asarray(policy.predict(contexts), dtype=np.int64)
         if labels.shape != (len(contexts),) or labels.min() < 0 or labels.max() >= self.n_actions:
             raise InputError(
-                f"'{policy}' of {type(self).__name__} must predict one action in 0..{self.n_actions - 1} for each of the "
-                f"{len(contexts)} contexts, got {labels}"
+                f"'{policy}' of {type(self).__name__} must predict one action in 0..{self.n_actions - 1} "
+                f"for each of the {len(contexts)} contexts, got {labels}"
             )
         return labels
 
@@ -106,7 +106,7 @@ class FiniteClass(PolicyClass):
         self.table = _label_array(labelings, self.n_actions)
 
     def on(self, contexts: Any) -> OpenedList:
-        """Return the list on ``contexts`` (m, d); raises InputError unless there is a row for each column of labelings."""
+        """Return the list on ``contexts`` (m, d); raises InputError unless each column of labelings has a row."""
         array = context_array(contexts)
         if len(array) != self.table.shape[1]:
             raise InputError(
@@ -118,7 +118,7 @@ class FiniteClass(PolicyClass):
 
 
 def _merged(labels: Ints, contexts: Floats) -> Distinct:
-    """Merge equal contexts, unless some labeling gives them different labels: then only the table as it is can be answered."""
+    """Merge equal contexts, unless some labeling differs on them: then only the table as it is can be answered."""
     distinct = Distinct.rows(contexts)
     if (labels[:, distinct.first][:, distinct.group] != labels).any():
         return Distinct(np.arange(len(contexts)), np.arange(len(contexts)))

@@ -43,7 +43,7 @@ class Order:
         return MonotoneRule(least, tuple(levels), self.axes, self._names)
 
     def chains(self) -> list[int]:
-        """Return the sizes of the fewest chains that hold every context: a maximum matching of contexts to later ones."""
+        """Return the sizes of the fewest chains holding every context: a maximum matching of contexts to later ones."""
         after = sp.csgraph.maximum_bipartite_matching(sp.csr_array(self.below), perm_type="column")
         sizes = []
         for start in set(range(len(self.below))) - set(after.tolist()):

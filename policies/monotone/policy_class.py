@@ -65,7 +65,8 @@ class OpenedMonotone(Opened):
     can = Opened.can | {"search"}
     cannot = {  # noqa: RUF012
         "action_weights": "monotone rules have no action weights: their number does not factorise (to count them is "
-        "#P-hard: Provan and Ball 1983); use oracle kind 'enumeration' on few contexts, or a learner that asks for values"
+        "#P-hard: Provan and Ball 1983); use oracle kind 'enumeration' on few contexts, "
+        "or a learner that asks for values"
     }
 
     def __init__(self, order: Order, n_actions: int) -> None:

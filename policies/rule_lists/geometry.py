@@ -35,7 +35,7 @@ class Cells:
             self.on[-1], self.fired[-1] = self.on[-1][:1], self.fired[-1][:1]
 
     def own(self, outcomes: Bools) -> list[Ints]:
-        """Return, for each level, the cells (..., combinations) of contexts with these ``outcomes`` (..., p) of the literals."""
+        """Return for each level the cells (..., combinations) of contexts with ``outcomes`` (..., p) of literals."""
         return [
             (np.arange(len(chosen)) << level) + outcomes[..., chosen] @ (1 << np.arange(level)[::-1])
             for level, chosen in enumerate(self.chosen)
@@ -129,7 +129,7 @@ def _parts(chosen: list[Ints]) -> list[Ints]:
 
 
 def _steps(p: int, chosen: Ints) -> tuple[Ints, Ints]:
-    """Return, for the cells of ``chosen`` (combinations, l), the literals outside (n_l, p - l) and the cells (2, n_l, p - l).
+    """Return, for cells of ``chosen`` (combinations, l), the literals outside (n_l, p - l) and cells (2, n_l, p - l).
 
     Entry [s, cell, i] is the cell of level l + 1 that also has outcome s of the i-th literal outside.
     """

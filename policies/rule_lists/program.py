@@ -58,7 +58,7 @@ class RuleListEncoding(Encoding):
         return Objective(np.concatenate([part.ravel() for part in parts]))
 
     def decode(self, x: Floats, costs: Floats) -> RuleList:
-        """Return the list whose path is 1 in ``x``; a rule plays the action of its column, or the cheapest of its contexts."""
+        """Return the list whose path is 1 in ``x``; a rule plays its column's action, or its contexts' cheapest."""
         cells, cell, steps = self._cells, 0, []
         totals = cells.totals(costs)
         for level, y in enumerate(self._nodes):
@@ -71,7 +71,7 @@ class RuleListEncoding(Encoding):
 
 
 def _polytope(cells: Cells, n_end_actions: int) -> tuple[Program, list[Ints], Ints]:
-    """Return the program, the columns y_l (S, n_l, p - l, A) and the columns z (n_D, A), none of them without actions."""
+    """Return the program, the columns y_l (S, n_l, p - l, A) and z (n_D, A), none of them without actions."""
     b = ProgramBuilder()
     nodes = [
         b.columns(f"y{level}", (*on.shape, n_end_actions or 1), upper=1.0, integer=True)

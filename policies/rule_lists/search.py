@@ -1,4 +1,4 @@
-"""The exact search of rule lists: the totals of all cells, then the recursion over them (policies/rule_lists/fold.py)."""
+"""The exact search of rule lists: totals of all cells, then the recursion over them (policies/rule_lists/fold.py)."""
 
 from __future__ import annotations
 

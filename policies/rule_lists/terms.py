@@ -1,6 +1,7 @@
-"""The terms of rule lists: (cell, action); a rule that ends the list for a cell plays an action there, and so does the default.
+"""The terms of rule lists: (cell, action).
 
-The program has a column for each way to a cell, so noise on its columns is not noise on these terms.
+A rule that ends the list for a cell plays an action there, and so does the default. The program has a column for each
+way to a cell, so noise on its columns is not noise on these terms.
 """
 
 from __future__ import annotations

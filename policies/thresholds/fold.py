@@ -16,7 +16,10 @@ from policies.thresholds.rule import ThresholdRule
 
 
 class ThresholdFold:
-    """Totals are (features, bins, K), features with fewer bins padded with zeros; ``bins`` (features,) are those of a context."""
+    """Totals are (features, bins, K), features with fewer bins padded with zeros.
+
+    ``bins`` (features,) are those of a context.
+    """
 
     def __init__(
         self, cuts: dict[int, Floats], binary: dict[int, bool], n_actions: int, max_cuts: int, names: Names

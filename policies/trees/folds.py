@@ -19,7 +19,7 @@ _NEGLIGIBLE = 40.0
 
 @compiled(_NO_NAN)
 def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: Array, ways: Array) -> None:
-    """Fill own[0] (K,): the answers of all trees by the action that they play at a context, from the ``totals`` of leaves.
+    """Fill own[0] (K,): the answers of all trees by the action they play at a context, from the ``totals`` of leaves.
 
     ``place`` (p^depth, K) numbers the leaves that the context may reach. An answer is the least total where ``soft`` is
     None; where it is a float (its value is not used), -log of the summed exp(-total). Working space: best ((2
@@ -58,7 +58,7 @@ def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: 
 
 @compiled(_NO_NAN)
 def _sum(soft: Soft, ways: Array) -> float:
-    """Return the sum over ``ways`` (n,): the least of them where ``soft`` is None, else -log of the summed exp(-way)."""
+    """Return the sum over ``ways`` (n,): the least where ``soft`` is None, else -log of the summed exp(-way)."""
     low = ways[0]
     for i in range(1, len(ways)):
         low = min(low, ways[i])

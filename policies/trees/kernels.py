@@ -1,4 +1,4 @@
-"""Compiled kernels of the exact search over decision trees, of depth 1 to 3; policies/trees/search.py states the recursion.
+"""Compiled kernels of the exact search over trees, of depth 1 to 3; policies/trees/search.py states the recursion.
 
 In go the costs (g, K) of the distinct contexts, the tests (*literals*) that hold at each, and ``pattern``, the literals
 that hold at one context x. Out come, for each literal f as the test at the root, the answers for all trees with that
@@ -90,7 +90,7 @@ def search(
 
 @compiled(_NO_NAN)
 def _differences(table: Array, costs: Array) -> tuple[float, float]:
-    """Fill costs (blocks, A, B) with the differences of table (g, K); return the two numbers that ``search`` returns."""
+    """Fill costs (blocks, A, B) with differences of table (g, K); return the two numbers that ``search`` returns."""
     block = costs.shape[2]
     everywhere = bound = 0.0
     for j in range(len(table)):

@@ -13,7 +13,7 @@ from policies.trees.rule import Leaf, Node
 
 @dataclass(frozen=True)
 class Limits:
-    """At most so many leaves and distinct features of a tree, at least so many contexts in each leaf; None: no limit."""
+    """At most so many leaves and distinct features of a tree, at least so many contexts in a leaf; None: no limit."""
 
     max_leaves: int | None = None
     max_features: int | None = None

@@ -76,7 +76,7 @@ class DecisionTrees(CuttingClass):
         return _tree_terms(tests, self.n_actions, self.depth, names)
 
     def no_terms(self, p: int) -> str:
-        """Return why trees over p literals have no recursion over totals that can be kept, or nothing when they have."""
+        """Return why trees over p literals have no recursion over totals that can be kept, or nothing if they have."""
         if self.limits:
             return "kept totals of trees know no max_leaves, max_features or min_leaf_size; put noise on contexts"
         if (2 * p) ** self.depth * self.n_actions > LARGEST:

@@ -78,7 +78,7 @@ class TreeEncoding(Encoding):
         return Objective(coefficients)
 
     def decode(self, x: Floats, costs: Floats) -> DecisionTree:
-        """Return the tree whose paths are 1 in y; a leaf plays its u, or the cheapest action of the contexts that reach it."""
+        """Return the tree whose paths are 1 in y; a leaf plays its u, or the cheapest action of its contexts."""
         everyone = np.ones(len(self._truth), bool)
         root = grow(lambda path, here: self._chosen(x, costs, path, here), self._truth, self._tests, everyone)
         return DecisionTree(root, self._names)

@@ -63,7 +63,7 @@ class TreeSearch(Search):
         return -self._answers(1.0, rate * costs, self._patterns[row], self._depth)
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
+        """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
         everyone = np.ones(len(self._truth), bool)
         root = grow(lambda path, here: self._chosen(costs, path, here), self._truth, self._tests, everyone)
         tree = DecisionTree(root, self._names)

@@ -70,11 +70,11 @@ class TreeTerms(Terms):
         return np.asarray(self._own[0].copy())
 
     def _ways_on(self, below: Floats) -> Any:
-        """Return (paths, p): what each test at the end of a path leads to, ``below`` (2 p paths,) being the answers there."""
+        """Return (paths, p): what each test at a path's end leads to; ``below`` (2 p paths,) are the answers there."""
         return below.reshape(-1, self._p, 2).sum(axis=2)
 
     def _node(self, leaves: Floats, levels: list[Floats], path: int, known: dict[int, int]) -> Node:
-        """Return the tree below ``path``, on which the literals ``known`` have come out so; those are not tested again."""
+        """Return the tree below ``path``, where the literals ``known`` have come out so; those are not tested again."""
         level = len(levels) - 1
         if level == 0:
             return Leaf(int(leaves[path].argmin()))

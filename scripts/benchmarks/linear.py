@@ -41,7 +41,7 @@ CASES = [
 
 
 def measure(rules: LinearRules, kind: str, m: int, d: int, flipped: float, queries: int) -> dict[str, float]:
-    """Return milliseconds: the first query with all it builds or compiles, the median and the worst of the later ones."""
+    """Return milliseconds: the first query with all it builds or compiles, the median and worst of the later ones."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (m, d)).astype(float)
     scores = contexts @ rng.normal(size=d)

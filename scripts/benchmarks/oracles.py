@@ -267,7 +267,8 @@ def peer_on_negative_costs() -> str:
     wrong = sum(bool(proved) and total > least for proved, _, total, least in found)
     proved, score, total, least = found[0]
     return (
-        f"STreeD given the negative costs as they are ({MIDDLE}) calls a wrong tree optimal on {wrong} of {len(found)} matrices; "
+        f"STreeD given the negative costs as they are ({MIDDLE}) calls a wrong tree optimal "
+        f"on {wrong} of {len(found)} matrices; "
         f"on the first it claims {score:g} (optimal: {proved}), its tree costs {total:g}, the optimum is {least:g}"
     )
 
@@ -286,7 +287,7 @@ def cheapest_within(literals: Floats, costs: Floats, most: int) -> float:
 
 
 def _side(literals: Floats, costs: Floats, most: int) -> Floats:
-    """Return (most + 1,): the least cost of one test with two leaves that spends at most n = 0..most on the last action."""
+    """Return (most + 1,): the least cost of a test with two leaves spending at most n = 0..most on the last action."""
     held, size = literals.T @ costs, literals.sum(axis=0)
     last = np.arange(costs.shape[1]) == costs.shape[1] - 1
     total = held[:, :, None] + (costs.sum(axis=0) - held)[:, None, :]

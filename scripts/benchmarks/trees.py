@@ -117,7 +117,7 @@ def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:
 
 
 def kept(m: int, p: int, n_actions: int) -> dict[str, Any]:
-    """Return one row: a learner's questions to a table of totals, and today's, which hand over the costs of all contexts."""
+    """Return one row: a learner's questions to a table of totals, and today's, which hand over all contexts' costs."""
     contexts, costs = instance(m, p, n_actions)
     oracle = open_oracle(DecisionTrees(n_actions), contexts, kind="search")
     table = GrowingOracle(DecisionTrees(n_actions), contexts).table()

@@ -1,4 +1,4 @@
-"""Put mutated configs, tables, command lines and plug-ins through the real command line, and count what must not happen.
+"""Put mutated configs, tables, command lines and plug-ins through the real command line and count what must not happen.
 
     python scripts/checks/fuzz.py [--cases 1000] [--seed 0]
 

@@ -168,14 +168,22 @@ PLUGINS = {
     "function": "def Evil(): return 1\n",
     "number": "Evil = 3\n",
     "class without a promise": "class Evil: pass\n",
-    "constructor that fails": "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): raise KeyError('x')\n{body}",
-    "constructor without types": "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, a, b=2): pass\n{body}",
-    "constructor of anything": "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, *a, **k): pass\n{body}",
+    "constructor that fails": (
+        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): raise KeyError('x')\n{body}"
+    ),
+    "constructor without types": (
+        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, a, b=2): pass\n{body}"
+    ),
+    "constructor of anything": (
+        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, *a, **k): pass\n{body}"
+    ),
     "constructor with a type that is not there": (
         "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, a: 'Nowhere' = 1): pass\n{body}"
     ),
     "unfinished class": "from {base} import {name}\nclass Evil({name}): pass\n",
-    "methods that fail": "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): self.n_actions = 3\n{body}",
+    "methods that fail": (
+        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): self.n_actions = 3\n{body}"
+    ),
     "methods that return nonsense": (
         "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): self.n_actions = 3\n{nonsense}"
     ),

@@ -67,7 +67,8 @@ def main() -> None:
         serial = run(folder, "serial", text, "--backend", "serial")
         two = run(folder, "processes", text, "--backend", "processes", "--workers", "2")
         print(
-            f"{cells} cells of 2000 rounds: serial {serial:.1f} s, two processes {two:.1f} s: {serial / two:.2f} times as fast"
+            f"{cells} cells of 2000 rounds: serial {serial:.1f} s, two processes {two:.1f} s: "
+            f"{serial / two:.2f} times as fast"
         )
 
         cells = 10_000 // part
@@ -77,7 +78,8 @@ def main() -> None:
         again = run(folder, "tiny", tiny, "--backend", "serial")
         each = 1e3 * (seconds - start) / (cells - 10)
         print(
-            f"{cells} cells of 2 rounds, ten a seed: {seconds:.1f} s, of which 10 cells take {start:.1f} s: {each:.2f} ms a cell"
+            f"{cells} cells of 2 rounds, ten a seed: {seconds:.1f} s, of which 10 cells take {start:.1f} s: "
+            f"{each:.2f} ms a cell"
         )
         print(f"the same again, all finished: {again:.1f} s")
 

@@ -30,7 +30,7 @@ def logged():
 
 @pytest.mark.parametrize("options", [(), ("--kind", "milp"), ("--kind", "enumeration"), ("--actions", "3")])
 def test_a_log_certifies_as_its_learner_did(options, logged, milpcb_, write, tmp_path):
-    """Value and error are those of the learner, whichever oracle is asked; the policy is named in the words of the header."""
+    """Value and error are the learner's, whichever oracle is asked; the policy is named in the words of the header."""
     text, known = logged
     write(tmp_path, {"log.csv": text})
     done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", *options)

@@ -1,4 +1,4 @@
-"""Strange files, folders, pipes and limits: a line that says why, or the command goes on; nothing hangs, nothing is run."""
+"""Strange files, folders, pipes and limits: a line on why, or the command goes on; nothing hangs, nothing is run."""
 
 from __future__ import annotations
 
@@ -150,7 +150,10 @@ PLUGINS = {
         "Mine does not declare the type of its argument 'size'",
     ),
     "constructor that fails": (
-        "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    def __init__(self, n_actions: int):\n        {}['x']\n",
+        (
+            "from milpcb.learners import Uniform\nclass Mine(Uniform):\n"
+            "    def __init__(self, n_actions: int):\n        {}['x']\n"
+        ),
         "mine.py, line 4: KeyError: 'x'",
     ),
     "no such class": ("x = 1\n", "mine.py has no 'Mine'"),

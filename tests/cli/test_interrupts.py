@@ -44,7 +44,7 @@ def limit_files(size):
 
 @pytest.mark.parametrize("backend", ["serial", "processes"])
 def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, assert_one_line, config):
-    """When the table of all curves does not fit, every finished curve is on disk, and the same command goes on later."""
+    """When the table of all curves does not fit, each finished curve is on disk, and the same command goes on later."""
     many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")  # two curves are 300 kB
     write(tmp_path, {"big.toml": many})
     arguments = ("run", "big.toml", "--out", "out", "--backend", backend)
@@ -91,7 +91,7 @@ def whole_run(tmp_path_factory, milpcb_, write, untimed, config):
 
 @pytest.fixture
 def stop_in_second_curve(tmp_path, write, start, config):
-    """Return a function: start a long run, send a signal at the second curve's first checkpoint, return how it ended."""
+    """Return a function: start a long run, signal it at the second curve's first checkpoint, return how it ended."""
 
     def stop(number):
         write(tmp_path, {"long.toml": long(config)})

@@ -109,7 +109,7 @@ def test_a_directory_of_ones_own_is_resumed(folder, milpcb_):
 
 @pytest.mark.parametrize("how", ["copied", "edited", "from elsewhere"])
 def test_a_foreign_directory_runs_no_code_that_is_not_installed(how, folder, milpcb_, assert_one_line, monkeypatch):
-    """Resume refuses in one line that names class and file, before anything is imported; --trust runs it, and is remembered."""
+    """Resume refuses in one line that names class and file, before any import; --trust runs it, and is remembered."""
     assert milpcb_(folder, "run", "mine.toml", "--out", "made", *QUIET).returncode == 0
     out = folder / "made"
     if how == "copied":
@@ -146,7 +146,7 @@ def test_without_a_home_resume_asks_each_time(folder, milpcb_, assert_one_line, 
 
 @pytest.mark.parametrize("file", ["module_of_mine.py", "helper_of_mine.py"])
 def test_an_edited_class_is_played_again(file, folder, milpcb_):
-    """Its source, and that of the modules beside it that it imports, are part of the cell: only its cells are played."""
+    """Its source, and that of modules beside it that it imports, are part of the cell: only its cells are played."""
     assert milpcb_(folder, "run", "mine.toml", "--out", "out", *QUIET).returncode == 0
     before = everything(folder / "out/cells")
     with (folder / file).open("a") as source:

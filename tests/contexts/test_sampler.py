@@ -83,7 +83,7 @@ def fresh() -> tuple[BistroPlus, GrowingOracle]:
 
 
 def test_a_restored_learner_goes_on_bit_identically() -> None:
-    """The contexts that arrived and those that were drawn get their rows back, through JSON, and so do those to come."""
+    """Contexts that arrived and those that were drawn get their rows back, through JSON, and so do those to come."""
     first, oracle = fresh()
     play(first, oracle, np.random.default_rng(0), 40)
     oracle.extend([[1000.0, 1000.0]])  # has arrived; nothing was played on it yet
@@ -111,7 +111,7 @@ def test_an_oracle_with_other_contexts_is_not_restored_into() -> None:
 
 
 def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
-    """In round t the function is asked for n contexts, n ~ Binomial(T - t, rate), whatever T is; not at all for n = 0."""
+    """In round t the function is asked for n contexts, n ~ Binomial(T - t, rate), whatever T is; not for n = 0."""
     asked: list[int] = []
 
     def counted(n: int, rng: np.random.Generator) -> np.ndarray:

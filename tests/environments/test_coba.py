@@ -82,8 +82,9 @@ def template(tmp_path, environments):
 
 def test_a_template_names_one_environment(coba, tmp_path):
     """Categories become 0/1, labels the names of the actions; no more rounds than it has."""
+    two = [Made.recipe(coba, "two"), Made.recipe(coba, "two again")]
     with pytest.raises(InputError, match="describes 2 environments"):
-        Coba(template=template(tmp_path, [Made.recipe(coba, "two"), Made.recipe(coba, "two again")])).n_actions  # noqa: B018
+        Coba(template=template(tmp_path, two)).n_actions  # noqa: B018
     environment = Coba(template=template(tmp_path, [Made.recipe(coba, "one")]))
     assert environment.action_names == ("call", "write")
     stream = environment.open(DecisionTrees(2, depth=1), 6, 0)

@@ -112,7 +112,7 @@ def paid(learner, stream, horizon, seed=5):
 
 @pytest.mark.usefixtures("own")
 def test_who_is_certain_pays_in_every_round():
-    """Copies that play one action for sure pay for it, learn that, and pay for the next; and so does the learner itself."""
+    """Copies that play one action for sure pay for it, learn that, and pay for the next; so does the learner itself."""
     stream, actions = costly(Mirror("mirrored:Stubborn", **SMALL), 90)
     assert actions.tolist() == [0, 1, 2] * 30
     assert paid(registry.load("learner", "mirrored:Stubborn")(n_actions=3), stream, 90) == 1.0
@@ -240,7 +240,7 @@ name = "uniform"
 
 
 def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
-    """One file for both tasks of the world; a learner that comes later reads it, and a damaged one is computed again."""
+    """One file for both tasks of the world; a later learner reads it, and a damaged one is computed again."""
     real, plays = mirror.costly_actions, []
 
     def counted(*given):

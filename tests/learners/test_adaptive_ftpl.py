@@ -1,4 +1,4 @@
-"""Contextual-FTPL with adaptive noise: the steps of its proof in closed form, what it claims, and the routes to its play."""
+"""Contextual-FTPL with adaptive noise: the steps of its proof in closed form, its claims, and routes to its play."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def adaptive(labelings: Any = LABELINGS, kind: str = "search", **options: Any) -
 
 
 def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], list[float], float]:
-    """Play costs 0.1 / 0.9 of the policy [0, 1, 0, 1], whose opposite is good before ``switch``; actions, rates and regret."""
+    """Play costs 0.1 / 0.9 of [0, 1, 0, 1], whose opposite is good before ``switch``; actions, rates and regret."""
     draws, table = np.random.default_rng(seed), np.array(LABELINGS)
     actions, rates, suffered, totals = [], [], 0.0, np.zeros(len(table))
     for t in range(rounds):

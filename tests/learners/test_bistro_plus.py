@@ -242,7 +242,8 @@ def test_k_plus_one_questions_a_round() -> None:
     """``queries="all"`` asks exactly K + 1 values a round, ``"profile"`` one question."""
     for queries, per_round in (("all", 4), ("profile", 1)):
         oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
-        transcript(BistroPlus(oracle, FinitePool(CONTEXTS), horizon=50, seed=0, queries=queries), 20)  # type: ignore[arg-type]
+        pool = FinitePool(CONTEXTS)
+        transcript(BistroPlus(oracle, pool, horizon=50, seed=0, queries=queries), 20)  # type: ignore[arg-type]
         assert oracle.calls == 20 * per_round
 
 
@@ -344,7 +345,7 @@ def test_the_guarantee_is_the_paper_s_and_the_scale_its_minimiser() -> None:
 
 
 def test_the_scale_of_the_relaxation_is_estimated_once() -> None:
-    """L is the one where Rel(empty) is least; its value is below every closed form, and all else is as with that L given."""
+    """L is that where Rel(empty) is least; its value is below every closed form, all else is as with that L given."""
     policies = CLASSES["decision_trees"]
     learner, again = (learner_on(policies, 50_000, scale="relaxation") for _ in range(2))
     at = learner.estimated_guarantee

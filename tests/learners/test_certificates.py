@@ -1,4 +1,4 @@
-"""Certificates over many seeds: what cannot be enumerated is averaged, and learners that hide their law do not overestimate."""
+"""Certificates over seeds: what cannot be enumerated is averaged; learners that hide their law never overestimate."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_each_epoch_explores_once_and_is_greedy_while_its_data_answer_for_it() -
 
 @pytest.mark.parametrize("seed", range(5))
 def test_it_follows_the_best_policy_on_its_uniform_rounds(seed: int) -> None:
-    """Greedy rounds play the labeling with the least sum of K c over the uniform rounds that agree; one question an epoch."""
+    """Greedy rounds play the labeling with least sum of K c over uniform rounds that agree; one question an epoch."""
     learner = epochs()
     rounds, _ = play(learner, 300, np.random.default_rng(seed).random((4, 2)), seed)
     totals = np.zeros((4, 2))
@@ -91,7 +91,7 @@ def test_estimates_are_unbiased_exactly() -> None:
 
 
 def test_while_every_epoch_has_one_greedy_round_regret_is_half_of_uniform() -> None:
-    """A class too large for its data explores in every other round: against a policy it guesses, T / 2 of uniform's regret."""
+    """Too large a class explores in every other round: against a policy it guesses, T / 2 of uniform's regret."""
     everything = np.array(list(product((0, 1), repeat=8)))  # 2 K log N > 22, and the first policy listed plays 0
     costs = np.tile([0.0, 1.0], (8, 1))
     rounds, regret = play(epochs(labelings=everything), 44, costs, 0, everything)
@@ -118,7 +118,7 @@ def test_guarantee_is_twice_the_epochs(T: int) -> None:
 
 @pytest.mark.parametrize("T", [400, 2000, 20_000])
 def test_guarantee_counts_the_epochs_that_fit_at_1_over_eps_rounds_each(T: int) -> None:
-    """It is 2 (L + 1) for the L at which the sum of 1 / eps_l reaches T, within an epoch, also where 2 K log N is large."""
+    """It is 2 (L + 1) for the L where the sum of 1 / eps_l reaches T, within an epoch, also for large 2 K log N."""
     unit = 4 * 8 * np.log(2)
     rounds = np.maximum(1.0, np.sqrt(np.arange(1, T) / unit)).cumsum()
     L = int((rounds <= T).sum())

@@ -72,7 +72,7 @@ def test_it_trains_when_the_rounds_have_grown_by_the_ratio(ratio: float, trainin
 
 @pytest.mark.parametrize("seed", range(5))
 def test_it_follows_the_best_policy_on_the_estimates_of_the_last_training(seed: int) -> None:
-    """Between trainings the likelier action is that of the labeling with the least sum of c / q over agreeing rounds."""
+    """Between trainings the likelier action is that of the labeling of least sum of c / q over agreeing rounds."""
     rounds, _ = play(greedy(), 130, np.random.default_rng(seed).random((4, 2)), seed)
     totals, best = np.zeros((4, 2)), None
     for t, (row, action, cost, q) in enumerate(rounds):
@@ -90,7 +90,7 @@ def feed(learner: Any, row: int, action: int, cost: float, probability: float) -
 
 
 def test_estimates_from_all_rounds_are_unbiased_exactly() -> None:
-    """The mean over y of what learn adds, with the weights of q, is the cost vector, also when q is far from uniform."""
+    """The mean over y of what learn adds, weighted by q, is the cost vector, also when q is far from uniform."""
     costs, added = np.array([0.3, 1.0, 0.8]), np.zeros((2, 3))
     saved = greedy(labelings=[[0, 1], [2, 1]], n_actions=3)
     play(saved, 100, np.full((2, 3), 0.5), 0, labelings=np.array([[0, 1], [2, 1]]))

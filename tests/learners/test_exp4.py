@@ -149,7 +149,7 @@ def test_enumeration_weighs_labelings(policies: PolicyClass) -> None:
 
 @pytest.mark.parametrize("name", SEARCHED)
 def test_the_guarantee_counts_derivations(name: str) -> None:
-    """Log N is that of the derivations, not the smaller one of labelings; an audited or growing oracle says the same."""
+    """Log N is that of the derivations, not the smaller of labelings; an audited or growing oracle says the same."""
     policies, contexts, derivations = SEARCHED[name]
     expected = np.log(len(derivations))
     search = open_oracle(policies, contexts, kind="search")
@@ -255,7 +255,7 @@ def test_the_log_weight_ratio_is_unbiased_exactly() -> None:
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 @pytest.mark.parametrize("rule", RULES)
 def test_the_inequality_behind_the_guarantee_holds_on_every_path(rule: str, scale: float) -> None:
-    """For every derivation: sum <p, estimate> - its total <= log N / eta_T + sum eta_t v_t / 2, estimates as they are."""
+    """Per derivation: sum <p, estimate> - its total <= log N / eta_T + sum eta_t v_t / 2, estimates as they are."""
     policies, contexts, derivations = SEARCHED["trees, depth 1"]
     table, T = np.array(derivations), 150
     for seed in range(3):
@@ -269,7 +269,7 @@ def test_the_inequality_behind_the_guarantee_holds_on_every_path(rule: str, scal
 
 @pytest.mark.parametrize("rule", RULES)
 def test_no_path_has_a_certificate_above_its_bound(rule: str) -> None:
-    """Whatever is drawn, certificate <= bound; and the certified rate's sum keeps to what its guarantee is made from."""
+    """Whatever is drawn, certificate <= bound; the certified rate's sum keeps to what its guarantee is made from."""
     oracle, T = open_oracle(DecisionTrees(3, 1), BITS, kind="search"), 150
     for seed in range(3):
         learner = Exp4(oracle, horizon=T, rate=rule)

@@ -111,7 +111,7 @@ def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
 
 
 def test_guarantee_is_the_bound_and_n_is_tuned() -> None:
-    """It is n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), near its minimum over n; to leading order 2.381 (...)."""
+    """It is n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), nearly least over n; to leading order 2.381 (...)."""
     T, price = 10_000, 2 * np.log(4)
     learner = etc(T)
     n = learner.rounds

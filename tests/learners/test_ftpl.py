@@ -146,7 +146,7 @@ def test_with_nothing_but_noise_a_class_of_all_functions_plays_at_random() -> No
 
 
 def test_separator_alone_carries_noise() -> None:
-    """Two policies that differ on two contexts: noise on one is one difference of Laplace variables, on both it is two."""
+    """Two policies that differ on two contexts: noise on one is one Laplace difference, on both it is two."""
     labelings, past = [[0, 0], [1, 1]], [[0.0, 0.0], [1.5, 0.0]]
     separated = with_past(ftpl(labelings, epsilon=1.0, separator=[0]), past)
     assert close(frequency(separated, 1, 0), tail(1.5))
@@ -218,7 +218,7 @@ class FullInformation(ContextualFTPL):
 
 @pytest.mark.parametrize(("separator", "kappa", "d"), [(None, 1, 4), ([0, 1, 3], 3, 3)])
 def test_full_information_keeps_the_bound_without_its_bandit_terms(separator: Any, kappa: int, d: int) -> None:
-    """With c_t itself as the estimate, regret is at most eps kappa T + (2 sqrt(d log N) + log N) / eps on costs that flip."""
+    """With c_t as the estimate, regret is at most eps kappa T + (2 sqrt(d log N) + log N) / eps on costs that flip."""
     T, table, price = 3000, np.array(LABELINGS), 2 * np.sqrt(d * np.log(4)) + np.log(4)
     epsilon = float(np.sqrt(price / (kappa * T)))
     oracle = open_oracle(FiniteClass(table, 2), CONTEXTS, kind="search")
@@ -257,7 +257,7 @@ def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[in
 @pytest.mark.parametrize("switch", [0, 1000])
 @pytest.mark.parametrize("separator", [None, [0, 1, 3]])
 def test_regret_is_within_the_guarantee_also_when_costs_switch(switch: int, separator: Any) -> None:
-    """Mean regret over seeded games is within the bound, which says less than what uniform play loses on fixed costs."""
+    """Mean regret over seeded games is within the bound, which is less than what uniform play loses on fixed costs."""
     T = 8000
     learners = [ftpl(LABELINGS, T, separator=separator, seed=seed) for seed in range(2)]
     regrets = [play(learner, T, seed, switch)[1] for seed, learner in enumerate(learners)]

@@ -99,7 +99,7 @@ def random_log(rng: np.random.Generator) -> Log:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_coordinate_descent_solves_op(seed: int) -> None:
-    """Replayed by definition: every step is the paper's, lowers the potential, and at the end both families of (OP) hold."""
+    """Replayed by definition: each step is the paper's, lowers the potential; at the end both families of (OP) hold."""
     rng = np.random.default_rng(seed)
     log = random_log(rng)
     K, n = log.K, len(log.x)
@@ -130,7 +130,7 @@ def test_coordinate_descent_solves_op(seed: int) -> None:
 
 
 def test_descent_has_steps_to_take() -> None:
-    """The instances above are not solved by Q = 0: with mu well below 1/(2K) steps are needed, and stay below the bound."""
+    """These instances are not solved by Q = 0: with mu well below 1/(2K) steps are needed, and stay below the bound."""
     log = random_log(np.random.default_rng(1))
     mu = 0.01
     steps = len(
@@ -207,7 +207,7 @@ def rounds(learner: ILoveToConBandits, n: int, seed: int = 0) -> Any:
 
 @pytest.mark.parametrize("psi", [0.05, 1.0, 100.0])
 def test_every_epoch_ends_with_op_solved(psi: float) -> None:
-    """After rounds 2, 4, 8, ..., and only then, play changes: both families of (OP) hold on the log, the best gets the rest."""
+    """Only after rounds 2, 4, 8, ... play changes: both families of (OP) hold on the log, the best gets the rest."""
     learner, K, delta = learner_on(psi=psi), 3, 0.05
     played, before, warm = [], learner._table.copy(), learner._mass.copy()
     steps = 0
@@ -235,7 +235,7 @@ def test_every_epoch_ends_with_op_solved(psi: float) -> None:
 
 
 def test_calls_are_few() -> None:
-    """The oracle is asked at the ends of epochs only: once for the best policy, once a step, once to see that none is left."""
+    """The oracle is asked only as epochs end: once for the best policy, once a step, once to see that none is left."""
     oracle = listed(LABELINGS, 3)
     learner = ILoveToConBandits(oracle, horizon=10**6)
     calls = [oracle.calls] + [oracle.calls for _ in rounds(learner, 1024)]

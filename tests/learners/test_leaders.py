@@ -76,7 +76,7 @@ def test_every_relaxation_counts_costs_upwards(noise: str) -> None:
 
 
 def test_all_that_keep_a_table_say_so() -> None:
-    """Exactly the learners above have estimates; those of policies one by one, and those that learn nothing, have none."""
+    """Just the learners above have estimates; those of policies one by one, and those that learn nothing, have none."""
     told = {
         name
         for name in registry.BUILTIN["learner"]

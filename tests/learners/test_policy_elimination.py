@@ -60,7 +60,7 @@ def variances(labelings: Ints, law: Floats, q: Floats) -> Floats:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_spread_meets_the_constraint(seed: int) -> None:
-    """On skewed classes, where most policies agree, some P over the list has V <= 2K for each; P is what was returned."""
+    """On skewed classes, where most policies agree, some P over the list has V <= 2K for each; that P was returned."""
     rng = np.random.default_rng(seed)
     K, m, N = int(rng.integers(2, 5)), 5, 40
     labelings = np.where(rng.random((N, m)) < 0.05, rng.integers(0, K, (N, m)), rng.integers(0, K, m))

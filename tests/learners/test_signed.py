@@ -79,10 +79,11 @@ def test_k_plus_one_questions_each_one_unit_cheaper() -> None:
 
 
 def test_one_minimiser_follows_each_leader_equally_often() -> None:
-    """One question; over all orders of the actions the mean of q* is what the profile gives; no leader is passed over."""
+    """One question; over all orders of actions the mean of q* is what the profile gives; no leader is passed over."""
     learner, listed = learner_on(TREES, {"kind": "enumeration"}, queries="argmin"), learner_on(TREES)
     ranks: list[Any] = []
-    learner._future_rng = type("Fixed", (), {"permutation": lambda _self, _n: ranks.pop()})()  # type: ignore[assignment]
+    fixed = type("Fixed", (), {"permutation": lambda _self, _n: ranks.pop()})
+    learner._future_rng = fixed()  # type: ignore[assignment]
     rng, ties = np.random.default_rng(0), 0
     for _ in range(60):
         learner._costs[:] = rng.integers(-1, 2, (5, 3))
@@ -155,7 +156,7 @@ def test_one_inexact_minimiser_counts_a_whole_round() -> None:
 
 
 def test_learn_adds_hits_of_both_signs() -> None:
-    """One unit with the sign of c - 1/2 iff the draw is below |2 c - 1| / (L q); 1/2 never counts; "ips" adds (c - 1/2)/q."""
+    """One unit with the sign of c - 1/2 iff the draw < |2 c - 1| / (L q); 1/2 never counts; "ips" adds (c - 1/2)/q."""
     learner, draws = learner_on(TREES), iter([0.2333, 0.0834, 0.0, 0.1666, 0.1667])
     learner._estimate_rng = type("Fixed", (), {"random": lambda _self: next(draws)})()  # type: ignore[assignment]
     for action, cost in enumerate((0.85, 0.375, 0.5)):  # chances 7/30, 1/12, 0
@@ -237,7 +238,7 @@ class Sloppy:
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 3.0])
 def test_anytime_play_counts_what_inexact_answers_lose(alpha: float) -> None:
-    """In every round the true excess of q* is at most what the learner adds up, at most 1; exact answers add nothing."""
+    """In every round the true excess of q* is at most what the learner adds up, at most 1; exact answers add 0."""
     oracle, rng, truly = Sloppy(alpha), np.random.default_rng(1), []
     learner = BistroPlus(oracle, FinitePool(CONTEXTS), horizon=300, scale=8.0, noise="signed", anytime=True)
     for _ in range(300):

@@ -19,7 +19,8 @@ LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
 
 def hedge(horizon: int, **options: float) -> Hedge:
     """Return Hedge over the four labelings."""
-    return Hedge(open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration"), horizon=horizon, **options)  # type: ignore[arg-type]
+    oracle = open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration")
+    return Hedge(oracle, horizon=horizon, **options)  # type: ignore[arg-type]
 
 
 def shown(learner: Hedge, row: int, costs: Any) -> Floats:

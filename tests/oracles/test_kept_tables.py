@@ -154,7 +154,7 @@ def test_lists_have_no_columns() -> None:
 
 @pytest.mark.parametrize("policies", [*KEPT, MonotoneRules(3)], ids=repr)
 def test_known_contexts_have_rows(policies: PolicyClass) -> None:
-    """A context's row is the first that is labelled as it is; between other cut points, or other numbers, there is none."""
+    """A context's row is the first labelled as it is; between other cut points, or other numbers, there is none."""
     oracle = open_oracle(policies, CONTEXTS)
     rows = oracle.rows(CONTEXTS)
     assert (rows <= np.arange(len(CONTEXTS))).all()

@@ -27,7 +27,7 @@ Test = tuple[int, Callable[[float], bool]]  # a column, and what its value must 
 
 @dataclass(frozen=True)
 class Case:
-    """Rules to follow where all ``tests`` hold: an action, or further cases of which the first that fits is followed."""
+    """Rules to follow where all ``tests`` hold: an action, or further cases of which the first that fits is taken."""
 
     tests: list[Test]
     then: int | list[Case]

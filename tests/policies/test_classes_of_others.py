@@ -1,4 +1,4 @@
-"""A policy class of somebody else's that is not finished: one line says what is missing. And what a class shows of itself."""
+"""An unfinished policy class of somebody else's: one line says what is missing. And what a class shows of itself."""
 
 from __future__ import annotations
 
@@ -52,13 +52,19 @@ class Counted(Uncounted):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: open_oracle(Counted(), CONTEXTS, kind="search"), "declares 'search' in can, but Promised has no method search"),
+        (
+            lambda: open_oracle(Counted(), CONTEXTS, kind="search"),
+            "declares 'search' in can, but Promised has no method search",
+        ),
         (lambda: GrowingOracle(Counted(), CONTEXTS), "declares 'fixed' in can, but Promised has no method fixed"),
-        (lambda: Weightless().log_weights(CONTEXTS, 0, 1.0), "'action_weights' in can, but Weightless has no method log_weights"),
+        (
+            lambda: Weightless().log_weights(CONTEXTS, 0, 1.0),
+            "'action_weights' in can, but Weightless has no method log_weights",
+        ),
         (lambda: open_oracle(Uncounted(), CONTEXTS), "^Uncounted has no n_actions; set self.n_actions"),
         (lambda: GrowingOracle(Uncounted(), CONTEXTS), "^Uncounted has no n_actions; set self.n_actions"),
     ],
-)  # fmt: skip
+)
 def test_what_is_missing_is_one_line(ask, message):
     """It names the class, what it lacks, and what to do."""
     with pytest.raises(InputError, match=message):

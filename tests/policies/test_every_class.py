@@ -1,4 +1,4 @@
-"""Every registered policy class on its declared instances: program, search, list, size and draws against the definition.
+"""Every registered policy class on declared instances: program, search, list, size and draws against the definition.
 
 The instances are those of milpcb/testing/instances.py. What only one class has is in the test file of that class.
 """
@@ -174,7 +174,7 @@ def test_leaves_add_up(case):
 
 @EVERY_INSTANCE
 def test_graphs_show_every_leaf(case):
-    """The graph of a rule is a tree whose leaf nodes carry the actions, with shares and mean costs where these are given."""
+    """The graph of a rule is a tree whose leaves carry actions, with shares and mean costs where these are given."""
     _, policies, contexts = INSTANCES[case]
     costs = np.ones((len(contexts), policies.n_actions))
     for policy in some_policies(case):

@@ -73,7 +73,7 @@ def test_the_notice_is_ours_and_once(notice: kernels._Notice, capsys: pytest.Cap
 def test_of_the_processes_that_share_a_file_one_announces(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Workers of one run compile at the same time, and one line is enough; each speaks for itself once the file is gone."""
+    """Workers of one run compile at once, and one line is enough; each speaks for itself once the file is gone."""
     monkeypatch.setenv(kernels.ANNOUNCED, str(tmp_path / "announced"))
 
     def compile_in_a_new_process() -> str:

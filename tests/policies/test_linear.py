@@ -351,7 +351,8 @@ def test_a_rule_prints_as_a_scoring_rule():
         "play refer if score >= 4"
     )
     assert str(LinearRule((1,), (2, 2), ((0.5,),))) == (
-        "score = +1*points(x0)\npoints(x0) = 1 point for x0 >= 0.5\nplay action 0 if score < 2\nplay action 2 if score >= 2"
+        "score = +1*points(x0)\npoints(x0) = 1 point for x0 >= 0.5\n"
+        "play action 0 if score < 2\nplay action 2 if score >= 2"
     )
     assert str(LinearRule((0, 0, 0), (0, 1), (None,) * 3, names)) == "play treat"
 

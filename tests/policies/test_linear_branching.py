@@ -24,7 +24,7 @@ def branching(opened: OpenedLinear) -> BranchingSearch:
 
 
 def noisy(rng: np.random.Generator, contexts: Floats, flipped: float) -> Floats:
-    """Cost 1 for each disagreement with a planted rule, of whose labels some are flipped; contexts count 1 to 3 times."""
+    """Cost 1 for each disagreement with a planted rule with some labels flipped; contexts count 1 to 3 times."""
     n = len(contexts)
     scores = contexts @ rng.integers(-5, 6, contexts.shape[1])
     labels = (scores >= np.median(scores)) ^ (rng.random(n) < flipped)

@@ -288,7 +288,7 @@ def test_budgets_hold_on_a_larger_pool() -> None:
 
 
 def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are built when a program, a search or the size is asked for; draws and lists need none, and once is enough."""
+    """Tables are built when a program, a search or the size is asked for; draws and lists need none; once is enough."""
     built = []
     monkeypatch.setattr(supports, "support_table", lambda *shapes: built.append(shapes) or support_table(*shapes))
     opened = LinearRules(max_weight=1).on(BINARY)
@@ -310,8 +310,8 @@ def test_the_search_says_what_it_is() -> None:
         "support tables: 15 supports of 2 features, 14 rows each: few enough to price them all"
     )
     assert LinearRules().on(contexts).search().describe() == (
-        "branch and bound on the weights of 6 columns: no support tables, as the table of 6 columns with 64 patterns takes "
-        "10^9.9 labels, more than 10^8.3: lower max_features, max_weight or the number of values"
+        "branch and bound on the weights of 6 columns: no support tables, as the table of 6 columns with 64 patterns "
+        "takes 10^9.9 labels, more than 10^8.3: lower max_features, max_weight or the number of values"
     )
 
 

@@ -177,6 +177,7 @@ def test_search_equals_enumeration(draw_costs: Callable[..., Floats], data: st.D
     answer = search.minimise(costs)
     assert answer.value == pytest.approx(listed.value(costs))
     assert search.value(costs) == answer.value
-    assert costs[np.arange(4), answer.policy.predict(contexts)].sum() == pytest.approx(answer.value)  # type: ignore[union-attr]
+    labels = answer.policy.predict(contexts)  # type: ignore[union-attr]
+    assert costs[np.arange(4), labels].sum() == pytest.approx(answer.value)
     assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row))
     assert search.action_weights(costs, row, 0.3) == pytest.approx(listed.action_weights(costs, row, 0.3), abs=1e-10)

@@ -168,7 +168,7 @@ def test_predict_names_gives_the_names_of_actions(name):
 
 @EVERY_CLASS
 def test_control_characters_of_names_are_written_out(name):
-    """Escapes of the terminal, line breaks and lone surrogates of a table's header do nothing when a rule is printed."""
+    """Terminal escapes, line breaks and lone surrogates of a table's header do nothing when a rule is printed."""
     features, actions = ["age\x1b[2J\n", "insured"], ["wait\r", "treat\ud800"]
     policy = best(CLASSES[name](2, feature_names=features, action_names=actions), CONTEXTS)
     assert str(policy).startswith("if age\\x1b[2J\\n <= ")

@@ -1,4 +1,4 @@
-"""Rules print what they do: read literally, by an interpreter of its own, they label every context as ``predict`` does."""
+"""Rules print what they do: read literally by an interpreter of its own they label each context as ``predict`` does."""
 
 from __future__ import annotations
 

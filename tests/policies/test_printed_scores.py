@@ -1,4 +1,4 @@
-"""Rules that score or order contexts do what they print: their text, read by an interpreter of its own in exact numbers.
+"""Rules that score or order contexts do what they print: their text read by an interpreter of its own in exact numbers.
 
 Numbers are read as the decimals they are written in, those of a context too, as people read them; nothing is rounded.
 """

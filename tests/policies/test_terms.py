@@ -103,7 +103,7 @@ def test_places_are_those_of_the_interface(policies: PolicyClass, pool: str) -> 
 
 @pytest.mark.parametrize(("policies", "pool"), EVERY)
 def test_with_noise_the_minimum_is_that_of_every_profile(policies: PolicyClass, pool: str) -> None:
-    """Whatever the terms hold, the least entry of each profile is the minimum, and its policy plays that entry's action."""
+    """Whatever the terms hold, each profile's least entry is the minimum, and its policy plays that entry's action."""
     for opened, terms in both(policies, POOLS[pool]):
         totals = np.random.default_rng(3).integers(-50, 51, terms.n_terms).astype(float)
         value, policy = terms.minimise(totals)
@@ -131,7 +131,7 @@ def test_noise_on_stumps_against_the_list_of_derivations(n_actions: int) -> None
 
 
 def test_noise_on_paths_that_no_context_follows_counts() -> None:
-    """A tree may test a literal twice; the leaf that nobody reaches has its own noise, as in the constrained program."""
+    """A tree may test a literal twice; the leaf nobody reaches has its own noise, as in the constrained program."""
     terms = DecisionTrees(2, depth=2, thresholds=((0.5,),)).terms()
     totals = np.zeros((2, 2, 2))  # the only literal twice: its outcome, its outcome again, the action
     totals[1, 0] = totals[0, 1] = -5.0
@@ -141,7 +141,7 @@ def test_noise_on_paths_that_no_context_follows_counts() -> None:
 
 
 def test_classes_say_why_they_have_no_terms() -> None:
-    """Quantiles without contexts, structure limits, too many terms, and classes without such a recursion are one line."""
+    """Quantiles without contexts, structure limits, too many terms, and classes without recursion are one line."""
     cuts = ((0.5,),) * 4
     refused = [
         (DecisionTrees(2), "thresholds = 3 are quantiles"),

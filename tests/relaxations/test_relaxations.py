@@ -130,7 +130,7 @@ def test_centring_pays(T: int, scale: float) -> None:
 @pytest.mark.parametrize(("name", "size"), [("coordinate", 1.0), ("signed", 0.5)])
 @pytest.mark.parametrize(("K", "T", "scale"), [(2, 50, 4.0), (3, 400, 9.0), (4, 10_000, 30.0)])
 def test_one_sign_on_one_action_has_the_moment_bound(name: str, size: float, K: int, T: int, scale: float) -> None:
-    """The guarantee is the least moment bound, with E exp(-lambda xi) summed over the stated law, centred, of one round."""
+    """The guarantee is the least moment bound, with E exp(-lambda xi) summed over one round's stated, centred law."""
     law = [(p, scale * (xi - xi.mean())) for p, xi in one_round(name, K, scale)]
     lambdas = np.geomspace(1e-6, 30 / (size * scale), 20_001)
     for action in range(K):

@@ -1,4 +1,4 @@
-"""Signed estimates: the game of one round against a linear program, the noise against its value, bounds that are wide."""
+"""Signed estimates: the game of one round against a linear program, the noise against its value, wide bounds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def game_value(raised: Floats, lowered: Floats) -> float:
 
 @pytest.mark.parametrize("seed", range(200))
 def test_q_wins_the_game_and_the_noise_pays_for_it(seed: int) -> None:
-    """q* attains the least worst cost, below mu; one round of noise lifts Rel by as much or more, and q adds (K - 1)/L."""
+    """q* attains the least worst cost, below mu; one round of noise lifts Rel by as much or more; q adds (K - 1)/L."""
     rng = np.random.default_rng(seed)
     K = int(rng.integers(2, 6))
     V, scale = random_profile(rng, K), float(2 * K + rng.exponential(5))
@@ -67,7 +67,7 @@ def test_q_wins_the_game_and_the_noise_pays_for_it(seed: int) -> None:
 @pytest.mark.parametrize("K", [2, 3, 5])
 @pytest.mark.parametrize("gap", [F(0), F(1, 3), F(1), F(2)])
 def test_equal_gaps_leave_no_slack(K: int, gap: F) -> None:
-    """Where all other actions are behind by the same gap, the lift is exactly the game's value, (K - 1) (1 - gap)^+ / 2."""
+    """Where all others are behind by the same gap, the lift is exactly the game's value, (K - 1) (1 - gap)^+ / 2."""
     V = np.array([F(0), *[gap] * (K - 1)])
     noises = [sign * row for row in np.eye(K, dtype=int) for sign in (-1, 1)]
     lifted = F(K - 1) * sum(V.min() - (V + xi).min() for xi in noises) / (2 * K)

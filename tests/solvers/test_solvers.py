@@ -1,4 +1,4 @@
-"""What a user is told of solvers, clocks, and solvers that end badly; what every solver must solve is in tests/testing."""
+"""What a user is told of solvers, clocks, and solvers that end badly; what every one must solve is in tests/testing."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_simplex_query_after_many_is_not_out_of_time() -> None:
 def test_infeasible_under_a_clock_is_no_proof(
     time_limit: float | None, stop: Stop, no_solution: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CBC stopped by the clock before it has a point says "infeasible": that proves nothing, without a clock it does."""
+    """CBC stopped by the clock before it has a point says "infeasible": it proves nothing, without a clock it does."""
     session = load_solver("pulp:PULP_CBC_CMD").open(KNAPSACK.program)
 
     def says_infeasible(problem: pulp.LpProblem, _solver: object) -> None:
@@ -105,7 +105,7 @@ def test_infeasible_under_a_clock_is_no_proof(
 
 
 def test_an_oracle_on_a_hurried_solver_excludes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where CBC finds nothing in time, opening with side constraints and asking give bounds, not "no policy keeps them"."""
+    """Where CBC finds nothing in time, opening with constraints and asking give bounds, not "no policy keeps them"."""
 
     def says_infeasible(problem: pulp.LpProblem, _solver: object) -> None:
         problem.status, problem.sol_status = pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible

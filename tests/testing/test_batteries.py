@@ -97,7 +97,10 @@ def learner_checks():
 
 
 def environment_checks():
-    """One parameter for each check of each registered environment but those that need files or an extra: these have own tests."""
+    """One parameter for each check of each registered environment but those that need files or an extra.
+
+    These have tests of their own.
+    """
     for name in registry.names("environment"):
         for check in testing.battery("environment", name) if name not in ("replay", "coba") else ():
             yield pytest.param(check, id=f"{name}, {check}")

@@ -1,4 +1,4 @@
-"""The battery of learners has teeth: a sound learner passes, and each way to break it fails the check that is there for it."""
+"""The battery of learners has teeth: a sound learner passes, and each way to break it fails the check for it."""
 
 from __future__ import annotations
 
@@ -142,7 +142,8 @@ def careless(self: Sound, row: int) -> Floats:
 def another_policy(self: Sound, oracle: Any = None) -> Any:
     """Name a policy that is not the minimiser."""
     found = Learner.certify(self, oracle)
-    best = (self.labelings == found.policy.predict(np.arange(8.0).reshape(4, 2))).all(axis=1).argmax()  # type: ignore[union-attr]  # a list always has one
+    labels = found.policy.predict(np.arange(8.0).reshape(4, 2))  # type: ignore[union-attr]  # a list always has one
+    best = (self.labelings == labels).all(axis=1).argmax()
     return found._replace(policy=Played(self.labelings[best - 1]))
 
 

@@ -1,4 +1,4 @@
-"""E[regret] <= E[certificate] and E[regret] <= E[telescoped bound], exactly: every coin, every oblivious sequence of costs."""
+"""E[regret] <= E[certificate] and <= E[telescoped bound], exactly: every coin, every oblivious sequence of costs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_telescoped(learner: Any) -> None:
     """
     if not isinstance(learner, Exp4) or not learner.played:
         return
-    labelings, rate = learner.oracle.labelings, learner._last_rate  # type: ignore[attr-defined]  # it lists its policies
+    labelings, rate = learner.oracle.labelings, learner._last_rate  # type: ignore[attr-defined]  # it lists policies
     totals = learner.ledger.totals(labelings.shape[1], learner.n_actions)[np.arange(labelings.shape[1]), labelings]
     each = totals.sum(axis=1)
     potential = each.min() - np.log(np.exp(-rate * (each - each.min())).mean()) / rate
@@ -103,7 +103,7 @@ def test_a_fixed_rate_spends_exactly_its_sum() -> None:
 
 
 def test_means_are_means() -> None:
-    """One context, one round, uniform play: regret 1/2, and the certificate of a policy that is never wrong is 1 - 0."""
+    """One context, one round, uniform play: regret 1/2, the certificate of a policy that is never wrong is 1 - 0."""
     game = CoinGame(OPPOSITE, (0,), NOISE)
     labelings = np.array(game.labelings)
     root = tree(Uniform(2), game.rows, game.oracle())

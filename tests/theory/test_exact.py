@@ -73,7 +73,7 @@ def test_no_mixing_is_caught_by_its_bias_alone() -> None:
 
 
 def test_wrong_estimates_are_caught_by_their_bias() -> None:
-    """A hit of the wrong sign is off by 2 (c - 1/2), c for c - 1/2 with hits of L/2 by 1/2; both fail condition (2) as well."""
+    """A hit of the wrong sign is off by 2 (c - 1/2), c for c - 1/2 with hits of L/2 by 1/2; both fail condition (2)."""
     for mutant, bias in (("M11", F(1)), ("M12", F(1, 2))):
         found = slacks(run_of(named(mutant), ONE, 20), 1)
         assert -found.bias == bias

@@ -149,7 +149,7 @@ def test_bistro_has_the_same_noise_at_every_scale() -> None:
 
 
 def test_the_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    """Of 300 intervals at the best L of a grid some 95 % hold Rel(empty), although the least mean of the grid is too low."""
+    """Of 300 intervals at the best L of a grid some 95 % hold Rel(empty), although its least mean is too low."""
     setting, scales = tiny("half", horizon=8), [4.0, 4.5, 5.0, 5.5, 6.0, 7.0]
     truth = {scale: exact(setting, scale, [WEIGHTS] * 8) for scale in scales}
     rng, inside, low, honest = np.random.default_rng(5), 0, [], []
@@ -180,7 +180,8 @@ def trees(n_actions: int) -> tuple[Oracle, FinitePool]:
 def value(noise: str, horizon: int, n_actions: int = 3, **options: float) -> RelaxationValue:
     """Return the value for these trees with the default grid."""
     relaxation = registry.load("relaxation", noise)()
-    return relaxation_value(relaxation, *trees(n_actions), horizon, np.random.default_rng(0), **options)  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    return relaxation_value(relaxation, *trees(n_actions), horizon, rng, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -228,7 +229,7 @@ def test_the_closed_form_bounds_the_value_at_every_scale(noise: str) -> None:
 
 
 def test_precise_enough_is_enough() -> None:
-    """The grid stops once the least mean is known to the share asked for; the best L gets all its draws all the same."""
+    """The grid stops once the least mean is known to the share asked for; the best L still gets all its draws."""
     ticks: list[int] = []
     oracle, pool = trees(3)
     for precision, n in ((0.5, 10), (0.0, 30)):

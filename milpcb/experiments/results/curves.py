@@ -74,7 +74,7 @@ def assemble(path: Path) -> pl.DataFrame:
 
 
 def write_curves(directory: RunDirectory) -> pl.DataFrame:
-    """Put the curves together and write them as CSV and Parquet; the frame may be empty, the files are then left out."""
+    """Collect the curves and write them as CSV and Parquet; the frame may be empty, the files are then left out."""
     frame = assemble(directory.path)
     if not frame.is_empty():
         directory.write(CSV, csv_text(frame).encode())

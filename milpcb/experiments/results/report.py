@@ -139,7 +139,10 @@ def _warnings(results: Results, n_runs: int) -> Iterator[str]:
     """Yield sentences on what of the study is missing: runs that were interrupted or failed."""
     missing = n_runs - len(results.finals)
     if missing > 0:
-        yield f"{with_separators(missing)} of the {count(n_runs, 'run')} of this study had not finished when this page was made."
+        yield (
+            f"{with_separators(missing)} of the {count(n_runs, 'run')} of this study "
+            "had not finished when this page was made."
+        )
 
 
 def picture(drawing: Drawing) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class ReportColumn:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a column holds in a row: the text that is read, and what it is sorted by (None, which comes last, for nothing)."""
+    """What a column holds in a row: the text shown, and what it is sorted by (None, which comes last, for nothing)."""
 
     text: str
     value: float | str | None
@@ -34,7 +34,7 @@ class Entry:
 
 
 def report_table(results: Results) -> dict[str, Any]:
-    """Return columns, rows of entries and a caption; by environment, policy class and horizon, the least regret first."""
+    """Return columns, rows of entries and a caption; by environment, policy class and horizon, least regret first."""
     frame = results.finals
     keys = [key for key in ("environment", "policies") if frame[key].n_unique() > 1]
     keys += ["oracle"] if frame.filter(pl.col("oracle") != NO_ORACLE)["oracle"].n_unique() > 1 else []
@@ -55,7 +55,10 @@ def _caption(results: Results) -> str:
         if np.isfinite(results.finals["certificate"].to_numpy()).any()
         else ""
     )
-    costs = " Mean costs are per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight."
+    costs = (
+        " Mean costs are per round: the error rate, where costs are 0 or 1. "
+        "The best cost is the best policy's in hindsight."
+    )
     return f"After the last round.{spread}{costs}{words}"
 
 

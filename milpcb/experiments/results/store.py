@@ -42,7 +42,7 @@ from milpcb.experiments.results.files import (
     sealed,
     unsealed,
 )
-from milpcb.experiments.results.files import write_file as write_file  # noqa: PLC0414 - for whoever writes beside a run directory
+from milpcb.experiments.results.files import write_file as write_file  # noqa: PLC0414 - for files beside the directory
 from milpcb.experiments.results.versions import describe, installed
 from milpcb.experiments.study.cells import FORMAT, Cell, Study, Task, Yardstick
 from milpcb.experiments.study.sections import Config
@@ -239,8 +239,8 @@ def read_index(path: Path) -> dict[str, Any]:
     index = unsealed(content)
     if index is None:
         raise RunError(
-            f"{path / INDEX} is damaged, or of another version of milpcb; milpcb resume {path} mends the first, for the second "
-            "run the experiment again in another directory"
+            f"{path / INDEX} is damaged, or of another version of milpcb; milpcb resume {path} mends the first, "
+            "for the second run the experiment again in another directory"
         )
     if index.get("format") != FORMAT:
         raise RunError(f"{path / INDEX} is of another version of milpcb; run the experiment again in another directory")
@@ -256,7 +256,7 @@ def read_record(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
 
 
 def remarks(path: Path) -> tuple[str, ...]:
-    """Return lines on what is damaged in a run directory and on versions that differ; raises RunError where it is none."""
+    """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
     index = read_index(path)
     damaged, made_with = [], {}
     for task in [*index["cells"], *index["yardsticks"]]:
@@ -357,7 +357,8 @@ def _check_owner(path: Path) -> None:
         raise RunError(f"cannot read {file}: {error}; choose another directory with --out") from error
     if not (isinstance(versions, dict) and "milpcb" in versions):
         raise RunError(
-            f"{path} exists and is no run directory: its {CONFIG} is not one that milpcb wrote; choose another with --out"
+            f"{path} exists and is no run directory: its {CONFIG} is not one that milpcb wrote; "
+            "choose another with --out"
         )
     if versions.get("format") != FORMAT:
         raise RunError(

@@ -1,4 +1,7 @@
-"""What the runs of a study came to: means over seeds at the last round. The table of a terminal and a report show the same."""
+"""What the runs of a study came to: means over seeds at the last round.
+
+The table of a terminal and that of a report show the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""costs/KEY.json of a run directory: what an environment computed for one horizon and seed, kept for all tasks of its world."""
+"""costs/KEY.json of a run directory: what an environment computed for one horizon and seed.
+
+It is kept for all tasks of the world.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 
 
 def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
-    """Yield what --dry-run prints, tables and lines: the cells of the config, how many are finished, the time for the rest.
+    """Yield what --dry-run prints, tables and lines: the config's cells, how many are finished, the time for the rest.
 
     Nothing is written, and no more than a few rounds of each kind of cell are played.
     """

@@ -10,7 +10,7 @@ MOST_ROWS = 1000  # contexts whose actions a record holds; there may be thousand
 
 
 def actions(policy: Policy, contexts: Floats) -> str | None:
-    """Return the policy's actions on ``contexts`` (m, d), a digit in base 36 each; None where that is too much to keep."""
+    """Return the policy's actions on ``contexts`` (m, d), a base-36 digit each; None where that is too much to keep."""
     if len(contexts) > MOST_ROWS:
         return None
     labels = policy.predict(contexts).tolist()

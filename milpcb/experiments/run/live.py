@@ -41,16 +41,18 @@ class LiveStream:
             self._rows.setdefault(pattern.tobytes(), row)
 
     def reveal(self, t: int) -> int:
-        """Return the row of the context that round ``t`` (0-based) shows; raises InputError where it is like none of them."""
+        """Return the row of the context of round ``t`` (0-based); raises InputError where it is like none of them."""
         shown = context_array(np.reshape(self._environment.context(), (1, -1)))
         if shown.shape[1] != self.contexts.shape[1]:
             raise InputError(
-                f"round {t + 1} shows a context of {shown.shape[1]} numbers, contexts= has {self.contexts.shape[1]} columns"
+                f"round {t + 1} shows a context of {shown.shape[1]} numbers, "
+                f"contexts= has {self.contexts.shape[1]} columns"
             )
         row = self._rows.get(self._patterns(shown)[0].tobytes())
         if row is None:
             raise InputError(
-                f"round {t + 1} shows a context that policies distinguish from every row of contexts=; hand in all that may occur"
+                f"round {t + 1} shows a context that policies distinguish from every row of contexts=; "
+                "hand in all that may occur"
             )
         return row
 

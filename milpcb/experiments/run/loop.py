@@ -1,4 +1,4 @@
-"""The loops between a learner and an environment, one where all costs are known and one live; they know no algorithm."""
+"""The loops between a learner and an environment, one with all costs known and one live; they know no algorithm."""
 
 from __future__ import annotations
 

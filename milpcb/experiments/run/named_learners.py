@@ -13,7 +13,7 @@ from milpcb.protocols import Learner
 
 @dataclass(frozen=True)
 class NamedLearner:
-    """A learner that plays: what the table calls it, its class, its options, and those of its oracle, {} for the default."""
+    """A learner that plays: what the table calls it, its class, its options, and its oracle's, {} for the default."""
 
     label: str
     cls: type[Learner]

@@ -26,7 +26,7 @@ from milpcb.types import Floats, Ints
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished task: its record, plain data, pictures by the ending of their file, and lines that a user should see."""
+    """A finished task: its record, plain data, pictures by the ending of their file, and lines for the user."""
 
     record: dict[str, Any]
     pictures: dict[str, bytes] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that cannot be computed: one line, the trace of what was not foreseen, and lines that a user should see."""
+    """A task that cannot be computed: one line, the trace of what was not foreseen, and lines for the user."""
 
     message: str
     trace: str = ""
@@ -170,7 +170,7 @@ def _world(task: Task, files: TaskFiles) -> World:
 
 
 def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
-    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where it can compute that.
+    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where that is known.
 
     ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
     """

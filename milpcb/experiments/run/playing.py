@@ -112,7 +112,7 @@ class Surroundings:
         return FinitePool(known) if order is None else Transductive(known, order)
 
     def best(self, at: Ints, line: ProgressLine) -> Hindsight | None:
-        """Return the best policies in hindsight after the rounds ``at``; None in live play, where they cannot be known."""
+        """Return the best policies in hindsight after the rounds ``at``; None in live play, where they are unknown."""
         if isinstance(self.stream, LiveStream):
             return None
         tick = line.ticker(f"best policy in hindsight, seed {self.seed}", self.horizon)

@@ -118,7 +118,7 @@ class Plays:
         return self.table()
 
     def plot(self, path: str | Path) -> Path:
-        """Draw regret against rounds with certificates dashed, in live play the certificates alone, into a .png or .svg file.
+        """Draw regret against rounds with certificates dashed, in live play these alone, into a .png or .svg file.
 
         Raises ExtraMissingError without matplotlib, InputError on another ending.
         """

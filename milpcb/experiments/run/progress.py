@@ -32,7 +32,7 @@ MIN_SHARE = 0.01  # of a task's rounds before its own pace counts: opening an or
 
 
 class Progress(Protocol):
-    """Shows how far a run is, as a context manager around it; the run reports its tasks, and each of them when it ends."""
+    """Shows how far a run is, as a context manager around it; the run reports its tasks, and each when it ends."""
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -104,7 +104,7 @@ class Quiet:
         return read_positions(self.live, self.pending.copy().values())  # the other thread ends cells meanwhile
 
     def seconds_left(self, positions: list[Position]) -> float | None:
-        """Return the rounds that are left over the rounds a second so far, of play alone; None while too little was played.
+        """Return the rounds to come over the rounds a second so far, of play alone; None while too little was played.
 
         No less than what the slowest playing cell still needs: the last cell of a run has its worker for itself,
         and the others do not help it.

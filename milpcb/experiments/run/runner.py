@@ -30,7 +30,7 @@ Failed = list[tuple[Task, str]]
 
 @contextmanager
 def _compiling_announced_once() -> Iterator[None]:
-    """Share a file with the workers that start within: the first process to compile the search makes it and writes the line."""
+    """Share a file with the workers that start within: the first to compile the search makes it and writes the line."""
     with TemporaryDirectory(prefix="milpcb-") as folder:
         os.environ["MILPCB_COMPILING"] = str(Path(folder) / "announced")
         try:
@@ -69,13 +69,13 @@ def open_backend(config: Config, name: str | None, n_tasks: int) -> Backend:
 
 
 def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
-    """Return the backend that is named here or in [run]; by default processes, where there is more than one task and core."""
+    """Return the backend named here or in [run]; by default processes, where there is more than one task and core."""
     several = n_tasks > 1 and (config.run.workers or cores()) > 1
     return name or config.run.backend or ("processes" if several else "serial")
 
 
 def try_out(tasks: list[Task], directory: Path) -> None:
-    """Make every kind of learner once, at its shortest horizon; raises the mistake that any of them would make at its start.
+    """Make every kind of learner once, at its shortest horizon; raises the mistake that any would make at its start.
 
     A kind is a learner, an environment, a policy class and an oracle: learners of one world share what is opened.
     """
@@ -114,7 +114,8 @@ def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], pro
     work = partial(compute, directory=directory.path.resolve(), checkpoint_seconds=config.run.checkpoint_seconds)
     failed: Failed = []
     progress.start(tasks)
-    with closing(cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))) as results:  # type: ignore[type-var]  # iterators of backends are generators
+    played = cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))
+    with closing(played) as results:  # type: ignore[type-var]  # iterators of backends are generators
         for task, result in results:
             if isinstance(result, Outcome | Failure):
                 for line in result.remarks:

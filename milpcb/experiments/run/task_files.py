@@ -38,7 +38,7 @@ class TaskFiles:
         self._report_due, self._save_due = now + REPORT_EVERY, now + every
 
     def saved(self) -> dict[str, Any] | None:
-        """Return the last checkpoint; None where there is none, or none to go on from, which is added to ``remarks``."""
+        """Return the last checkpoint; None where there is none, or none to go on from, which goes to ``remarks``."""
         try:
             state = unsealed(contents(self._part))
         except FileNotFoundError:
@@ -61,7 +61,7 @@ class TaskFiles:
         )
 
     def report(self, played: int, cost: float) -> None:
-        """Write how far the task is, at most twice a second; its pace counts from the first call, when all is opened."""
+        """Write how far the task is, at most twice a second; its pace counts from the first call, when all is open."""
         now = perf_counter()
         if not self._playing:
             self._playing = True

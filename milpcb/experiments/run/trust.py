@@ -29,8 +29,8 @@ def check(directory: Path) -> None:
         name, file = next(iter(foreign.items()))
         more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
         raise RunError(
-            f"{directory / CONFIG} names {name}{more}, which would run {file}, and you have not run that config there before: "
-            f"read that file, then milpcb resume {directory} --trust"
+            f"{directory / CONFIG} names {name}{more}, which would run {file}, "
+            f"and you have not run that config there before: read that file, then milpcb resume {directory} --trust"
         )
 
 
@@ -52,7 +52,7 @@ def foreign_code(directory: Path) -> dict[str, Path]:
 
 
 def _note(directory: Path) -> Path | None:
-    """Return the file that records that this user ran this config.toml in this directory; None where there is no home."""
+    """Return the file recording that this user ran this config.toml in this directory; None where there is no home."""
     try:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
     except RuntimeError:

@@ -83,7 +83,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Yardstick(Task):
-    """The task to find the best policy in hindsight, the one of least total cost over the rounds; regret is against it."""
+    """The task to find the best policy in hindsight, of least total cost over the rounds; regret is against it."""
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""

@@ -52,7 +52,7 @@ def class_names(value: Any) -> Iterator[str]:
 
 
 def source_file(name: str, *folders: Path) -> Path | None:
-    """Return the file of the module in ``module:Class``, found without importing it; None where there is no such module.
+    """Return the file of the module in ``module:Class``, found without importing it; None where there is none.
 
     Modules are looked for where Python does, then in the folder of the config (registry.look_in), then in ``folders``.
     """

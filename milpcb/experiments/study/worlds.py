@@ -68,7 +68,7 @@ class World:
         return self.search_or({"kind": "milp"}, sections)
 
     def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
-        """Open the class's own search where it has one and nothing constrains it, else the oracle that ``options`` name."""
+        """Open the class's own search where it has one and nothing constrains it, else the oracle of ``options``."""
         return self.search(sections) or self.oracle(options, sections)
 
     def search(self, sections: tuple[Component, ...]) -> Oracle | None:
@@ -135,8 +135,8 @@ def build_policies(section: Component, environment: Environment) -> PolicyClass:
     check_n_actions(policies)
     if policies.n_actions != environment.n_actions:
         raise InputError(
-            f"[policies] has n_actions = {policies.n_actions}, but the environment has {environment.n_actions} actions; "
-            "leave n_actions out"
+            f"[policies] has n_actions = {policies.n_actions}, "
+            f"but the environment has {environment.n_actions} actions; leave n_actions out"
         )
     return policies
 

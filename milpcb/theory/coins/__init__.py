@@ -1,1 +1,1 @@
-"""Games on which a learner's coins can be enumerated: exact means of regret, certificate and bound, and mutants to reject."""
+"""Games where a learner's coins can be enumerated: exact means of regret, certificate and bound; mutants to reject."""

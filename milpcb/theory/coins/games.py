@@ -1,4 +1,4 @@
-"""Games small enough to play every history: policies as labelings of a few contexts, the rounds, and vectors of noise."""
+"""Games small enough to play every history: policies as labelings of a few contexts, the rounds, vectors of noise."""
 
 from __future__ import annotations
 

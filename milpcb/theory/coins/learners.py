@@ -21,7 +21,10 @@ Make = Callable[[Any, int, Coins], Learner]
 
 @dataclass(frozen=True)
 class CoinLearner:
-    """A learner by name: ``make(oracle, horizon, coins)``, and whose minimum its certificate takes, None for the oracle's."""
+    """A learner by name: it is ``make(oracle, horizon, coins)``.
+
+    ``minimiser`` returns whose minimum its certificate takes; None for the oracle's.
+    """
 
     name: str
     make: Make

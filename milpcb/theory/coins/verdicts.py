@@ -1,4 +1,4 @@
-"""The verdict on a learner: by how much its mean certificate and its mean bound exceed mean regret where they do least."""
+"""The verdict on a learner: by how much its mean certificate and bound exceed mean regret where they do least."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def resealed(content, change):
 
 @pytest.mark.parametrize("damage", TORN)
 def test_a_damaged_record_is_played_again_and_named(damage, held, tiny, play_into, untimed):
-    """What is not as it was written is never read as a curve; the cell is played again, to the same numbers, in one line."""
+    """What is not as written is never read as a curve; the cell is played again, to the same numbers, in one line."""
     (cell,) = study_of(tiny).cells
     file = held.path / f"cells/{cell.key}.json"
     whole, curves = file.read_bytes(), untimed(held.path)
@@ -173,7 +173,10 @@ def test_versions_that_differ_are_named(held, tiny, play_into):
     (cell,) = study_of(tiny).cells
     file = held.path / f"cells/{cell.key}.json"
     file.write_bytes(resealed(file.read_bytes(), lambda record: record | {"versions": {"numpy": "1.0"}}))
-    line = f"{held.path} holds records made with other versions: numpy 1.0 (here {np.__version__}); their numbers may differ"
+    line = (
+        f"{held.path} holds records made with other versions: numpy 1.0 (here {np.__version__}); "
+        "their numbers may differ"
+    )
     assert store.remarks(held.path) == (line,)
     again = play_into(tiny, held.path)
     assert (again.tasks, again.remarks) == ([], [line])
@@ -293,7 +296,7 @@ def test_a_damaged_config_and_index_are_no_mark(held):
 
 
 def test_one_run_at_a_time(held, tiny, play_into):
-    """While one run is at work in a directory another is refused, in one line that says who; afterwards it is let in."""
+    """While one run is at work in a directory another is refused, in a line that says who; afterwards it is let in."""
     with (
         held.locked(),
         pytest.raises(RunError, match=rf"another run is at work in {held.path} \(pid \d+ on .+\); wait for it"),
@@ -357,7 +360,7 @@ def test_what_others_put_into_a_run_directory_stays(held, tiny, play_into):
 
 
 def test_a_list_of_written_files_cannot_name_others(held, tiny, play_into):
-    """study.json of a foreign directory may list anything; only names of policy files in the directory itself are removed."""
+    """study.json of a foreign directory may list anything; only names of policy files in the directory are removed."""
     (held.path.parent / "thesis.tex").write_text("mine")
     (held.path / "thesis.tex").write_text("mine")
     index = unsealed((held.path / "study.json").read_bytes())

@@ -215,7 +215,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(scheduler: str, work: Any
 
 
 def test_exceptions_are_results_and_name_the_worker_they_may_come_from(scheduler: str, work: Any) -> None:
-    """Ours and those of missing packages name the worker; others stay as they were; one that cannot travel is a line."""
+    """Ours and those of missing packages name the worker; others stay as they are; one that cannot travel is a line."""
     tasks = ["value", "solver", "package", "name", "failure", "odd", "fine"]
     found = results(Dask(scheduler=scheduler), partial(work.fail, ""), tasks)
     assert found["fine"] == "fine"

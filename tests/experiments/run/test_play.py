@@ -66,7 +66,7 @@ def played(player, cuts):
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_restored_play_ends_as_if_it_had_never_stopped(learner, seed, tiny):
-    """Saved after any round, as JSON, and restored into a new player: record and oracle calls are the same to the last bit."""
+    """Saved after any round as JSON and restored into a new player: record and oracle calls are the same to the bit."""
     cell = cell_of(tiny, learner)
     rng = np.random.default_rng(seed)
     whole = played(CellPlayer(cell, open_world(cell)), iter(lambda: 7, None))
@@ -131,7 +131,7 @@ UNFIT = {  # with a checksum that fits: what becomes of its content, and why it 
 
 @pytest.mark.parametrize("case", [*DAMAGED, *UNFIT])
 def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
-    """Whatever is wrong with it, the cell is played from its first round, to the same numbers, and one line says why."""
+    """Whatever is wrong with it, the cell is played from its first round, to the same numbers, and a line says why."""
     cell = cell_of(tiny)
     player = CellPlayer(cell, open_world(cell))
     while player.tally.round < 23:
@@ -178,7 +178,7 @@ def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
 
 
 def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
-    """With no time between them there is one of each at every cut, which says where the play is; the position ends with it."""
+    """With no time between them each is there at every cut, which says where the play is; the position ends with it."""
     cell, seen = cell_of(tiny), []
     monkeypatch.setattr(task_files, "REPORT_EVERY", 0.0)
     monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
@@ -249,7 +249,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("case", FAILURES)
 def test_a_failure_is_a_result(case, tiny, tmp_path, register):
-    """Whatever a learner raises in the middle of a play comes back as one line, with the trace of what was not foreseen."""
+    """Whatever a learner raises during a play comes back as one line, with the trace of what was not foreseen."""
     raised, message, trace = FAILURES[case]
     register(faulty(raised))
     failure = compute(cell_of(tiny, 'name = "faulty"\n'), tmp_path, 1e9)
@@ -307,7 +307,7 @@ def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, r
 
 
 def test_the_pace_follows_the_clock(monkeypatch):
-    """The rounds between two looks at the clock grow until they take a tenth of a second, and shrink when rounds get dear."""
+    """The rounds between two looks at the clock grow until they take 0.1 s, and shrink when rounds get dear."""
     now, per_round = [0.0], [1e-5]
     monkeypatch.setattr(task_files, "perf_counter", lambda: now[0])
     pace = Pace()
@@ -337,7 +337,7 @@ def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
 
 @pytest.mark.parametrize("kind", ["enumeration", "search", "milp"])
 def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
-    """It is a policy of least estimated cost; the curve does not count the question; the first cell of a study is drawn."""
+    """It is a policy of least estimated cost; the curve does not count the question; a study's first cell is drawn."""
     cell = cell_of(tiny.replace("enumeration", kind))
     outcome = compute(cell, tmp_path, 1e9)
     player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
@@ -355,7 +355,7 @@ def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
 
 
 def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
-    """Where estimates tie, the leader does not depend on what a solver was asked before: it is the same after a resume."""
+    """Where estimates tie, the leader does not depend on what was asked before: it is the same after a resume."""
     cell = cell_of(tiny.replace("enumeration", "milp"))
     whole = compute(cell, tmp_path / "whole", 1e9)
     for stop in (1, 13, 39):
@@ -368,7 +368,7 @@ def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
 
 @pytest.mark.parametrize("kind", ["enumeration", "milp", "search"])
 def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
-    """They are those of the best policy by enumeration, whoever is asked; the learner's oracle counts no question for them."""
+    """They are those of the best policy by enumeration, whoever is asked; the learner's oracle counts no question."""
     cell = cell_of(tiny.replace("enumeration", kind))
     player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
     every = world.oracle({"kind": "enumeration"}, ())
@@ -397,7 +397,7 @@ def test_a_record_has_the_bound_of_the_learner_s_own_analysis(tiny, tmp_path):
 
 
 def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
-    """Uniform play is compared with the same policies, and side constraints leave fewer of them, so less to be sure of."""
+    """Uniform play is compared with the same policies, and side constraints leave fewer, so less to be sure of."""
     tiny = tiny.replace("horizon = 40", "horizon = 400")
     free = compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record
     assert all(error > 0 for error in free["certificate_error"][2:])

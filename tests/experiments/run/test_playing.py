@@ -1,4 +1,4 @@
-"""milpcb.play: the numbers of a study without its files, and live play where only the cost of the action played is known."""
+"""milpcb.play: the numbers of a study without its files, and live play where only the played action's cost is known."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Fixed:
 
 
 def test_the_table_by_hand():
-    """Uniform play pays a half where one action is free: the certificate is what it paid, as the best policy pays nothing."""
+    """Uniform play pays 1/2 where one action is free: the certificate is what it paid, as the best policy pays 0."""
     plays = milpcb.play(Fixed(), {"coin": "uniform"}, 400, policies=TREES)
     last = plays.frame().row(-1, named=True)
     paid = int(
@@ -158,7 +158,7 @@ def test_ways_to_name_learners():
 
 
 def test_live_play_knows_the_cost_of_the_action_played_only():
-    """Context and cost in turn, once a round; the certificate is that of the same play by hand, and no regret is shown."""
+    """Context and cost in turn, once a round; the certificate is that of the same play by hand; no regret is shown."""
     shop = Shop()
     plays = milpcb.play(shop, "exp4", 300, policies=TREES, contexts=CORNERS, seeds=[7])
     assert shop.asked == ["context", "cost"] * 300
@@ -180,7 +180,7 @@ def test_live_play_knows_the_cost_of_the_action_played_only():
 
 
 def test_live_play_is_explained_where_people_look():
-    """The docstring and the printed table state that regret cannot be known, and that the certificate still bounds it."""
+    """The docstring and the printed table state that regret cannot be known, and the certificate still bounds it."""
     plays = milpcb.play(Shop(), ["uniform", "bistro_plus"], 20, policies=TREES, contexts=CORNERS)
     for text in (milpcb.play.__doc__, str(plays)):
         words = " ".join(text.split())
@@ -190,7 +190,7 @@ def test_live_play_is_explained_where_people_look():
 
 
 def test_contexts_that_no_policy_can_tell_apart_are_one():
-    """Between the same cut points a context may be any number; one that a policy distinguishes is refused in one line."""
+    """Between the same cut points a context may be any number; one that a policy distinguishes is refused in a line."""
 
     class Drifts(Shop):
         def context(self):

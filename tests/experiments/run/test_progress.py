@@ -134,7 +134,7 @@ def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, c
 
 
 def test_opening_and_compiling_are_no_play(tmp_path: Path, clock: Clock, position) -> None:
-    """A minute before the first round does not count: 20 rounds in 2 s leave 8 s for 80, and 18 s when the next cell plays."""
+    """A minute before the first round does not count: 20 rounds in 2 s leave 8 s for 80, 18 s when the next plays."""
     quiet = Quiet(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(2))
     clock.now += 60

@@ -239,7 +239,7 @@ def test_a_wrong_setting_is_told_before_the_first_round(case, tiny, tmp_path, pl
 
 
 def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tmp_path, play_into, monkeypatch):
-    """Sixty learners in two environments: the last is made too, and each world opens its oracle once for all of them."""
+    """Sixty learners in two environments: the last is made too, and each world opens its oracle once for all."""
     text = tiny.replace("horizon = 40", "horizon = [40, 30]\nseeds = [0, 1]").replace(
         "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'
     )

@@ -129,7 +129,7 @@ def drawn(text):
 
 
 def test_leaders_are_drawn_for_one_seed_at_the_longest_horizon(tiny):
-    """The first seed of the list, the longest horizon, every world; not learners that ask no oracle; it changes no key."""
+    """The list's first seed, the longest horizon, every world; not learners that ask no oracle; it changes no key."""
     text = tiny.replace("horizon = 40", "horizon = [9, 40, 20]\nseeds = [3, 1]")
     text = text.replace("[environment]", "[[environment]]").replace(
         "[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n[policies]'

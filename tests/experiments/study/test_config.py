@@ -237,7 +237,7 @@ class Mine(Planted):
 
 
 def test_classes_of_the_configs_folder_are_found_from_anywhere(tmp_path, tiny, monkeypatch):
-    """``module:Class`` is looked for beside the config; a module of the current folder is not seen, nor is anything written."""
+    """``module:Class`` is looked for beside the config; one in the current folder is not seen; nothing is written."""
     (tmp_path / "study").mkdir()
     (tmp_path / "study/mine_here.py").write_text(OWN)
     (tmp_path / "mine_there.py").write_text(OWN)

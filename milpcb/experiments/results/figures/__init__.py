@@ -1,4 +1,7 @@
-"""The figures of a study, one idea a file: the registry names them; each draws what applies and adds a caption on what to see."""
+"""The figures of a study, one idea a file.
+
+The registry names them; each draws what applies and adds a caption on what to see.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def mean_costs(panel: Panel, learner: str) -> tuple[Floats, Floats]:
 
 
 def best_mean_costs(panel: Panel) -> tuple[Floats, Floats]:
-    """Return rounds (n,) and mean cost (seeds, n) of the policy that is best in hindsight after each of these rounds."""
+    """Return rounds (n,) and mean cost (seeds, n) of the policy best in hindsight after each of these rounds."""
     frame = panel.frame.filter(pl.col("horizon") == pl.col("horizon").max())
     every = frame.group_by("seed", "round").agg(pl.col("best_cost").first()).with_columns(learner=pl.lit(""))
     return _steady(*curve(every, "", "best_cost"))

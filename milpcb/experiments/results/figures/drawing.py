@@ -173,7 +173,7 @@ def line_handle(look: Look) -> Line2D:
 
 
 def finish(figure: Figure) -> Figure:
-    """Return the figure with every text drawn as it is written: a dollar sign starts no formula, no character is obeyed."""
+    """Return the figure with every text drawn as written: a dollar sign starts no formula, no character is obeyed."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_text(escaped(text.get_text(), "\n"))

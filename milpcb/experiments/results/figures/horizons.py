@@ -48,7 +48,10 @@ def horizons(results: Results) -> list[Drawing]:
     ]
     entries.append((Line2D([], [], **GUIDE), f"slopes {', '.join(REFERENCES)}"))
     legend(figure, entries, below=len(panels) > 1)
-    alt = f"Regret after T rounds against T on logarithmic axes, a fitted line per learner, {count(len(panels), 'panel')}."
+    alt = (
+        "Regret after T rounds against T on logarithmic axes, a fitted line per learner, "
+        f"{count(len(panels), 'panel')}."
+    )
     return [Drawing("horizons", "Regret against the horizon", finish(figure), alt, _caption(panels))]
 
 
@@ -128,12 +131,16 @@ def _caption(panels: list[Panel]) -> str:
         name, panel, slope = min(fitted, key=lambda fit: fit[2].slope)
         where = f" in {panel.name}" if len(panels) > 1 else ""
         words = [
-            f"The least slope is that of {name}{where}: regret grows like T to the {slope_text(slope).removeprefix('slope ')}."
+            (
+                f"The least slope is that of {name}{where}: "
+                f"regret grows like T to the {slope_text(slope).removeprefix('slope ')}."
+            )
         ]
     if missing:
         words.append(f"{missing} of {len(fitted) + missing} curves have no slope; the table gives the reasons.")
     method = (
         "Least squares of log regret on log T over all seeds and horizons; in brackets the 95 % interval. "
-        "Grey lines have the slopes 1/2, 2/3 and 3/4, from the middle one of the learners on; only directions mean something."
+        "Grey lines have the slopes 1/2, 2/3 and 3/4, from the middle one of the learners on; "
+        "only directions mean something."
     )
     return sentences(*words, method)

@@ -37,7 +37,7 @@ ABOVE = "#D55E00"
 
 @dataclass(frozen=True)
 class Square:
-    """A learner in a panel: its mean regret, its share (0 to 1) of the largest in the panel, whether above its guarantee."""
+    """A learner in a panel: its mean regret, its share (0 to 1) of the largest there, whether above its guarantee."""
 
     regret: float
     share: float

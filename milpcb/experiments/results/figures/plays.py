@@ -1,4 +1,4 @@
-"""The picture of what ``milpcb.play`` returns: regret as in a study, or the certificates alone where regret is not known."""
+"""The picture of what ``milpcb.play`` returns: regret as in a study, or certificates alone where regret is unknown."""
 
 from __future__ import annotations
 

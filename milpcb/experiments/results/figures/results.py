@@ -139,4 +139,5 @@ def regrets(frame: pl.DataFrame, learner: str) -> Floats:
 
 def guarantee(frame: pl.DataFrame, learner: str) -> float:
     """Return the largest guarantee of a learner's rows: contexts, and so guarantees, may differ from seed to seed."""
-    return float(frame.filter(pl.col("learner") == learner)["guarantee"].cast(pl.Float64).max())  # type: ignore[arg-type]  # a number: rows are never empty
+    guarantees = frame.filter(pl.col("learner") == learner)["guarantee"].cast(pl.Float64)
+    return float(guarantees.max())  # type: ignore[arg-type]  # a number: rows are never empty

@@ -37,7 +37,10 @@ def times(results: Results) -> list[Drawing]:
         name_panel(axes, panel.name)
     label_outside(figure, every, "microseconds per round", "")
     legend(figure, _entries(), below=True)
-    alt = f"Microseconds per round of {count(len(order), 'learner')} in {count(len(panels), 'panel')}, whole and in the oracle."
+    alt = (
+        f"Microseconds per round of {count(len(order), 'learner')} in {count(len(panels), 'panel')}, "
+        "whole and in the oracle."
+    )
     return [Drawing("times", "Time per round", finish(figure), alt, _caption(panels))]
 
 

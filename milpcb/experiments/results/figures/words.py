@@ -18,8 +18,8 @@ MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative t
 
 # The sentence that stands wherever certificates are shown.
 CERTIFICATES = (
-    "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: the mean of the "
-    "certificates bounds mean regret, and one run's regret may lie above its own certificate."
+    "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: "
+    "the mean of the certificates bounds mean regret, and one run's regret may lie above its own certificate."
 )
 
 

@@ -183,7 +183,8 @@ class Dask:
                     submit(iter([one]))
                     continue
                 error = WorkerDiedError(
-                    f"its worker died {one.deaths} times (the last was {error.last_worker.address}): killed, or out of memory"
+                    f"its worker died {one.deaths} times (the last was {error.last_worker.address}): "
+                    "killed, or out of memory"
                 )
             yield one.task, result if error is None else error
             submit(islice(waiting, 1))

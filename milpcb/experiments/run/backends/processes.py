@@ -97,14 +97,15 @@ class _Worker:
         if METHOD == "forkserver":
             context.set_forkserver_preload(["milpcb.experiments.run.play"])
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]  # every context has it
+        # Every context has the class Process.
+        self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]
         with _one_thread():
             self._process.start()
         theirs.close()
         self._job: _Job
 
     def give(self, job: _Job) -> Connection:
-        """Send a job to the process; return the pipe, which can be read from when the job has ended or the process is dead."""
+        """Send a job to the process; return the pipe, which can be read when the job has ended or the process died."""
         self._job = job
         job.tries += 1
         with contextlib.suppress(OSError):  # it died while idle; the answer below shows it

@@ -42,7 +42,7 @@ def lines_of(axes, colour):
 
 @pytest.mark.parametrize("n", [2, 15, 60])
 def test_looks_differ(n):
-    """No two learners of a study look the same; without colours, dash and marker still tell those of the table apart."""
+    """No two learners of a study look alike; without colours, dash and marker still tell those of the table apart."""
     found = list(looks([f"label {i}" for i in range(n)]).values())
     assert len({(look.colour, look.marker) for look in found}) == n
     greys = {(str(look.dash), look.marker) for look in looks(PLACES).values()}
@@ -116,7 +116,7 @@ def test_negative_regret_is_drawn_and_told(make_frame):
 
 
 def test_guarantees_are_dotted_lines_at_their_height(make_frame):
-    """A guarantee is drawn where it is; one far above all curves is left to the logarithmic figure, and the caption says so."""
+    """A guarantee is drawn where it is; one far above all curves is in the logarithmic figure, as the caption says."""
     frame = make_frame(["uniform"], seeds=[0]).with_columns(guarantee=2.0 * pl.col("regret").max())
     near = one(Results(frame, "t"), "regret")
     heights = [line.get_ydata()[0] for line in near.figure.axes[0].get_lines() if len(line.get_ydata()) == 2]
@@ -219,7 +219,7 @@ def test_slopes_stand_in_the_legend(make_frame):
 
 
 def test_guides_start_in_the_middle_of_the_learners(make_frame):
-    """Slope guides start at the median of the learners' mean regrets at the least horizon, so that they lie in the data."""
+    """Slope guides start at the median of the learners' mean regrets at the least horizon, so they lie in the data."""
     results = Results(make_frame(MANY[:5], horizons=(100, 1000, 10_000)), "t")
     axes = one(results, "horizons").figure.axes[0]
     starts = results.finals.filter(pl.col("horizon") == 100).group_by("learner").agg(pl.col("regret").mean())
@@ -249,7 +249,7 @@ VARIED = {
 
 
 def test_regret_against_a_number_of_the_config(make_frame):
-    """The figure's x is the number that the config varies with everything else equal; entries that differ more are out."""
+    """The figure's x is the number that the config varies with all else equal; entries that differ more are out."""
     frame = make_frame(["L = 5", "bistro_plus"], [*SIZES, "other"])
     results = Results(frame, "t", VARIED)
     assert varied(VARIED) == ["environment.n_actions", "learners.scale"]

@@ -127,7 +127,7 @@ def test_a_guarantee_that_is_no_number_is_none(make_frame):
 
 
 def test_costs_are_means_over_the_rounds_so_far(make_frame):
-    """A learner's curve is its cumulative cost over t, that of the best policy its total over t; few rounds are left out."""
+    """A learner's curve is its cumulative cost over t, the best policy's its total over t; few rounds are left out."""
     results = Results(make_frame(["bistro_plus", "uniform"], points=40, noise=0.3), "t")
     (drawing,) = draw(results, ["costs"])
     (panel,) = results.panels(results.frame)
@@ -145,7 +145,7 @@ def test_costs_are_means_over_the_rounds_so_far(make_frame):
 
 
 def test_the_overview_is_a_table_of_mean_regrets(make_frame):
-    """Every learner and panel has its mean as a number; what lies above its guarantee is framed, and the caption says so."""
+    """Each learner and panel has its mean as a number; what lies above its guarantee is framed, as the caption says."""
     results = Results(make_frame(["bistro_plus", "hedge", "uniform"], ["one", "two"]), "t")
     (drawing,) = draw(results, ["overview"])
     axes = drawing.figure.axes[0]

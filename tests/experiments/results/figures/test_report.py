@@ -320,11 +320,13 @@ FACTS = """
     return {kind: scroll.className, over: scroll.scrollWidth > scroll.clientWidth + 1,
       hint: shown(box.querySelector(".hint")), more: box.classList.contains("more"), what: scroll.ariaLabel};
   });
-  parent.document.body.dataset.facts = JSON.stringify({boxes, rows: document.querySelectorAll("#summary tbody tr").length,
+  parent.document.body.dataset.facts = JSON.stringify({
+    boxes, rows: document.querySelectorAll("#summary tbody tr").length,
     drawn: [...document.images].map((image) => image.complete && image.naturalWidth > 0),
     captions: [...document.querySelectorAll("figure")].map((f) => f.querySelector("figcaption").innerText.length),
-    figures: [...document.querySelectorAll("#figures ~ figure img")].map((image) => image.getBoundingClientRect().width),
-    content: document.querySelector("main").clientWidth, width: innerWidth, page: document.documentElement.scrollWidth});
+    figures: [...document.querySelectorAll("#figures ~ figure img")].map((i) => i.getBoundingClientRect().width),
+    content: document.querySelector("main").clientWidth, width: innerWidth,
+    page: document.documentElement.scrollWidth});
 """
 
 
@@ -339,7 +341,8 @@ def look_at(browse):
         inside = f"<script>onload = () => {{ {script}; setTimeout(() => {{ {FACTS} }}, 500); }};</script></body>"
         page = escape(text.replace("</body>", inside))
         dom = browse(
-            f'<!DOCTYPE html><body style="margin:0"><iframe style="width:{width}px;height:900px;border:0" srcdoc="{page}">'
+            f'<!DOCTYPE html><body style="margin:0"><iframe style="width:{width}px;height:900px;border:0" '
+            f'srcdoc="{page}">'
             "</iframe></body>",
             "--dump-dom",
             "--window-size=1600,900",
