@@ -1,0 +1,29 @@
+"""What a dry run estimates."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from milpcb.experiments.run import dry_run
+
+
+class Clocked:
+    """A player whose rounds take a millisecond, but for one that compiles for ten seconds."""
+
+    def __init__(self, compiles: int) -> None:
+        self.cell, self.tally = SimpleNamespace(horizon=1000), SimpleNamespace(round=0)
+        self.compiles, self.now = compiles, 0.0
+
+    def advance(self, rounds: int) -> None:
+        self.tally.round += rounds
+        self.now += 10.0 if self.tally.round == self.compiles else 0.001
+
+
+@pytest.mark.parametrize("compiles", [1, 7, 2000])
+def test_rounds_that_compile_do_not_count(compiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever round it is; one that never comes changes nothing."""
+    player = Clocked(compiles)
+    monkeypatch.setattr(dry_run, "perf_counter", lambda: player.now)
+    assert dry_run._measure(player) == pytest.approx(1000)  # type: ignore[arg-type]
