@@ -5,7 +5,7 @@
 Depth-2 trees over five yes/no features, costs 0 and 1, noise on columns and on contexts. With noise of whole numbers
 (law = "whole") every total is a whole number, so what each round played, its estimate, the rate and the bound must be
 the same to the last bit, and with them the regret; exit code 1 if they are not. With Laplace noise the two round
-differently: the first rounds are printed in which the bound and the play differ, and nothing is asked of them.
+differently: the first rounds are printed in which a number and the play differ, and nothing is asked of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Round(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The first round (from 1) in which each differs, None where none does, and both costs of all rounds played."""
+    """The first rounds, from 1, in which anything and in which q differs, None for none; how many were played; both costs."""
 
     numbers: int | None
     play: int | None
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20_000)
     rounds = parser.parse_args().rounds
     table = Table(
-        "law", "noise on", "rounds", "cost, search", "cost, HiGHS", "bound differs first in", "play differs first in"
+        "law", "noise on", "rounds", "cost, search", "cost, HiGHS", "numbers differ first in", "play differs first in"
     )
     failed = False
     for law in ("whole", "laplace"):
