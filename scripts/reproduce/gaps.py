@@ -1,0 +1,80 @@
+"""Does the mean certificate bound mean regret? Every learner in every environment of the gallery, and in a mirror.
+
+Runs scripts/reproduce/gaps.toml (50 seeds; what is finished is not played again), then prints, for each environment,
+the mean over seeds of regret less certificate with its standard error, and whether it is at most 0 within two of them.
+A certificate is a random number whose mean bounds mean regret; how far below 0 the difference lies is the gap, how much
+the certificate gives away. The last line counts the means above 0, and how many of them chance alone would put there if
+no certificate gave anything away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+import milpcb
+
+CONFIG = Path(__file__).with_name("gaps.toml")
+STANDARD_ERRORS = 2.0
+
+
+def main() -> None:
+    """Run the study and print its tables."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--config", type=Path, default=CONFIG)
+    arguments.add_argument("--out", type=Path, default=Path("runs/gaps"))
+    options = arguments.parse_args()
+    command = [sys.executable, "-m", "milpcb.cli", "run", str(options.config), "--out", str(options.out)]
+    if (code := subprocess.run(command, check=False).returncode) != 0:
+        raise SystemExit(code)
+    means = gaps(milpcb.load(options.out))
+    console = Console(width=120) if not sys.stdout.isatty() else Console()
+    for (environment,), rows in means.group_by("environment", maintain_order=True):
+        console.print(table(str(environment), rows))
+    console.print(count(means))
+
+
+def gaps(curves: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each environment and learner: means over seeds at the last round, and whether the bound holds."""
+    last = curves.filter(pl.col("round") == pl.col("horizon"))
+    over = pl.col("regret") - pl.col("certificate")
+    means = last.group_by("environment", "learner", maintain_order=True).agg(
+        pl.col("regret").mean(),
+        pl.col("certificate").mean(),
+        over.mean().alias("over"),
+        (over.std() / pl.len().sqrt()).alias("error"),
+    )
+    return means.with_columns((pl.col("over") <= STANDARD_ERRORS * pl.col("error")).alias("holds"))
+
+
+def table(environment: str, rows: pl.DataFrame) -> Table:
+    """Return the table of one environment."""
+    shown = Table(title=environment, title_justify="left")
+    shown.add_column("learner", no_wrap=True)
+    for heading in ("regret", "certificate", "regret - certificate", "standard error", "at most 0"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for row in rows.iter_rows(named=True):
+        figures = (f"{row[name]:,.1f}" for name in ("regret", "certificate", "over", "error"))
+        shown.add_row(row["learner"], *figures, "yes" if row["holds"] else "NO")
+    return shown
+
+
+def count(means: pl.DataFrame) -> str:
+    """Return the line that counts the failures."""
+    tests, failed = len(means), int((~means["holds"]).sum())
+    chance = math.erfc(STANDARD_ERRORS / math.sqrt(2)) / 2
+    return (
+        f"{failed} of {tests} means lie more than {STANDARD_ERRORS:g} standard errors above 0; "
+        f"chance alone puts at most {chance * tests:.1f} there on average"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The studies of scripts/reproduce, and the scripts that compare plays: what they compute, on little data."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+from milpcb.experiments.study.cells import build_study
+from milpcb.experiments.study.config import read_config
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+SEEDS = 50
+
+
+@pytest.fixture
+def script(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Load a script by its path."""
+    path = SCRIPTS / request.param
+    spec = spec_from_file_location(path.stem, path)
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+gaps = pytest.mark.parametrize("script", ["reproduce/gaps.py"], indirect=True)
+same_play = pytest.mark.parametrize("script", ["checks/same_play.py"], indirect=True)
+
+
+def curves(**over: list[float]) -> pl.DataFrame:
+    """Return the last rounds of one learner each, whose regret lies so far over a certificate of 10, and a round before."""
+    rows = [
+        {
+            "environment": "world",
+            "learner": name,
+            "round": at,
+            "horizon": 100,
+            "regret": 10.0 + each,
+            "certificate": 10.0,
+        }
+        for name, values in over.items()
+        for each in values
+        for at in (99, 100)
+    ]
+    return pl.DataFrame(rows).with_columns(regret=pl.when(pl.col("round") == 99).then(1e6).otherwise(pl.col("regret")))
+
+
+@gaps
+def test_a_mean_above_two_standard_errors_fails(script):
+    """Of 1 and -1 in turn the mean is 0 and its standard error 1/7; what is added decides, and only the last round counts."""
+    signs = [1.0, -1.0] * (SEEDS // 2)
+    found = script.gaps(curves(below=[s + 0.28 for s in signs], above=[s + 0.29 for s in signs], far=[-9.0] * SEEDS))
+    assert found["learner"].to_list() == ["below", "above", "far"]
+    assert found["holds"].to_list() == [True, False, True]
+    assert found["over"].to_list() == pytest.approx([0.28, 0.29, -9.0])
+    assert found["error"].to_list() == pytest.approx([1 / 7, 1 / 7, 0.0])
+
+
+@gaps
+def test_the_last_line_counts_failures_and_chance(script):
+    """2.28 % of normal variables lie more than two standard deviations above their mean."""
+    found = script.gaps(curves(**{f"learner {n}": [float(n), float(n)] for n in range(-98, 2)}))
+    assert script.count(found).startswith("1 of 100 means lie more than 2 standard errors above 0")
+    assert "at most 2.3 there" in script.count(found)
+
+
+def test_the_gaps_study_is_50_seeds_everywhere():
+    """Eight environments of the gallery and one mirror, 13 learners, 50 seeds."""
+    cells = build_study(read_config(SCRIPTS / "reproduce/gaps.toml")).cells
+    environments, learners = ({getattr(cell, part).label for cell in cells} for part in ("environment", "learner"))
+    gallery = {cell.environment.label for cell in build_study(read_config(SCRIPTS / "reproduce/gallery.toml")).cells}
+    assert environments == gallery | {"mirror"}
+    assert len(cells) == len(environments) * len(learners) * SEEDS == 9 * 13 * 50
+
+
+@same_play
+@pytest.mark.parametrize("noise", ["columns", "contexts"])
+def test_whole_noise_leads_to_the_same_play(noise, script):
+    """Over the search and over HiGHS, every number of every round is the same."""
+    found = script.compare(noise, "whole", 40)
+    assert (found.numbers, found.play, found.played) == (None, None, 40)
+    assert found.costs[0] == found.costs[1] > 0
+
+
+@same_play
+def test_a_difference_is_found(script, monkeypatch):
+    """A bound that differs in its last bit from round 7 on is a difference, and a play that differs ends the comparison."""
+    real = script.play
+
+    def other(kind, *arguments):
+        for t, each in enumerate(real("search", *arguments), 1):
+            if kind == "search" or t < 7:
+                yield each
+            else:
+                yield each._replace(bound=each.bound * (1 + 2**-52), q=each.q[::-1] if t == 20 else each.q)
+
+    monkeypatch.setattr(script, "play", other)
+    found = script.compare("columns", "whole", 40)
+    assert (found.numbers, found.play, found.played) == (7, 20, 20)
