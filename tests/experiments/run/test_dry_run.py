@@ -17,6 +17,7 @@ class Clocked:
         self.compiles, self.now = compiles, 0.0
 
     def advance(self, rounds: int) -> None:
+        """Play, and let time pass."""
         self.tally.round += rounds
         self.now += 10.0 if self.tally.round == self.compiles else 0.001
 
