@@ -33,7 +33,7 @@ same_play = pytest.mark.parametrize("script", ["checks/same_play.py"], indirect=
 
 
 def curves(**over: list[float]) -> pl.DataFrame:
-    """Return the last two rounds of learners whose regret lies so far over a certificate of 10."""
+    """Return two rounds of each learner, whose regret at the last lies so far over a certificate of 10."""
     rows = [
         {
             "environment": "world",
@@ -52,7 +52,7 @@ def curves(**over: list[float]) -> pl.DataFrame:
 
 @gaps
 def test_a_mean_above_two_standard_errors_fails(script):
-    """1 and -1 in turn have mean 0 with standard error 1/7; what is added decides; only the last round counts."""
+    """1 and -1 in turn have the mean 0 with the standard error 1/7; what is added decides. The last round counts."""
     signs = [1.0, -1.0] * (SEEDS // 2)
     found = script.gaps(curves(below=[s + 0.28 for s in signs], above=[s + 0.29 for s in signs], far=[-9.0] * SEEDS))
     assert found["learner"].to_list() == ["below", "above", "far"]
@@ -89,7 +89,7 @@ def test_whole_noise_leads_to_the_same_play(noise, script):
 
 @same_play
 def test_a_difference_is_found(script, monkeypatch):
-    """A bound that differs in its last bit from round 7 on is a difference; a play that differs ends the comparison."""
+    """A last bit of the bound that differs from round 7 on is found, and a play that differs ends the comparison."""
     real = script.play
 
     def other(kind, *arguments):

@@ -39,7 +39,7 @@ class Round(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The first rounds in which anything and in which q differs, None for none; rounds played; both costs."""
+    """The first rounds in which anything and in which q differs (None: in none), the rounds played, both costs."""
 
     numbers: int | None
     play: int | None

@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def gaps(curves: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each environment and learner: means over seeds at the last round, and if the bound holds."""
+    """Return a row for each environment and learner: means over seeds at the last round, and whether they hold."""
     last = curves.filter(pl.col("round") == pl.col("horizon"))
     over = pl.col("regret") - pl.col("certificate")
     means = last.group_by("environment", "learner", maintain_order=True).agg(
