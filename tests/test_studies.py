@@ -21,6 +21,7 @@ SEEDS = 50
 def script(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Load a script by its path."""
     path = SCRIPTS / request.param
+    monkeypatch.syspath_prepend(path.parent)
     spec = spec_from_file_location(path.stem, path)
     module = module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)

@@ -6,33 +6,21 @@ each learner, and the slopes of regret and certificate on logarithmic axes with 
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
-from pathlib import Path
-
 import polars as pl
-from rich.console import Console
+import study
 from rich.table import Table
 
 import milpcb
 from milpcb.experiments.results.slopes import Slope, fit_slope
 
-CONFIG = Path(__file__).with_name("certificates.toml")
 LEAST_HORIZON = 10_000  # of the slopes: below it most learners have hardly left uniform play
 
 
 def main() -> None:
     """Run the study and print its tables."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--config", type=Path, default=CONFIG)
-    arguments.add_argument("--out", type=Path, default=Path("runs/certificates"))
-    options = arguments.parse_args()
-    command = [sys.executable, "-m", "milpcb.cli", "run", str(options.config), "--out", str(options.out)]
-    if (code := subprocess.run(command, check=False).returncode) != 0:
-        raise SystemExit(code)
-    last = milpcb.load(options.out).filter(pl.col("round") == pl.col("horizon"))
-    console = Console(width=120) if not sys.stdout.isatty() else Console()
+    directory = study.run(__file__, __doc__)
+    last = milpcb.load(directory).filter(pl.col("round") == pl.col("horizon"))
+    console = study.console()
     for (learner,), rows in last.group_by("learner", maintain_order=True):
         console.print(table(str(learner), rows))
         for name in ("regret", "certificate"):

@@ -9,33 +9,22 @@ no certificate gave anything away.
 
 from __future__ import annotations
 
-import argparse
 import math
-import subprocess
-import sys
-from pathlib import Path
 
 import polars as pl
-from rich.console import Console
+import study
 from rich.table import Table
 
 import milpcb
 
-CONFIG = Path(__file__).with_name("gaps.toml")
 STANDARD_ERRORS = 2.0
 
 
 def main() -> None:
     """Run the study and print its tables."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--config", type=Path, default=CONFIG)
-    arguments.add_argument("--out", type=Path, default=Path("runs/gaps"))
-    options = arguments.parse_args()
-    command = [sys.executable, "-m", "milpcb.cli", "run", str(options.config), "--out", str(options.out)]
-    if (code := subprocess.run(command, check=False).returncode) != 0:
-        raise SystemExit(code)
-    means = gaps(milpcb.load(options.out))
-    console = Console(width=120) if not sys.stdout.isatty() else Console()
+    directory = study.run(__file__, __doc__)
+    means = gaps(milpcb.load(directory))
+    console = study.console()
     for (environment,), rows in means.group_by("environment", maintain_order=True):
         console.print(table(str(environment), rows))
     console.print(count(means))

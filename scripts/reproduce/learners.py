@@ -7,34 +7,24 @@ hindsight. "holds" compares the worst seed with the guarantee, where the environ
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import polars as pl
-from rich.console import Console
+import study
 from rich.table import Table
 
 import milpcb
 from milpcb import registry
 
-CONFIG = Path(__file__).with_name("learners.toml")
 IID = {"planted", "parity", "heavy_noise"}  # environments whose costs are i.i.d. given the context
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--config", type=Path, default=CONFIG)
-    arguments.add_argument("--out", type=Path, default=Path("runs/learners"))
-    options = arguments.parse_args()
-    command = [sys.executable, "-m", "milpcb.cli", "run", str(options.config), "--out", str(options.out)]
-    if (code := subprocess.run(command, check=False).returncode) != 0:
-        raise SystemExit(code)
-    stochastic = needs_iid_costs(options.out)
-    last = milpcb.load(options.out).filter(pl.col("round") == pl.col("horizon"))
-    console = Console(width=140) if not sys.stdout.isatty() else Console()
+    directory = study.run(__file__, __doc__)
+    stochastic = needs_iid_costs(directory)
+    last = milpcb.load(directory).filter(pl.col("round") == pl.col("horizon"))
+    console = study.console()
     for (environment, horizon), rows in last.group_by("environment", "horizon", maintain_order=True):
         console.print(table(str(environment), int(horizon), rows, stochastic))
 
