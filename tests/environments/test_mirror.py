@@ -170,7 +170,7 @@ def test_every_process_computes_the_same_costs():
 
 def test_copies_never_draw_as_the_run_does():
     """Seeds of copies are large numbers, all different, and as many as there are copies."""
-    stream = Mirror("ftpl", copies=5, **SMALL).open(TREES, 20, 0)
+    stream = Mirror("epsilon_greedy", copies=5, **SMALL).open(TREES, 20, 0)
     seeds = [copy._rng.bit_generator.seed_seq.entropy for copy in stream._play.args[0]()]
     assert len(set(seeds)) == 5
     assert min(seeds) >= 2**32
