@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from inspect import Parameter
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 from rich.box import SIMPLE
@@ -95,17 +96,24 @@ def _explain(kind: str, name: str) -> None:
 def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
     """Yield each option with its type, its default and its description in the docstring."""
     described = _descriptions(entry.__doc__ or "")
-    for key, parameter in supply.options(entry, registry.KINDS[kind].supplied).items():
+    supplied = registry.KINDS[kind].supplied
+    hints = supply.types(entry, supplied)
+    for key, parameter in supply.options(entry, supplied).items():
         default = "(needed)" if parameter.default is Parameter.empty else repr(parameter.default)
         if kind == "policies" and key == "n_actions":
             default = "(as the environment)"
-        yield key, _type(parameter), default, described.get(key, "")
+        yield key, _type(hints[key]), default, described.get(key, "")
 
 
-def _type(parameter: Parameter) -> str:
-    """Return an annotation as it is written, without the names of modules."""
-    written = parameter.annotation if isinstance(parameter.annotation, str) else str(parameter.annotation)
-    return "" if parameter.annotation is Parameter.empty else re.sub(r"\b(?:[a-z_]+\.)+", "", written)
+def _type(hint: Any) -> str:
+    """Return a type as a config's author reads it: the choices where there are some, without the names of modules."""
+    if hint is None or hint is NoneType:
+        return "None"
+    if get_origin(hint) is Literal:
+        return " | ".join(f'"{choice}"' for choice in get_args(hint))
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join(map(_type, get_args(hint)))
+    return hint.__name__ if type(hint) is type else re.sub(r"\b(?:[a-z_]+\.)+", "", str(hint))
 
 
 def _descriptions(docstring: str) -> dict[str, str]:

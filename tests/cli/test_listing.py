@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import pytest
 
 from milpcb import registry
-from milpcb.commands.listing import HAVE_OPTIONS, _options, _sentence, first_sentence
+from milpcb.commands.listing import HAVE_OPTIONS, _options, _sentence, _type, first_sentence
 
 NAMES = [(kind, name) for kind in registry.KINDS for name in registry.entries(kind)]
 
@@ -36,3 +38,18 @@ def test_every_option_has_a_description(kind: str, name: str) -> None:
 def test_a_sentence_ends_where_a_capital_letter_follows(text: str, sentence: str) -> None:
     """Neither dots that stand for more, nor abbreviations, cut it off."""
     assert _sentence(text) == sentence
+
+
+@pytest.mark.parametrize(
+    ("hint", "written"),
+    [
+        (int, "int"),
+        (float | None, "float | None"),
+        (Literal["a", "b"] | float, '"a" | "b" | float'),
+        (list[int], "list[int]"),
+        (dict[str, Any] | None, "dict[str, Any] | None"),
+    ],
+)
+def test_types_are_written_as_a_config_needs_them(hint: Any, written: str) -> None:
+    """Choices stand there themselves, not under the name that the source gives them."""
+    assert _type(hint) == written
