@@ -100,6 +100,7 @@ def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
     hints = supply.types(entry, supplied)
     for key, parameter in supply.options(entry, supplied).items():
         default = "(needed)" if parameter.default is Parameter.empty else repr(parameter.default)
+        default = "(empty)" if default == "<factory>" else default  # what a dataclass shows of a default that it makes
         if kind == "policies" and key == "n_actions":
             default = "(as the environment)"
         yield key, _type(hints[key]), default, described.get(key, "")
