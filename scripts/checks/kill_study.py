@@ -305,6 +305,11 @@ def folder_there(place: Place, _dice: random.Random) -> None:
 DAMAGES = (flip_digit, flip_bit, cut, empty, lose, replace, swap, remove_key, add_key, change_type, link)
 
 
+def has_record(file: Path) -> bool:
+    """Return whether the record or the checkpoint of a cell's file is there."""
+    return any(file.with_suffix(ending).exists() for ending in (".json", ".part"))
+
+
 def damage_and_mend(
     root: Path, number: int, base: Path, count: int, dice: random.Random, wanted: dict[str, object]
 ) -> tuple[str, str]:
@@ -318,8 +323,11 @@ def damage_and_mend(
         damage = dice.choice(DAMAGES)
         damage(place, dice)
         done_what.append(f"{damage.__name__} {place.name}")
+    # A cell without its record is one that was not played: nothing says that its pictures belong to it.
     hurt = {
-        file.stem for file in before if file.parent.name == "cells" and file.exists() and changed(file, before[file])
+        file.stem
+        for file in before
+        if file.parent.name == "cells" and file.exists() and changed(file, before[file]) and has_record(file)
     }
     done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
     unnamed = sorted(key for key in hurt if not any(key in line and "damaged" in line for line in lines(done.stderr)))
