@@ -100,12 +100,15 @@ def fail(folder, how):
     return how
 """
 NO_RETRY = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+# A shell starts what runs in its background with Ctrl-C ignored, and children inherit that.
 INTERRUPTED = """\
 from functools import partial
+import signal
 import sys
 import work_of_workers
 from milpcb.experiments.run.backends.dask import Dask
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         for task, _ in Dask(workers=2).map(partial(work_of_workers.sleep, sys.argv[1]), [0.01, 60.0, 61.0, 62.0]):
             print(task, flush=True)
