@@ -27,6 +27,8 @@ SLOW = {
     "tests/experiments/test_solver_swap.py": "whole studies with every solver",
     "tests/experiments/results/figures/test_commands.py": "whole studies and all their pictures",
     "tests/experiments/results/figures/test_report.py": "whole studies, and a browser",
+    "tests/experiments/results/figures/test_pictures.py": "pictures of large studies, measured pixel by pixel",
+    "tests/test_constraints.py::test_constrained_classes_answer_as_the_definition": "every class under constraints",
     "tests/policies/test_listed_tables.py::test_the_program_answers_as_the_definition": "full battery on drawn costs",
     "tests/policies/test_every_class.py": "every class on every instance with drawn costs",
     "tests/policies/test_printed_rules.py": "300 rules of a class on several kinds of contexts",
