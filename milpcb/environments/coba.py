@@ -138,7 +138,7 @@ def _interactions(
         else:
             made = Environments.from_template(template)
         found = [list(islice(environment.read(), rounds)) for environment in islice(made, 2)]
-    except Exception as error:
+    except Exception as error:  # makers and templates of coba may raise anything
         raise InputError(f"coba cannot make this environment: {cause(error)}") from error
     if len(found) != 1:
         raise InputError(f"{template} describes {len(made)} environments; give a template of one")

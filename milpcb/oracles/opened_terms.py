@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from milpcb.errors import InputError
 from milpcb.protocols import Encoding, Opened, Policy, Search, Terms
 from milpcb.types import Floats
+
+
+NO_CONTEXTS = "a class that is known by its terms alone has no {}: open it on contexts, by open_oracle"
 
 
 class OpenedTerms(Opened):
@@ -31,15 +35,15 @@ class OpenedTerms(Opened):
 
     def program(self, *, constrained: bool = False) -> Encoding:
         """Raise InputError: a program is that of a class on its contexts."""
-        raise NotImplementedError
+        raise InputError(NO_CONTEXTS.format("program"))
 
     def policies(self) -> Iterator[Policy]:
         """Raise InputError."""
-        raise NotImplementedError
+        raise InputError(NO_CONTEXTS.format("list of policies"))
 
     def draw(self, rng: np.random.Generator) -> Policy:
         """Raise InputError."""
-        raise NotImplementedError
+        raise InputError(NO_CONTEXTS.format("random policy"))
 
 
 class TermSearch(Search):

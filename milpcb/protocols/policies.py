@@ -144,7 +144,7 @@ class Opened(ABC):
 
     def terms(self) -> Terms:
         """Return the terms of the class with the cut points that are in use on these contexts."""
-        raise NotImplementedError(f"{type(self).__name__} declares 'terms' and does not give them")
+        raise _not_given(self, "terms")
 
     @abstractmethod
     def policies(self) -> Iterator[Policy]:

@@ -23,7 +23,7 @@ class Promised(OpenedList):
     """Lists a search and a way to be kept in ``can``, and has the methods of the base class."""
 
     can = OpenedList.can | {"fixed"}
-    search, fixed = Opened.search, Opened.fixed
+    search, fixed, terms = Opened.search, Opened.fixed, Opened.terms
 
 
 class Weightless(Search):
@@ -57,6 +57,7 @@ class Counted(Uncounted):
             "declares 'search' in can, but Promised has no method search",
         ),
         (lambda: GrowingOracle(Counted(), CONTEXTS), "declares 'fixed' in can, but Promised has no method fixed"),
+        (lambda: Counted().on(CONTEXTS).terms(), "declares 'terms' in can, but Promised has no method terms"),
         (
             lambda: Weightless().log_weights(CONTEXTS, 0, 1.0),
             "'action_weights' in can, but Weightless has no method log_weights",
