@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import Any, Self, cast
 import numpy as np
 
 from milpcb import registry, rng, supply
-from milpcb.checks import check_file, real, unit_cost
+from milpcb.checks import check_file, check_range, real, unit_cost
 from milpcb.contexts import FinitePool
-from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import Learner, Policy, PolicyClass
@@ -87,7 +88,7 @@ class Bandit:
         **options: Any,
     ) -> None:
         self._lock = RLock()
-        self._rewards = None if reward_range is None else _checked_range(reward_range)
+        self._rewards = None if reward_range is None else check_range("reward_range", reward_range)
         self._policies = policies
         kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)
         self._settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
@@ -171,13 +172,14 @@ class Bandit:
     def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
         """Return the bandit that ``save`` wrote; ``policies`` for your own class, which the file does not describe.
 
-        Raises InputError on any other file.
+        Raises InputError on any other file, and on one that names modules: a file of somebody else's runs no code.
         """
         check_file(Path(path))
         try:
             saved = json.loads(Path(path).read_text(encoding="utf-8"))
             if saved["format"] != FORMAT:
                 raise InputError(f"{path} has format {saved['format']}, this version reads {FORMAT}")
+            _check_registered(saved)
             given = policies or _written_class(saved["policies"])
             settings = {key: value for key, value in saved["settings"].items() if key != "options"}
             bandit = cls(
@@ -196,12 +198,10 @@ class Bandit:
         made = registry.load("learner", learner)
         supplied = {name: self._settings[name] for name in ("seed", "horizon")}
         supplied |= {"oracle": self._oracle, "n_actions": self._policies.n_actions}
-        if supply.asks(made, "pool"):
-            if self._arrive:
-                raise InputError(
-                    f"learner '{learner}' imagines contexts to come: give Bandit the contexts that can occur"
-                )
-            supplied["pool"] = FinitePool(self._oracle.contexts)
+        if not self._arrive:
+            supplied |= {"contexts": self._oracle.contexts, "pool": FinitePool(self._oracle.contexts)}
+        elif supply.asks(made, "pool") or supply.asks(made, "contexts"):
+            raise InputError(f"learner '{learner}' needs to know contexts: give Bandit the contexts that can occur")
         return cast("Learner", supply.make(made, supplied, options))
 
     def _state(self) -> dict[str, Any]:
@@ -258,18 +258,6 @@ class Bandit:
         return str(names[action]) if names else action
 
 
-def _checked_range(reward_range: Any) -> tuple[float, float]:
-    try:
-        least, most = (real("reward_range", bound, "two finite numbers", np.isfinite) for bound in reward_range)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"reward_range must be two numbers, the least reward and the greatest, got {shown(reward_range)}"
-        ) from error
-    if not least < most:
-        raise InputError(f"reward_range must have the least reward first, got {shown(reward_range)}")
-    return least, most
-
-
 def _as_written(policies: PolicyClass) -> dict[str, Any] | None:
     """Return a registered class by its name and settings; None for a class of somebody's own."""
     for name in registry.BUILTIN["policies"]:
@@ -279,6 +267,16 @@ def _as_written(policies: PolicyClass) -> dict[str, Any] | None:
                 "options": {part.name: getattr(policies, part.name) for part in fields(policies) if part.init},
             }
     return None
+
+
+def _check_registered(saved: Mapping[str, Any]) -> None:
+    """Raise InputError where a saved file names anything but registered parts, at whatever depth of its settings."""
+    named = json.dumps([saved["settings"], saved["policies"]])
+    found = re.search(r'"(?:learner|kind|name|solver)": "([^"]*:[^"]*)"', named)
+    if found and not found[1].startswith("pulp:"):
+        raise InputError(
+            f"the file names '{clipped(found[1])}', and loading runs no code of a file; make the bandit anew"
+        )
 
 
 def _written_class(written: Mapping[str, Any] | None) -> PolicyClass:

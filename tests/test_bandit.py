@@ -196,6 +196,26 @@ def test_what_is_no_saved_bandit_is_refused(tmp_path: Path) -> None:
     Bandit.load(path, Own(2, 1, thresholds=CUTS)).act(BITS[0])
 
 
+@pytest.mark.parametrize("place", ["learner", "policies", "options"])
+def test_a_saved_file_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """A module that it names is not imported."""
+    path = tmp_path / "bandit.json"
+    Bandit(NUMBERED).save(path)
+    saved = json.loads(path.read_text())
+    if place == "policies":
+        saved["policies"]["name"] = "mine:Own"
+    elif place == "learner":
+        saved["settings"]["learner"] = "mine:Own"
+    else:
+        saved["settings"] |= {"learner": "doubling", "options": {"learner": "mine:Own"}}
+    path.write_text(json.dumps(saved))
+    (tmp_path / "mine.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match="names 'mine:Own'"):
+        Bandit.load(path)
+    assert not (tmp_path / "ran").exists()
+
+
 # ------------------------------------------------------------------- threads and mistakes
 
 
@@ -256,8 +276,8 @@ def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any]
         (lambda: Bandit(NUMBERED, "exp5"), "exp4"),
         (lambda: Bandit(NUMBERED, rat="fixed"), "rate"),
         (lambda: Bandit(NUMBERED, rate="fixed"), "needs a horizon"),
-        (lambda: Bandit(NUMBERED, reward_range=(1, 0)), "the least reward first"),
-        (lambda: Bandit(NUMBERED, reward_range=5), "must be two numbers"),
+        (lambda: Bandit(NUMBERED, reward_range=(1, 0)), "the least and a greater one"),
+        (lambda: Bandit(NUMBERED, reward_range=5), "must be two finite numbers"),
         (lambda: Bandit(NUMBERED, "bistro_plus", horizon=10), "give Bandit the contexts that can occur"),
         (lambda: Bandit(DecisionTrees(2, 1)), "cut points"),
         (lambda: Bandit(NUMBERED).act([1, 0]), "2 columns"),

@@ -10,7 +10,6 @@ from milpcb.errors import InputError
 from milpcb.protocols import Encoding, Opened, Policy, Search, Terms
 from milpcb.types import Floats
 
-
 NO_CONTEXTS = "a class that is known by its terms alone has no {}: open it on contexts, by open_oracle"
 
 
@@ -35,6 +34,7 @@ class OpenedTerms(Opened):
 
     def program(self, *, constrained: bool = False) -> Encoding:
         """Raise InputError: a program is that of a class on its contexts."""
+        del constrained
         raise InputError(NO_CONTEXTS.format("program"))
 
     def policies(self) -> Iterator[Policy]:
@@ -43,6 +43,7 @@ class OpenedTerms(Opened):
 
     def draw(self, rng: np.random.Generator) -> Policy:
         """Raise InputError."""
+        del rng
         raise InputError(NO_CONTEXTS.format("random policy"))
 
 
