@@ -20,7 +20,7 @@ from milpcb.protocols.policies import (
     open_class,
 )
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
-from milpcb.protocols.tables import Table, Terms
+from milpcb.protocols.tables import Table, TermRow, Terms
 from milpcb.types import Policy
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "SolverInfo",
     "Stream",
     "Table",
+    "TermRow",
     "Terms",
     "ValueOracle",
     "check_n_actions",

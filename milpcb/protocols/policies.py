@@ -115,7 +115,8 @@ class Opened(ABC):
     contexts : (g, d) one representative of each such class
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
     can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
-        "fixed" (the class may be kept while more contexts arrive), "terms" (its recursion over totals that are kept)
+        "fixed" (the class may be kept while more contexts arrive), "terms" (its recursion over totals that are kept),
+        "side_rows" (that recursion over the policies alone that keep side constraints, ``Terms.under``)
     cannot : for what is not in ``can``, the reason in words, where there is one beyond its absence
     class_name : what the class is called; ``open_class`` sets it
 
@@ -182,6 +183,7 @@ _ASKED_FOR = {
     ),
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
     "terms": "recursion over totals that can be kept; put noise on contexts, or use oracle kind 'milp'",
+    "side_rows": "search under side constraints; open the oracle with kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",
 }
 

@@ -10,13 +10,30 @@ are, and contexts need not be known in advance.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from milpcb.errors import InputError
 from milpcb.types import Answer, Floats, Ints, Policy
 
 NOISE = ("contexts", "columns")  # where the noise of a table may be
+
+
+@dataclass(frozen=True)
+class TermRow:
+    """A side constraint on policies: lower <= the summed ``totals`` (n_terms,) of a policy's terms <= upper.
+
+    It is one more cost map: ``totals = terms.totals(contexts, weights)``. The tolerance of milpcb.constraints is in the
+    bounds already; one that is not there is infinite.
+    """
+
+    totals: Floats
+    lower: float
+    upper: float
 
 
 class Terms(ABC):
@@ -47,6 +64,24 @@ class Terms(ABC):
         places = np.array(self.places(contexts), dtype=np.int64).reshape(len(costs), self.n_touched, self.n_actions)
         added = np.broadcast_to(costs[:, None, :], places.shape)
         return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs (n, K) at these ``contexts`` (n, d), for many questions about the same contexts.
+
+        It returns ``totals`` of the costs, or others that give every derivation the same total.
+        """
+        return partial(self.totals, contexts)
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the same terms with a recursion over the policies alone that keep ``rows``.
+
+        Where none keeps them, profiles are infinite and minimise raises InfeasibleError. Raises InputError where the
+        class cannot do it: only an Opened that can "side_rows" is asked.
+        """
+        del rows
+        raise InputError(
+            f"{type(self).__name__} has no recursion under side constraints; open the oracle with kind 'milp'"
+        )
 
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:
