@@ -6,17 +6,19 @@ terms.
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 
-from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
 from policies.boxes.fold import by_action, rest
 from policies.boxes.geometry import BoxList
 from policies.boxes.rule import BoxRule
+from policies.derivations import Derivations, ListedTerms
 from policies.names import Names
 
 
-class BoxTerms(Terms):
+class BoxTerms(ListedTerms):
     """The K constants, then for every other box the actions inside and those outside."""
 
     def __init__(self, boxes: BoxList, n_actions: int, names: Names) -> None:
@@ -50,6 +52,21 @@ class BoxTerms(Terms):
         others = outside[:, b].copy()
         others[action] = np.inf
         return float(ways[least]), BoxRule(self._boxes.intervals(b + 1), action, int(others.argmin()), self._names)
+
+    def derivations(self) -> Derivations:
+        """Return the constants, then each box with each pair of different actions."""
+        K, outside = self.n_actions, 2 * np.arange(1, len(self._boxes))
+        constants = np.column_stack([np.arange(K), np.full(K, self.n_terms)])
+        pairs = np.array(list(permutations(range(K), 2)))
+        sides = np.column_stack([outside - 1, outside])[:, None, :] * K + pairs
+        return Derivations.whole(np.concatenate([constants, sides.reshape(-1, 2)]))
+
+    def policy(self, parts: list[int]) -> BoxRule:
+        """Return the rule of two sides, or of one constant."""
+        side, inside = divmod(parts[0], self.n_actions)
+        if side == 0:
+            return BoxRule((), inside, inside, self._names)
+        return BoxRule(self._boxes.intervals((side + 1) // 2), inside, parts[1] % self.n_actions, self._names)
 
     def _by_action(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
         constants, inside, outside = self._tables(totals)
