@@ -141,7 +141,8 @@ class _Kept:
         """Return the numbers of the tails that may follow a head."""
         tails = np.arange(self.low[head], self.high[head])
         weights = self._heads[head] + self._tails[tails]
-        return tails[((weights >= self._bounds[0]) & (weights <= self._bounds[1])).all(axis=1)]
+        kept: Ints = tails[((weights >= self._bounds[0]) & (weights <= self._bounds[1])).all(axis=1)]
+        return kept
 
     def fold(self, soft: Soft, states: Ints, costs: Floats, actions: Array, action: int) -> Floats:
         """Return (n,): the sum over the tails that may follow each head of ``states`` and play ``action``, else inf."""

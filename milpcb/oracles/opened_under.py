@@ -2,13 +2,13 @@
 
 A constraint and its negative are one *band*, lower <= sum_j weights[j, pi(x_j)] <= upper. Where an action at a context
 alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden, and
-guard-rails say nothing else. A band that can then no longer be broken is left out; all others go to ``Terms.under``.
+guard-rails say nothing else. A band that can then no longer be broken is left out; all others go to ``Terms.under``,
+of classes without terms to ``Search.under``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,19 +17,14 @@ from milpcb.errors import InputError
 from milpcb.oracles.forbidden import SpareSearch, SpareTerms
 from milpcb.oracles.opened_terms import TermSearch
 from milpcb.oracles.side_rows import SideRow
-from milpcb.protocols import Encoding, Opened, Policy, PolicyClass, Search, TermRow, Terms
+from milpcb.protocols import Encoding, LabelRow, Opened, Policy, PolicyClass, Search, TermRow, Terms
 from milpcb.types import Bools, Floats
 
 ONLY_SEARCHED = 'a class under side constraints has no {} here; use oracle kind "milp" or "enumeration"'
 
 
-@dataclass(frozen=True)
-class Band:
-    """The rule ``lower <= sum_j weights[j, pi(x_j)] <= upper`` on the distinct contexts; ``weights`` is (g, K)."""
-
-    weights: Floats
-    lower: float
-    upper: float
+class Band(LabelRow):
+    """The rule ``lower <= sum_j weights[j, pi(x_j)] <= upper`` on the distinct contexts."""
 
     def playable(self, allowed: Bools) -> Bools:
         """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the band."""
@@ -109,8 +104,11 @@ class OpenedUnder(Opened):
         return self.search().value(np.zeros((len(self.contexts), self.n_actions))) < np.inf
 
     def search(self) -> Search:
-        """Return the search, of the class or of its terms under the rows."""
-        search = TermSearch(self._terms, self.contexts) if self._rows else self._opened.search()
+        """Return the search of the class, or under the rows that of its terms, where it has any."""
+        if self._rows and "terms" in self.can:
+            search: Search = TermSearch(self._terms, self.contexts)
+        else:
+            search = self._opened.search().under(self._rows) if self._rows else self._opened.search()
         return search if self._forbidden is None else SpareSearch(search, self._forbidden)
 
     def terms(self) -> Terms:

@@ -61,7 +61,6 @@ class BoxRules(CuttingClass):
 class OpenedBoxes(Opened):
     """Box rules on fixed contexts. ``log_size`` is exact, for labelings too."""
 
-
     def __init__(self, rules: BoxRules, contexts: Floats, names: Names) -> None:
         """Take box rules with explicit cut points."""
         self._boxes = boxes = Boxes(contexts, rules.thresholds, pairs=rules.max_features == 2)

@@ -139,9 +139,9 @@ class OpenedRuleLists(Opened):
     def _n_listed(self, depth: int, p: int) -> int:
         """Return how many numbers the derivations are listed by: ways to the last test, and that with its actions."""
         before = max(0, depth - 1)
-        heads = perm(p, before) * (2 * self.n_actions) ** before
-        tails = comb(p, before) * 2**before * (p - before) * self.n_actions**2
-        return before * heads + 2 * tails
+        n_heads = perm(p, before) * (2 * self.n_actions) ** before
+        n_tails = (comb(p, before) * (p - before) << before) * self.n_actions**2
+        return before * n_heads + 2 * n_tails
 
     @cached_property
     def _cells(self) -> HeldCells:

@@ -26,10 +26,12 @@ class Pieces:
         self.feature, self.start, self.stop = found.T
         self.nothing = len(found) * n_actions
         ends = np.cumsum([pieces.size // 3 for pieces in ways])[:-1]
-        self.rules = np.concatenate([
-            self._with_actions(numbers.reshape(pieces.shape[:2]), max_cuts + 1, n_actions)
-            for pieces, numbers in zip(ways, np.split(number.ravel(), ends), strict=True)
-        ])
+        self.rules = np.concatenate(
+            [
+                self._with_actions(numbers.reshape(pieces.shape[:2]), max_cuts + 1, n_actions)
+                for pieces, numbers in zip(ways, np.split(number.ravel(), ends), strict=True)
+            ]
+        )
 
     def _with_actions(self, pieces: Ints, most: int, n_actions: int) -> Ints:
         """Return (rules, most): each row of ``pieces`` (ways, c) with all actions."""

@@ -59,7 +59,6 @@ class ThresholdRules(CuttingClass):
 class OpenedThresholds(Opened):
     """Threshold rules on fixed contexts. ``log_size`` is exact for rules, an upper bound for labelings."""
 
-
     def __init__(self, rules: ThresholdRules, bins: Bins, names: Names, fixed: ThresholdRules) -> None:
         self.n_actions = rules.n_actions
         self.group, self.contexts = bins.group, bins.contexts

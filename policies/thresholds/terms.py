@@ -56,7 +56,9 @@ class ThresholdTerms(ListedTerms):
 
     def policy(self, parts: list[int]) -> ThresholdRule:
         """Return the rule of these pieces, from low to high."""
-        numbers, actions = zip(*(divmod(part, self.n_actions) for part in parts if part < self._pieces.nothing))
+        numbers, actions = zip(
+            *(divmod(part, self.n_actions) for part in parts if part < self._pieces.nothing), strict=True
+        )
         feature = list(self._cuts)[self._pieces.feature[numbers[0]]]
         cuts = tuple(float(self._cuts[feature][self._pieces.stop[number] - 1]) for number in numbers[:-1])
         return ThresholdRule(feature, cuts, actions, self._names, self._binary[feature])
