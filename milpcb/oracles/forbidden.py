@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import Policy, Search, Terms
+from milpcb.protocols import Policy, RestrictedTerms, Search, Terms
 from milpcb.types import Bools, Floats, Ints
 
 # A weight of e^-2000 is none, as no class that can be searched has e^1000 derivations.
@@ -52,33 +52,23 @@ class SpareSearch(Search):
         return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
 
 
-class SpareTerms(Terms):
+class SpareTerms(RestrictedTerms):
     """The ``terms`` with the recursion over the policies that play no cell of ``forbidden`` (n, K) at ``contexts``."""
 
     def __init__(self, terms: Terms, contexts: Floats, forbidden: Bools) -> None:
-        self._terms = terms
-        self.n_actions, self.n_terms = terms.n_actions, terms.n_terms
-        self.n_touched, self.n_features = terms.n_touched, terms.n_features
+        super().__init__(terms)
         self._forbidden = terms.totals(contexts, forbidden.astype(float)) > 0.0
-
-    def places(self, contexts: Floats) -> list[Ints]:
-        """Return the places of the terms."""
-        return self._terms.places(contexts)
-
-    def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        """Return the totals of the terms, without prices."""
-        return self._terms.totals(contexts, costs)
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total by the action at ``place``."""
         priced, most = self._priced(totals)
-        profile = self._terms.profile(priced, place)
+        profile = self.terms.profile(priced, place)
         return np.where(profile <= most, profile, np.inf)
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
         """Return the least total and a policy that attains it."""
         priced, most = self._priced(totals)
-        value, policy = self._terms.minimise(priced)
+        value, policy = self.terms.minimise(priced)
         if value > most:
             raise InfeasibleError(NOBODY)
         return value, policy
@@ -87,7 +77,7 @@ class SpareTerms(Terms):
         """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
         scaled = rate * totals
         most = float(np.abs(scaled).sum())
-        logs = self._terms.log_weights(scaled + (2.0 * most + NO_WEIGHT) * self._forbidden, place, 1.0)
+        logs = self.terms.log_weights(scaled + (2.0 * most + NO_WEIGHT) * self._forbidden, place, 1.0)
         return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
 
     def _priced(self, totals: Floats) -> tuple[Floats, float]:

@@ -21,7 +21,7 @@ from milpcb.protocols.policies import (
     open_class,
 )
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
-from milpcb.protocols.tables import Table, TermRow, Terms
+from milpcb.protocols.tables import RestrictedTerms, Table, TermRow, Terms
 from milpcb.types import Policy
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Opened",
     "Policy",
     "PolicyClass",
+    "RestrictedTerms",
     "Search",
     "Separator",
     "Session",

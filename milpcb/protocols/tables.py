@@ -68,7 +68,8 @@ class Terms(ABC):
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return a function of costs (n, K) at these ``contexts`` (n, d), for many questions about the same contexts.
 
-        It returns ``totals`` of the costs, or others that give every derivation the same total.
+        It returns ``totals`` of the costs, or others that give every derivation the same total, in an array that the
+        next call may write over.
         """
         return partial(self.totals, contexts)
 
@@ -94,6 +95,27 @@ class Terms(ABC):
     @abstractmethod
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``."""
+
+
+class RestrictedTerms(Terms):
+    """The ``terms`` of a class with a recursion over some of its policies: that of a subclass of this."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.n_actions, self.n_terms = terms.n_actions, terms.n_terms
+        self.n_touched, self.n_features = terms.n_touched, terms.n_features
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the places of the terms."""
+        return self.terms.places(contexts)
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals of the terms."""
+        return self.terms.totals(contexts, costs)
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return the adder of the terms."""
+        return self.terms.adder(contexts)
 
 
 class Table(ABC):
