@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols.tables import TermRow, Terms
+from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
 from milpcb.types import Floats, Ints, Policy
 from policies.derivations import Derivations, ListedTerms
 from policies.weighted_kernels import Array, Soft, fold_pairs, fold_windows, windows
@@ -28,28 +28,19 @@ _MOST_KEPT = 10**8  # actions of derivations that are kept from question to ques
 _OTHER = -1  # the action of a head or tail that has no context of the place
 
 
-class KeptTerms(Terms):
+class KeptTerms(RestrictedTerms):
     """The derivations of ``terms`` that keep all ``rows``."""
 
     def __init__(self, terms: ListedTerms, rows: Sequence[TermRow]) -> None:
-        self._terms, self._rows = terms, tuple(rows)
-        self.n_actions, self.n_features = terms.n_actions, terms.n_features
-        self.n_terms, self.n_touched = terms.n_terms, terms.n_touched
+        super().__init__(terms)
+        self._listed, self._rows = terms, tuple(rows)
         self._kept = kept = _kept(terms, self._rows)
         self._played = lru_cache(1 + _MOST_KEPT // (len(kept.heads) + len(kept.tails)))(self._played_at)
         self._nobody = np.full(len(kept.tails), _OTHER, dtype=np.int8)
 
-    def places(self, contexts: Floats) -> list[Ints]:
-        """Return the places of the class."""
-        return self._terms.places(contexts)
-
-    def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        """Return the totals of the class."""
-        return self._terms.totals(contexts, costs)
-
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms under these rows as well."""
-        return self._terms.under((*self._rows, *rows))
+        return self._listed.under((*self._rows, *rows))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the derivations by the action at ``place``."""
@@ -69,7 +60,7 @@ class KeptTerms(Terms):
             raise InfeasibleError("no policy of the class keeps the side rows")
         after = kept.after(head)
         tail = after[tails[after].argmin()]
-        return float(by_head[head]), self._terms.policy([*kept.heads[head].tolist(), *kept.tails[tail].tolist()])
+        return float(by_head[head]), self._listed.policy([*kept.heads[head].tolist(), *kept.tails[tail].tolist()])
 
     def _by_action(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         """Return the sums (K,) by the action at ``place``: in each state the heads decide it, or the tails."""
@@ -86,13 +77,13 @@ class KeptTerms(Terms):
         """Return who decides the action at a place, given by its bytes."""
         kept = self._kept
         terms = np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
-        actions = np.append(self._terms.actions(terms), _OTHER).astype(np.int8)
+        actions = np.append(self._listed.actions(terms), _OTHER).astype(np.int8)
         heads, tails = (actions[parts].max(axis=1, initial=_OTHER) for parts in (kept.heads, kept.tails))
         by_tails = tails[kept.tail_start[:-1]] != _OTHER
         return _Played(heads, tails, np.flatnonzero(~by_tails), np.flatnonzero(by_tails))
 
     def _padded(self, totals: Floats) -> Floats:
-        return np.append(self._terms.parts(totals), 0.0)
+        return np.append(self._listed.parts(totals), 0.0)
 
 
 class _Played(NamedTuple):
