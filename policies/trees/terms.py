@@ -55,7 +55,7 @@ class TreeTerms(Terms):
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return the adder, compiled up to depth 2."""
         truth = outcomes(contexts, self._tests)
-        if 1 <= self.depth <= COMPILED_DEPTH:
+        if len(truth) and 1 <= self.depth <= COMPILED_DEPTH:
             return LeafAdder(truth, self.n_actions, self.depth)
         held = truth.astype(float)
         return lambda costs: np.ascontiguousarray(path_totals(held, costs, self.depth)).ravel()
