@@ -1,8 +1,8 @@
 """A class under side constraints, to be searched: what they forbid outright is priced, the rest are rows of its terms.
 
 A constraint and its negative are one *band*, lower <= sum_j weights[j, pi(x_j)] <= upper. Where an action at a context
-alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden, and
-guard-rails say nothing else. A band that can then no longer be broken is left out; all others go to ``Terms.under``.
+alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden. Guard-rails
+are no more than such cells. A band that can then no longer be broken is left out; all others go to ``Terms.under``.
 """
 
 from __future__ import annotations
