@@ -17,7 +17,7 @@ NO_WEIGHT = 2000.0
 NOBODY = "no policy of the class avoids the forbidden actions"
 
 
-class SpareSearch(Search):
+class AvoidingSearch(Search):
     """The ``search`` over the policies that play no cell of ``forbidden`` (g, K)."""
 
     def __init__(self, search: Search, forbidden: Bools) -> None:
@@ -52,7 +52,7 @@ class SpareSearch(Search):
         return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
 
 
-class SpareTerms(RestrictedTerms):
+class AvoidingTerms(RestrictedTerms):
     """The ``terms`` with the recursion over the policies that play no cell of ``forbidden`` (n, K) at ``contexts``."""
 
     def __init__(self, terms: Terms, contexts: Floats, forbidden: Bools) -> None:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.oracles.forbidden import SpareSearch, SpareTerms
+from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.oracles.opened_terms import TermSearch
 from milpcb.oracles.side_rows import SideRow
 from milpcb.protocols import Encoding, Opened, Policy, PolicyClass, Search, TermRow, Terms
@@ -111,11 +111,11 @@ class OpenedUnder(Opened):
     def search(self) -> Search:
         """Return the search, of the class or of its terms under the rows."""
         search = TermSearch(self._terms, self.contexts) if self._rows else self._opened.search()
-        return search if self._forbidden is None else SpareSearch(search, self._forbidden)
+        return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
 
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""
-        return self._terms if self._forbidden is None else SpareTerms(self._terms, self.contexts, self._forbidden)
+        return self._terms if self._forbidden is None else AvoidingTerms(self._terms, self.contexts, self._forbidden)
 
     @cached_property
     def _terms(self) -> Terms:
