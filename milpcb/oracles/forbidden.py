@@ -1,6 +1,6 @@
 """Forbidden cells, by their price: whoever plays a forbidden action at a context pays more than all policies differ by.
 
-Any class and any recursion can be asked so. A least total that holds the price says that no policy does without it.
+Any class and any recursion can be asked so. A least total with a price in it means that no policy avoids the cells.
 Prices are whole where costs are, so whole costs are answered exactly; in sums of weights a price underflows.
 """
 
@@ -14,10 +14,10 @@ from milpcb.types import Bools, Floats, Ints
 
 # A weight of e^-2000 is none, as no class that can be searched has e^1000 derivations.
 NO_WEIGHT = 2000.0
-NOBODY = "no policy of the class does without the forbidden actions"
+NOBODY = "no policy of the class avoids the forbidden actions"
 
 
-class SpareSearch(Search):
+class AvoidingSearch(Search):
     """The ``search`` over the policies that play no cell of ``forbidden`` (g, K)."""
 
     def __init__(self, search: Search, forbidden: Bools) -> None:
@@ -52,7 +52,7 @@ class SpareSearch(Search):
         return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
 
 
-class SpareTerms(RestrictedTerms):
+class AvoidingTerms(RestrictedTerms):
     """The ``terms`` with the recursion over the policies that play no cell of ``forbidden`` (n, K) at ``contexts``."""
 
     def __init__(self, terms: Terms, contexts: Floats, forbidden: Bools) -> None:

@@ -1,9 +1,9 @@
 """A class under side constraints, to be searched: what they forbid outright is priced, the rest are rows of its terms.
 
 A constraint and its negative are one *band*, lower <= sum_j weights[j, pi(x_j)] <= upper. Where an action at a context
-alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden, and
-guard-rails say nothing else. A band that can then no longer be broken is left out; all others go to ``Terms.under``,
-of classes without terms to ``Search.under``.
+alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden. Guard-rails
+are no more than such cells. A band that can then no longer be broken is left out; all others go to ``Terms.under``, of
+classes without terms to ``Search.under``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.oracles.forbidden import SpareSearch, SpareTerms
+from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.oracles.opened_terms import TermSearch
 from milpcb.oracles.side_rows import SideRow
 from milpcb.protocols import Encoding, LabelRow, Opened, Policy, PolicyClass, Search, TermRow, Terms
@@ -109,11 +109,11 @@ class OpenedUnder(Opened):
             search: Search = TermSearch(self._terms, self.contexts)
         else:
             search = self._opened.search().under(self._rows) if self._rows else self._opened.search()
-        return search if self._forbidden is None else SpareSearch(search, self._forbidden)
+        return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
 
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""
-        return self._terms if self._forbidden is None else SpareTerms(self._terms, self.contexts, self._forbidden)
+        return self._terms if self._forbidden is None else AvoidingTerms(self._terms, self.contexts, self._forbidden)
 
     @cached_property
     def _terms(self) -> Terms:

@@ -1,0 +1,215 @@
+"""Compiled kernels of the recursion over trees under side constraints; policies/trees/under.py states it.
+
+A tree is a test f at the root and an *option* for each outcome of f: a subtree with its leaves. ``options[2 f + s]``
+(n, L) are the leaves of the options where f comes out s, numbered within the leaves below (f, s).
+
+In go the ``totals`` of the leaves, and the ``place`` (p^depth, K) of a context x, as in policies/trees/terms.py. Out
+come ``answers`` (K,) by the action at x. Where ``soft`` is None they are the least totals; where it is a float (its
+value is not used), -log of the summed exp(-total). ``chosen`` (K, 4) is then, or else left alone: the root of a least
+tree, its option on x's side, and the range of options on the other side of which the cheapest belongs to it. Working
+space: played (leaves below a side,), costs (n,), and a few numbers more for each option.
+
+A sum in the making is a pair (low, weight), which stands for low - log(weight).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.kernels import compiled
+
+Array = npt.NDArray[Any]
+Soft = float | None
+
+# exp(-60), a million times over, is far below the rounding of 1.
+NEGLIGIBLE = 60.0
+
+
+@compiled()
+def one_row(
+    soft: Soft,
+    totals: Array,
+    place: Array,
+    options: Array,
+    begin: Array,
+    end: Array,
+    played: Array,
+    costs: Array,
+    front: Array,
+    answers: Array,
+    chosen: Array,
+) -> None:
+    """Answer for the trees that keep one side constraint; options are in order of weight, the lightest first.
+
+    Option i of a side goes with the options begin[., i] to end[., i] - 1 of the other one. Working space front: (n, 2).
+    """
+    size, weights = len(played), np.zeros(len(answers))
+    _played(place, played)
+    answers[:] = np.inf
+    for f in range(len(options) // 2):
+        near = _side(f, place, options, size)
+        far = near ^ 1
+        _costs(totals[far * size : (far + 1) * size], options[far], costs)
+        mine, here = totals[near * size : (near + 1) * size], options[near]
+        _one_root(soft, f, mine, here, begin[near], end[near], played, costs, front, answers, weights, chosen)
+    _finish(soft, answers, weights)
+
+
+@compiled()
+def _one_root(
+    soft: Soft,
+    root: int,
+    totals: Array,
+    options: Array,
+    begin: Array,
+    end: Array,
+    played: Array,
+    costs: Array,
+    front: Array,
+    answers: Array,
+    weights: Array,
+    chosen: Array,
+) -> None:
+    """Add the trees with one root to ``answers`` and ``weights`` (K,).
+
+    In: the options of x's side, with the ``totals`` of its leaves, and the ``costs`` of the options of the other side.
+
+    The heavier the option, the lighter what it goes with: from the heaviest on, both ends of the window move up. Its
+    sum is kept as that of two stacks: front[j] sums up j to middle - 1, back the rest up to last - 1. No cost is ever
+    taken out of a sum, where digits would be lost.
+    """
+    middle = last = 0
+    back, back_weight = np.inf, 0.0
+    for i in range(len(options) - 1, -1, -1):
+        first, stop = begin[i], end[i]
+        if first == stop:
+            continue
+        for j in range(max(last, first), stop):
+            back, back_weight = _add(soft, back, back_weight, costs[j], 1.0)
+        last = stop
+        if first >= middle:
+            low, weight = np.inf, 0.0
+            for j in range(last - 1, first - 1, -1):
+                low, weight = _add(soft, low, weight, costs[j], 1.0)
+                front[j, 0], front[j, 1] = low, weight
+            middle, back, back_weight = last, np.inf, 0.0
+        cost, a = totals[options[i, 0]], played[options[i, 0]]
+        for leaf in range(1, options.shape[1]):
+            cost += totals[options[i, leaf]]
+            a = max(a, played[options[i, leaf]])
+        low, weight = _add(soft, back, back_weight, front[first, 0], front[first, 1])
+        if soft is None:
+            if cost + low < answers[a]:
+                answers[a] = cost + low
+                chosen[a, 0], chosen[a, 1], chosen[a, 2], chosen[a, 3] = root, i, first, stop
+        else:
+            answers[a], weights[a] = _add(soft, answers[a], weights[a], cost + low, weight)
+
+
+@compiled()
+def several_rows(
+    soft: Soft,
+    totals: Array,
+    place: Array,
+    options: Array,
+    weights: Array,
+    lower: Array,
+    upper: Array,
+    played: Array,
+    costs: Array,
+    heavy: Array,
+    answers: Array,
+    chosen: Array,
+) -> None:
+    """Answer for the trees that keep all of several rows: ``weights`` (2 p, n, rows) between lower and upper (rows,).
+
+    For each option of x's side those of the other side are gone through, the cheapest first, until one fits, or until
+    none that follows can change the answer. Working space heavy: (n, rows).
+    """
+    size, sums = len(played), np.zeros(len(answers))
+    _played(place, played)
+    answers[:] = np.inf
+    for f in range(len(options) // 2):
+        near = _side(f, place, options, size)
+        far = near ^ 1
+        _costs(totals[far * size : (far + 1) * size], options[far], costs)
+        order = np.argsort(costs, kind="mergesort")
+        costs[:] = costs[order]
+        heavy[:] = weights[far][order]
+        own, here, mine = totals[near * size : (near + 1) * size], options[near], weights[near]
+        for i in range(len(costs)):
+            cost, a = own[here[i, 0]], played[here[i, 0]]
+            for leaf in range(1, here.shape[1]):
+                cost += own[here[i, leaf]]
+                a = max(a, played[here[i, leaf]])
+            low, weight = np.inf, 0.0
+            for j in range(len(costs)):
+                if cost + costs[j] >= answers[a] + (0.0 if soft is None else NEGLIGIBLE) or costs[j] - low > NEGLIGIBLE:
+                    break
+                if not _fits(i, j, mine, heavy, lower, upper):
+                    continue
+                low, weight = _add(soft, low, weight, costs[j], 1.0)
+                if soft is None:
+                    chosen[a, 0], chosen[a, 1], chosen[a, 2], chosen[a, 3] = f, i, order[j], order[j] + 1
+                    break
+            if low < np.inf:
+                answers[a], sums[a] = _add(soft, answers[a], sums[a], cost + low, weight)
+    _finish(soft, answers, sums)
+
+
+@compiled()
+def _add(soft: Soft, low: float, weight: float, other: float, other_weight: float) -> tuple[float, float]:
+    """Return the sum of two sums, the second of which is finite."""
+    if soft is None:
+        return min(low, other), 0.0
+    if other < low:
+        low, weight, other, other_weight = other, other_weight, low, weight
+    gap = other - low
+    return low, weight + other_weight * np.exp(-gap) if gap < NEGLIGIBLE else weight
+
+
+@compiled()
+def _finish(soft: Soft, answers: Array, weights: Array) -> None:
+    """Turn answers (K,), the low ends of sums, into what the sums stand for."""
+    if soft is not None:
+        for a in range(len(answers)):
+            if weights[a] > 0.0:
+                answers[a] -= np.log(weights[a])
+
+
+@compiled()
+def _side(f: int, place: Array, options: Array, size: int) -> int:
+    """Return the number 2 f + s of x's side of the root f; ``size`` leaves are below each side."""
+    return int(place[f * (2 * len(place) // len(options)), 0] // size)
+
+
+@compiled()
+def _played(place: Array, played: Array) -> None:
+    """Fill played (leaves below a side,): the action of a leaf that x reaches if it comes to this side, else -1."""
+    played[:] = -1
+    for i in range(len(place)):
+        for a in range(place.shape[1]):
+            played[place[i, a] % len(played)] = a
+
+
+@compiled()
+def _costs(totals: Array, options: Array, costs: Array) -> None:
+    """Fill costs (n,) with the sums of ``totals`` over the leaves of each of ``options`` (n, L)."""
+    for i in range(len(options)):
+        cost = totals[options[i, 0]]
+        for leaf in range(1, options.shape[1]):
+            cost += totals[options[i, leaf]]
+        costs[i] = cost
+
+
+@compiled()
+def _fits(i: int, j: int, mine: Array, other: Array, lower: Array, upper: Array) -> bool:
+    """Return whether the weights mine[i] (rows,) and other[j] add up to between the bounds."""
+    for r in range(len(lower)):
+        weight = mine[i, r] + other[j, r]
+        if not lower[r] <= weight <= upper[r]:
+            return False
+    return True
