@@ -8,7 +8,7 @@ boxes, the tails are whole derivations and all in one state, whose only head has
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,14 @@ class Derivations:
 
 class ListedTerms(Terms):
     """Terms of a class with a list of its derivations. Its parts are the terms, unless the class says otherwise."""
+
+    @abstractmethod
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs (n, K) at these ``contexts`` (n, d) that returns their totals (n_terms,)."""
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals of ``costs`` at ``contexts``; whole costs stay exact."""
+        return self.adder(contexts)(costs)
 
     @abstractmethod
     def derivations(self) -> Derivations:

@@ -6,6 +6,7 @@ terms.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
@@ -32,6 +33,17 @@ class BoxTerms(ListedTerms):
         outside = ~self._boxes.holding(contexts)[:, 1:]
         sides = np.pad(1 + 2 * np.arange(outside.shape[1]) + outside, ((0, 0), (1, 0)))
         return list((sides * self.n_actions)[:, :, None] + np.arange(self.n_actions))
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs at these ``contexts``; outside of a box are all, less those inside."""
+        by_box = self._boxes.totals_of(contexts)
+
+        def add_up(costs: Floats) -> Floats:
+            inside, outside = by_box(costs)
+            both = np.stack([inside, outside], axis=1)[:, :, 1:]  # (K, 2, B)
+            return np.concatenate([inside[:, 0], both.transpose(2, 1, 0).ravel()])
+
+        return add_up
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the rules by the action at ``place``."""

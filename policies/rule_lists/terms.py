@@ -6,7 +6,7 @@ way to a cell, so noise on its columns is not noise on these terms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -43,6 +43,12 @@ class RuleListTerms(ListedTerms):
         own = self._cells.own(outcomes(contexts, self._tests) ^ self._turned)[len(self._skipped) :]
         cells = np.concatenate([first + level for first, level in zip(self._first, own, strict=True)], axis=1)
         return list((cells * self.n_actions)[:, :, None] + np.arange(self.n_actions))
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs at these ``contexts``: by what holds there, then less that, what does not."""
+        by_cell = self._cells.totals_of(outcomes(contexts, self._tests) ^ self._turned)
+        first = len(self._skipped)
+        return lambda costs: np.concatenate(by_cell(costs)[first:], axis=1).T.ravel()
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the lists by the action at ``place``."""

@@ -5,6 +5,7 @@ The program has a column for each piece, the sum of its bins, so noise on its co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -35,8 +36,12 @@ class ThresholdTerms(ListedTerms):
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the bin of each feature."""
-        bins = np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
-        return list(((self._first + bins) * self.n_actions)[:, :, None] + np.arange(self.n_actions))
+        return list(((self._first + self._own(contexts)) * self.n_actions)[:, :, None] + np.arange(self.n_actions))
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs at these ``contexts``: a product of matrices."""
+        member = (self._own(contexts).T[:, None, :] == np.arange(self._fold.width)[:, None])[self._real].astype(float)
+        return lambda costs: (member @ costs).ravel()
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the rules by the action at ``place``."""
@@ -78,6 +83,10 @@ class ThresholdTerms(ListedTerms):
     def _pieces(self) -> Pieces:
         """The pieces of the rules: listed for side rows alone, as there may be many."""
         return Pieces([len(points) for points in self._cuts.values()], self._max_cuts, self.n_actions)
+
+    def _own(self, contexts: Floats) -> Ints:
+        """Return the bin (n, features) of each of ``contexts`` in each feature."""
+        return np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
 
     def _padded(self, totals: Floats) -> Floats:
         table = np.zeros((*self._real.shape, self.n_actions))
