@@ -13,19 +13,19 @@ bounds of the other rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.errors import InfeasibleError
 from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
-from milpcb.types import Floats, Ints, Policy
+from milpcb.types import Bools, Floats, Ints, Policy
 from policies.derivations import Derivations, ListedTerms
-from policies.weighted_kernels import Array, Soft, fold_pairs, fold_windows, windows
+from policies.weighted_kernels import Array, Soft, one_row, several_rows, windows
 
 _MOST_KEPT = 10**8  # actions of derivations that are kept from question to question, of a byte each
-_OTHER = -1  # the action of a head or tail that has no context of the place
+_OTHER = -1  # the action of a head where the tail decides it, and the other way round
 
 
 class KeptTerms(RestrictedTerms):
@@ -36,7 +36,6 @@ class KeptTerms(RestrictedTerms):
         self._listed, self._rows = terms, tuple(rows)
         self._kept = kept = _kept(terms, self._rows)
         self._played = lru_cache(1 + _MOST_KEPT // (len(kept.heads) + len(kept.tails)))(self._played_at)
-        self._nobody = np.full(len(kept.tails), _OTHER, dtype=np.int8)
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms under these rows as well."""
@@ -44,106 +43,95 @@ class KeptTerms(RestrictedTerms):
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the derivations by the action at ``place``."""
-        return self._by_action(None, totals, place)
+        return self._kept.answers(None, *self._costs(totals), self._played(place.tobytes()))[0]
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
-        return -self._by_action(1.0, rate * totals, place)
+        return -self._kept.answers(1.0, *self._costs(rate * totals), self._played(place.tobytes()))[0]
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
         """Return the least total and a policy that attains it; the first head, then the first tail, wins a tie."""
-        kept, parts = self._kept, self._padded(totals)
-        tails = _sums(parts, kept.tails)
-        by_head = _sums(parts, kept.heads) + kept.fold(None, np.arange(kept.n_states), tails, self._nobody, _OTHER)
-        head = int(by_head.argmin())
-        if by_head[head] == np.inf:
-            raise InfeasibleError("no policy of the class keeps the side rows")
+        kept, (heads, tails) = self._kept, self._costs(totals)
+        (least, *_), (head, *_) = kept.answers(None, heads, tails, self._nobody)
+        if least == np.inf:
+            raise InfeasibleError("no policy of the class keeps the side constraints")
         after = kept.after(head)
         tail = after[tails[after].argmin()]
-        return float(by_head[head]), self._listed.policy([*kept.heads[head].tolist(), *kept.tails[tail].tolist()])
+        return float(least), self._listed.policy([*kept.heads[head].tolist(), *kept.tails[tail].tolist()])
 
-    def _by_action(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
-        """Return the sums (K,) by the action at ``place``: in each state the heads decide it, or the tails."""
-        kept, parts, played = self._kept, self._padded(totals), self._played(place.tobytes())
-        heads, tails = _sums(parts, kept.heads), _sums(parts, kept.tails)
-        by_head = heads + kept.fold(soft, played.by_heads, tails, played.tails, _OTHER)
-        answers = np.empty(self.n_actions)
-        for action in range(self.n_actions):
-            by_tail = heads + kept.fold(soft, played.by_tails, tails, played.tails, action)
-            answers[action] = _sum(soft, np.append(by_head[played.heads == action], by_tail))
-        return answers
+    def _costs(self, totals: Floats) -> tuple[Floats, Floats]:
+        """Return the costs of the heads and of the tails."""
+        parts = np.append(self._listed.parts(totals), 0.0)
+        return _sums(parts, self._kept.heads), _sums(parts, self._kept.tails)
 
     def _played_at(self, place: bytes) -> _Played:
         """Return who decides the action at a place, given by its bytes."""
-        kept = self._kept
-        terms = np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
+        kept, terms = self._kept, np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
         actions = np.append(self._listed.actions(terms), _OTHER).astype(np.int8)
-        heads, tails = (actions[parts].max(axis=1, initial=_OTHER) for parts in (kept.heads, kept.tails))
-        by_tails = tails[kept.tail_start[:-1]] != _OTHER
-        return _Played(heads, tails, np.flatnonzero(~by_tails), np.flatnonzero(by_tails))
+        heads, tails = (_most(actions, parts) for parts in (kept.heads, kept.tails))
+        return _Played(heads, tails, tails[kept.tail_start[:-1]] != _OTHER)
 
-    def _padded(self, totals: Floats) -> Floats:
-        return np.append(self._listed.parts(totals), 0.0)
+    @cached_property
+    def _nobody(self) -> _Played:
+        """All derivations as those that play action 0."""
+        heads, tails = (np.full(len(parts), a, np.int8) for parts, a in ((self._kept.heads, 0), (self._kept.tails, -1)))
+        return _Played(heads, tails, np.zeros(self._kept.n_states, dtype=bool))
 
 
 class _Played(NamedTuple):
-    """The actions of heads and tails at a place, and the states in which heads and in which tails decide it."""
+    """The actions of heads and tails at a place, and the states in which tails decide it."""
 
     heads: Array
     tails: Array
-    by_heads: Ints
-    by_tails: Ints
+    by_tails: Bools
 
 
 class _Kept:
-    """The derivations in the order of their weights in the row ``first``, and the window of tails of each head.
+    """The derivations in the order of their weights in the row ``first``, and the window of tails of each head."""
 
-    ``heads``, ``tails`` and the weights (n, R), (n', R) are in the order of their states already.
-    """
-
-    def __init__(self, every: Derivations, heads: Floats, tails: Floats, bounds: Floats, first: int) -> None:
+    def __init__(
+        self, every: Derivations, heads: Floats, tails: Floats, bounds: Floats, first: int, n_actions: int
+    ) -> None:
+        """Take the weights (n, R) of heads and (n', R) of tails in each row, and the bounds (2, R) of their sums."""
+        self._n_actions = n_actions
         by_head = np.lexsort((-heads[:, first], every.head_state))
         by_tail = np.lexsort((tails[:, first], every.tail_state))
+        heads, tails = heads[by_head], tails[by_tail]
         self.heads, self.tails = every.heads[by_head], every.tails[by_tail]
         self.n_states = int(every.head_state.max()) + 1
-        self.head_start = np.searchsorted(every.head_state[by_head], np.arange(self.n_states + 1))
-        self.tail_start = np.searchsorted(every.tail_state[by_tail], np.arange(self.n_states + 1))
-        self.low, self.high = np.empty(len(heads), dtype=np.int64), np.empty(len(heads), dtype=np.int64)
-        windows(
-            self.head_start,
-            self.tail_start,
-            heads[by_head, first],
-            tails[by_tail, first],
-            bounds[:, first],
-            self.low,
-            self.high,
-        )
+        states = np.arange(self.n_states + 1)
+        self.head_start = np.searchsorted(every.head_state[by_head], states)
+        self.tail_start = np.searchsorted(every.tail_state[by_tail], states)
+        self._low, self._high = np.empty((2, len(heads)), dtype=np.int64)
+        weights = (np.ascontiguousarray(heads[:, first]), np.ascontiguousarray(tails[:, first]))
+        windows(self.head_start, self.tail_start, *weights, bounds[:, first].copy(), self._low, self._high)
         others = np.arange(bounds.shape[1]) != first
-        self._heads, self._tails = heads[by_head][:, others], tails[by_tail][:, others]
-        self._bounds = np.ascontiguousarray(bounds[:, others])
-        self._front = np.empty(len(tails))
+        self._weights = (heads[:, others], tails[:, others], np.ascontiguousarray(bounds[:, others]))
+        self._front = np.empty((len(tails), 2))
 
     @property
     def n_pairs(self) -> int:
         """The number of derivations that keep the first row."""
-        return int((self.high - self.low).sum())
+        return int((self._high - self._low).sum())
+
+    def answers(self, soft: Soft, heads: Floats, tails: Floats, played: _Played) -> tuple[Floats, Ints]:
+        """Return the answers by action, and the heads that are chosen; see policies/weighted_kernels.py."""
+        answers, chosen = np.empty(self._n_actions), np.zeros(self._n_actions, dtype=np.int64)
+        costs = (played.by_tails, heads, played.heads, tails, played.tails)
+        if self._weights[0].shape[1]:
+            states = (self.head_start, self.tail_start, self._low, self._high)
+            several_rows(soft, *states, *costs, *self._weights, answers, chosen)
+        else:
+            one_row(soft, self.head_start, self._low, self._high, *costs, self._front, answers, chosen)
+        return answers, chosen
 
     def after(self, head: int) -> Ints:
         """Return the numbers of the tails that may follow a head."""
-        tails = np.arange(self.low[head], self.high[head])
-        weights = self._heads[head] + self._tails[tails]
-        kept: Ints = tails[((weights >= self._bounds[0]) & (weights <= self._bounds[1])).all(axis=1)]
+        tails = np.arange(self._low[head], self._high[head])
+        of_head, of_tail, (lower, upper) = self._weights
+        weights = of_head[head] + of_tail[tails]
+        kept: Ints = tails[((lower <= weights) & (weights <= upper)).all(axis=1)]
         return kept
-
-    def fold(self, soft: Soft, states: Ints, costs: Floats, actions: Array, action: int) -> Floats:
-        """Return (n,): the sum over the tails that may follow each head of ``states`` and play ``action``, else inf."""
-        sums = np.full(len(self.heads), np.inf)
-        where = (soft, states, self.head_start, self.low, self.high, costs, actions, action)
-        if len(self._bounds[0]):
-            fold_pairs(*where, self._heads, self._tails, self._bounds, sums)
-        else:
-            fold_windows(*where, self._front, sums)
-        return sums
 
 
 def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
@@ -153,7 +141,8 @@ def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
     heads = np.column_stack([_sums(part, every.heads) for part in parts])
     tails = np.column_stack([_sums(part, every.tails) for part in parts])
     bounds = np.array([[row.lower for row in rows], [row.upper for row in rows]])
-    return min((_Kept(every, heads, tails, bounds, first) for first in range(len(rows))), key=lambda kept: kept.n_pairs)
+    kept = (_Kept(every, heads, tails, bounds, first, terms.n_actions) for first in range(len(rows)))
+    return min(kept, key=lambda kept: kept.n_pairs)
 
 
 def _sums(parts: Floats, chosen: Ints) -> Floats:
@@ -164,6 +153,9 @@ def _sums(parts: Floats, chosen: Ints) -> Floats:
     return total
 
 
-def _sum(soft: Soft, costs: Floats) -> float:
-    """Return the sum in (min, +), or of -log weights."""
-    return float(costs.min() if soft is None else -np.logaddexp.reduce(-costs))
+def _most(parts: Array, chosen: Ints) -> Array:
+    """Return (n,): the largest of ``parts`` in each row of ``chosen`` (n, k), -1 where there is none."""
+    most = np.full(len(chosen), _OTHER, dtype=parts.dtype)
+    for column in chosen.T:
+        np.maximum(most, parts[column], out=most)
+    return most
