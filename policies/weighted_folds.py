@@ -22,7 +22,7 @@ from milpcb.errors import InfeasibleError
 from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.derivations import Derivations, ListedTerms
-from policies.weighted_kernels import Array, Soft, one_row, several_rows, windows
+from policies.weighted_kernels import Array, Soft, add_up, one_row, several_rows, windows
 
 _MOST_KEPT = 10**8  # actions of derivations that are kept from question to question, of a byte each
 _OTHER = -1  # the action of a head where the tail decides it, and the other way round
@@ -35,6 +35,7 @@ class KeptTerms(RestrictedTerms):
         super().__init__(terms)
         self._listed, self._rows = terms, tuple(rows)
         self._kept = kept = _kept(terms, self._rows)
+        self._heads, self._tails = np.empty(len(kept.heads)), np.empty(len(kept.tails))
         self._played = lru_cache(1 + _MOST_KEPT // (len(kept.heads) + len(kept.tails)))(self._played_at)
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
@@ -60,9 +61,11 @@ class KeptTerms(RestrictedTerms):
         return float(least), self._listed.policy([*kept.heads[head].tolist(), *kept.tails[tail].tolist()])
 
     def _costs(self, totals: Floats) -> tuple[Floats, Floats]:
-        """Return the costs of the heads and of the tails."""
+        """Return the costs of the heads and of the tails, in arrays that the next call writes over."""
         parts = np.append(self._listed.parts(totals), 0.0)
-        return _sums(parts, self._kept.heads), _sums(parts, self._kept.tails)
+        add_up(parts, self._kept.heads, self._heads)
+        add_up(parts, self._kept.tails, self._tails)
+        return self._heads, self._tails
 
     def _played_at(self, place: bytes) -> _Played:
         """Return who decides the action at a place, given by its bytes."""
@@ -97,7 +100,7 @@ class _Kept:
         by_head = np.lexsort((-heads[:, first], every.head_state))
         by_tail = np.lexsort((tails[:, first], every.tail_state))
         heads, tails = heads[by_head], tails[by_tail]
-        self.heads, self.tails = every.heads[by_head], every.tails[by_tail]
+        self.heads, self.tails = every.heads[by_head].astype(np.int32), every.tails[by_tail].astype(np.int32)
         self.n_states = int(every.head_state.max()) + 1
         states = np.arange(self.n_states + 1)
         self.head_start = np.searchsorted(every.head_state[by_head], states)

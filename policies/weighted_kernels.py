@@ -28,6 +28,16 @@ _NEGLIGIBLE = 60.0
 
 
 @compiled()
+def add_up(parts: Array, chosen: Array, totals: Array) -> None:
+    """Fill totals (n,) with the sums of the ``parts`` that each row of ``chosen`` (n, k) numbers."""
+    for i in range(len(chosen)):
+        total = 0.0
+        for part in chosen[i]:
+            total += parts[part]
+        totals[i] = total
+
+
+@compiled()
 def windows(
     head_start: Array, tail_start: Array, heads: Array, tails: Array, bounds: Array, low: Array, high: Array
 ) -> None:
