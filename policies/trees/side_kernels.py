@@ -3,11 +3,10 @@
 A tree is a test f at the root and an *option* for each outcome of f: a subtree with its leaves. ``options[2 f + s]``
 (n, L) are the leaves of the options where f comes out s, numbered within the leaves below (f, s).
 
-In go the ``totals`` of the leaves, and the ``place`` (p^depth, K) of a context x, as in policies/trees/terms.py. Out
-come ``answers`` (K,) by the action at x. Where ``soft`` is None they are the least totals; where it is a float (its
-value is not used), -log of the summed exp(-total). ``chosen`` (K, 4) is then, or else left alone: the root of a least
-tree, its option on x's side, and the range of options on the other side of which the cheapest belongs to it. Working
-space: played (leaves below a side,), costs (n,), and a few numbers more for each option.
+Out come ``answers`` (K,) by the action that the tree plays at a context x. Where ``soft`` is None they are the least
+totals; where it is a float (its value is not used), -log of the summed exp(-total). ``chosen`` (K, 4) is then, or else
+left alone: the root of a least tree, its option on x's side, and the range of options on the other side of which the
+cheapest belongs to it.
 
 A sum in the making is a pair (low, weight), which stands for low - log(weight).
 """
@@ -44,7 +43,9 @@ def one_row(
 ) -> None:
     """Answer for the trees that keep one side constraint; options are in order of weight, the lightest first.
 
-    Option i of a side goes with the options begin[., i] to end[., i] - 1 of the other one. Working space front: (n, 2).
+    In: ``totals`` of the leaves, and the ``place`` (p^depth, K) of x, as in policies/trees/terms.py. Option i of a side
+    goes with the options begin[., i] to end[., i] - 1 of the other one. Working space: played (leaves below a side,),
+    costs (n,) and front (n, 2).
     """
     size, weights = len(played), np.zeros(len(answers))
     _played(place, played)
@@ -112,48 +113,38 @@ def _one_root(
 @compiled()
 def several_rows(
     soft: Soft,
-    totals: Array,
-    place: Array,
-    options: Array,
+    costs: Array,
     weights: Array,
+    played: Array,
+    others: Array,
+    heavy: Array,
+    order: Array,
     lower: Array,
     upper: Array,
-    played: Array,
-    costs: Array,
-    heavy: Array,
     answers: Array,
     chosen: Array,
 ) -> None:
-    """Answer for the trees that keep all of several rows: ``weights`` (2 p, n, rows) between lower and upper (rows,).
+    """Answer for the trees that keep all of several rows, between lower and upper (rows,).
 
-    For each option of x's side those of the other side are gone through, the cheapest first, until one fits, or until
-    none that follows can change the answer. Working space heavy: (n, rows).
+    In: ``costs`` (p, n) and ``weights`` (p, n, rows) of the options on x's side of each root, and the action at x of
+    each, ``played`` (n,); of those on the other side ``others`` (p, n) and ``heavy`` (p, n, rows), the cheapest first,
+    and their numbers ``order`` (p, n). For each of the former the latter are gone through until one fits, or until none
+    that follows can change the answer.
     """
-    size, sums = len(played), np.zeros(len(answers))
-    _played(place, played)
+    sums, slack = np.zeros(len(answers)), 0.0 if soft is None else NEGLIGIBLE
     answers[:] = np.inf
-    for f in range(len(options) // 2):
-        near = _side(f, place, options, size)
-        far = near ^ 1
-        _costs(totals[far * size : (far + 1) * size], options[far], costs)
-        order = np.argsort(costs, kind="mergesort")
-        costs[:] = costs[order]
-        heavy[:] = weights[far][order]
-        own, here, mine = totals[near * size : (near + 1) * size], options[near], weights[near]
-        for i in range(len(costs)):
-            cost, a = own[here[i, 0]], played[here[i, 0]]
-            for leaf in range(1, here.shape[1]):
-                cost += own[here[i, leaf]]
-                a = max(a, played[here[i, leaf]])
+    for f in range(len(costs)):
+        for i in range(costs.shape[1]):
+            cost, a = costs[f, i], played[i]
             low, weight = np.inf, 0.0
-            for j in range(len(costs)):
-                if cost + costs[j] >= answers[a] + (0.0 if soft is None else NEGLIGIBLE) or costs[j] - low > NEGLIGIBLE:
+            for j in range(costs.shape[1]):
+                if cost + others[f, j] >= answers[a] + slack or others[f, j] > low + slack:
                     break
-                if not _fits(i, j, mine, heavy, lower, upper):
+                if not _fits(weights[f, i], heavy[f, j], lower, upper):
                     continue
-                low, weight = _add(soft, low, weight, costs[j], 1.0)
+                low, weight = _add(soft, low, weight, others[f, j], 1.0)
                 if soft is None:
-                    chosen[a, 0], chosen[a, 1], chosen[a, 2], chosen[a, 3] = f, i, order[j], order[j] + 1
+                    chosen[a, 0], chosen[a, 1], chosen[a, 2], chosen[a, 3] = f, i, order[f, j], order[f, j] + 1
                     break
             if low < np.inf:
                 answers[a], sums[a] = _add(soft, answers[a], sums[a], cost + low, weight)
@@ -206,10 +197,10 @@ def _costs(totals: Array, options: Array, costs: Array) -> None:
 
 
 @compiled()
-def _fits(i: int, j: int, mine: Array, other: Array, lower: Array, upper: Array) -> bool:
-    """Return whether the weights mine[i] (rows,) and other[j] add up to between the bounds."""
+def _fits(mine: Array, other: Array, lower: Array, upper: Array) -> bool:
+    """Return whether two weights (rows,) add up to between the bounds."""
     for r in range(len(lower)):
-        weight = mine[i, r] + other[j, r]
+        weight = mine[r] + other[r]
         if not lower[r] <= weight <= upper[r]:
             return False
     return True

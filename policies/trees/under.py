@@ -74,10 +74,8 @@ class TreesUnder(RestrictedTerms):
 
     def __init__(self, terms: TreeTerms, options: Ints) -> None:
         super().__init__(terms)
-        self._options = options.astype(np.int32)
+        self._options = np.ascontiguousarray(options, dtype=np.int32)
         self._size = terms.n_terms // len(options)
-        self._played = np.empty(self._size, dtype=np.int32)
-        self._costs = np.empty(options.shape[1])
         self._answers = np.empty(terms.n_actions)
         self._chosen = np.empty((terms.n_actions, 4), dtype=np.int64)
         self._anywhere = terms.places(np.zeros((1, terms.n_features)))[0]
@@ -101,12 +99,16 @@ class TreesUnder(RestrictedTerms):
         a = int(self._answers.argmin())
         value = _attained(float(self._answers[a]))
         root, option, first, stop = self._chosen[a]
-        near = 2 * root + self._anywhere[root * (len(self._anywhere) // (len(self._options) // 2)), 0] // self._size % 2
+        near = self._near(self._anywhere)[root]
         mine = near * self._size + self._options[near, option]
         others = (near ^ 1) * self._size + self._options[near ^ 1, first:stop]
         other = others[totals[others].sum(axis=1).argmin()]
         sides = (other, mine) if near % 2 else (mine, other)
         return value, self.terms.tree(np.concatenate(sides))
+
+    def _near(self, place: Ints) -> Ints:
+        """Return the numbers 2 f + s (p,) of the sides that a context comes to, one of each root."""
+        return np.asarray(place[:: len(place) // self.terms.n_literals, 0] // self._size)
 
     @abstractmethod
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
@@ -126,11 +128,12 @@ class TreesUnderOneRow(TreesUnder):
         end = [np.searchsorted(b, row.upper - a, "right") for a, b in zip(weights, others, strict=True)]
         super().__init__(terms, leaves[order])
         self._begin, self._end = np.array(begin, np.int32), np.maximum(begin, end).astype(np.int32)
-        self._front = np.empty((leaves.shape[0], 2))
+        self._played = np.empty(self._size, dtype=np.int32)
+        self._room = np.empty(len(leaves)), np.empty((len(leaves), 2))
 
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
-        windows, room = (self._options, self._begin, self._end), (self._played, self._costs, self._front)
-        one_row(soft, totals, place, *windows, *room, self._answers, self._chosen)
+        windows = self._options, self._begin, self._end
+        one_row(soft, totals, place, *windows, self._played, *self._room, self._answers, self._chosen)
 
 
 class TreesUnderRows(TreesUnder):
@@ -142,11 +145,19 @@ class TreesUnderRows(TreesUnder):
         weights = [row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=2) for row in rows]
         self._weights = np.ascontiguousarray(np.stack(weights, axis=2))
         self._lower, self._upper = np.array([row.lower for row in rows]), np.array([row.upper for row in rows])
-        self._sorted = np.empty(self._weights.shape[1:])
 
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
-        rows, room = (self._weights, self._lower, self._upper), (self._played, self._costs, self._sorted)
-        several_rows(soft, totals, place, self._options, *rows, *room, self._answers, self._chosen)
+        near = self._near(place)
+        mine, costs = (
+            totals.reshape(-1, self._size)[sides][:, self._options[0]].sum(axis=2) for sides in (near, near ^ 1)
+        )
+        order = np.argsort(costs, axis=1, kind="stable")
+        others, heavy = np.take_along_axis(costs, order, axis=1), self._weights[(near ^ 1)[:, None], order]
+        action = np.full(self._size, -1)
+        action[place % self._size] = np.arange(self.n_actions)
+        played, bounds = action[leaves].max(axis=1), (self._lower, self._upper)
+        ours = mine, self._weights[near], played
+        several_rows(soft, *ours, others, heavy, order, *bounds, self._answers, self._chosen)
 
 
 def _attained(value: float) -> float:
