@@ -147,12 +147,11 @@ class TreesUnderRows(TreesUnder):
         self._lower, self._upper = np.array([row.lower for row in rows]), np.array([row.upper for row in rows])
 
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
-        near = self._near(place)
-        mine, costs = (
-            totals.reshape(-1, self._size)[sides][:, self._options[0]].sum(axis=2) for sides in (near, near ^ 1)
-        )
+        near, leaves = self._near(place), self._options[0]
+        far = near ^ 1
+        mine, costs = (totals.reshape(-1, self._size)[sides][:, leaves].sum(axis=2) for sides in (near, far))
         order = np.argsort(costs, axis=1, kind="stable")
-        others, heavy = np.take_along_axis(costs, order, axis=1), self._weights[(near ^ 1)[:, None], order]
+        others, heavy = np.take_along_axis(costs, order, axis=1), self._weights[far[:, None], order]
         action = np.full(self._size, -1)
         action[place % self._size] = np.arange(self.n_actions)
         played, bounds = action[leaves].max(axis=1), (self._lower, self._upper)
