@@ -68,7 +68,7 @@ class LeavesUnder(RestrictedTerms):
 
 
 class TreesUnder(RestrictedTerms):
-    """The terms of trees with the recursion over ``options`` (2 p, n, L), the leaves of each option of each side."""
+    """The terms of trees with the recursion over ``options`` (2 p, L, n), the leaves of each option of each side."""
 
     terms: TreeTerms
 
@@ -100,9 +100,9 @@ class TreesUnder(RestrictedTerms):
         value = _attained(float(self._answers[a]))
         root, option, first, stop = self._chosen[a]
         near = self._near(self._anywhere)[root]
-        mine = near * self._size + self._options[near, option]
-        others = (near ^ 1) * self._size + self._options[near ^ 1, first:stop]
-        other = others[totals[others].sum(axis=1).argmin()]
+        mine = near * self._size + self._options[near, :, option]
+        others = (near ^ 1) * self._size + self._options[near ^ 1, :, first:stop]
+        other = others[:, totals[others].sum(axis=0).argmin()]
         sides = (other, mine) if near % 2 else (mine, other)
         return value, self.terms.tree(np.concatenate(sides))
 
@@ -120,20 +120,20 @@ class TreesUnderOneRow(TreesUnder):
 
     def __init__(self, terms: TreeTerms, row: TermRow) -> None:
         leaves = subtrees(terms.n_literals, terms.n_actions, terms.depth - 1)
-        weights = row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=2)
+        weights = row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=1)
         order = np.argsort(weights, axis=1, kind="stable")
         weights = np.take_along_axis(weights, order, axis=1)
         others = weights[np.arange(len(weights)) ^ 1]
         begin = [np.searchsorted(b, row.lower - a, "left") for a, b in zip(weights, others, strict=True)]
         end = [np.searchsorted(b, row.upper - a, "right") for a, b in zip(weights, others, strict=True)]
-        super().__init__(terms, leaves[order])
+        super().__init__(terms, leaves[:, order].swapaxes(0, 1))
         self._begin, self._end = np.array(begin, np.int32), np.maximum(begin, end).astype(np.int32)
-        self._played = np.empty(self._size, dtype=np.int32)
-        self._room = np.empty(len(leaves)), np.empty((len(leaves), 2))
+        self._room = np.empty((4, leaves.shape[1]))
+        self._played = np.empty(leaves.shape[1] + self._size, dtype=np.int32)
 
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
         windows = self._options, self._begin, self._end
-        one_row(soft, totals, place, *windows, self._played, *self._room, self._answers, self._chosen)
+        one_row(soft, totals, place, *windows, self._room, self._played, self._answers, self._chosen)
 
 
 class TreesUnderRows(TreesUnder):
@@ -142,19 +142,19 @@ class TreesUnderRows(TreesUnder):
     def __init__(self, terms: TreeTerms, rows: Sequence[TermRow]) -> None:
         leaves = subtrees(terms.n_literals, terms.n_actions, terms.depth - 1)
         super().__init__(terms, np.broadcast_to(leaves, (2 * terms.n_literals, *leaves.shape)))
-        weights = [row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=2) for row in rows]
+        weights = [row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=1) for row in rows]
         self._weights = np.ascontiguousarray(np.stack(weights, axis=2))
         self._lower, self._upper = np.array([row.lower for row in rows]), np.array([row.upper for row in rows])
 
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
         near, leaves = self._near(place), self._options[0]
         far = near ^ 1
-        mine, costs = (totals.reshape(-1, self._size)[sides][:, leaves].sum(axis=2) for sides in (near, far))
+        mine, costs = (totals.reshape(-1, self._size)[sides][:, leaves].sum(axis=1) for sides in (near, far))
         order = np.argsort(costs, axis=1, kind="stable")
         others, heavy = np.take_along_axis(costs, order, axis=1), self._weights[far[:, None], order]
         action = np.full(self._size, -1)
         action[place % self._size] = np.arange(self.n_actions)
-        played, bounds = action[leaves].max(axis=1), (self._lower, self._upper)
+        played, bounds = action[leaves].max(axis=0), (self._lower, self._upper)
         ours = mine, self._weights[near], played
         several_rows(soft, *ours, others, heavy, order, *bounds, self._answers, self._chosen)
 
