@@ -29,15 +29,14 @@ def too_many(p: int, n_actions: int, depth: int, *, pairs: bool = False) -> str:
 
 
 def subtrees(p: int, n_actions: int, depth: int) -> Ints:
-    """Return the leaves (n, 2^depth) of all derivations of a depth: any literal at a node, any action at a leaf.
+    """Return the leaves (2^depth, n) of all derivations of a depth: any literal at a node, any action at a leaf.
 
     A leaf has the number that it has in an array of shape (p, 2) * depth + (K,); those where the test of a node fails
     come before those where it holds.
     """
     if depth == 0:
-        return np.arange(n_actions)[:, None]
+        return np.arange(n_actions)[None]
     below = subtrees(p, n_actions, depth - 1)
-    size = (2 * p) ** (depth - 1) * n_actions
-    fails, holds = np.repeat(below, len(below), axis=0), np.tile(below, (len(below), 1))
-    pairs = np.concatenate([fails, holds + size], axis=1)
-    return np.asarray((pairs + 2 * size * np.arange(p)[:, None, None]).reshape(-1, pairs.shape[1]))
+    size, n = (2 * p) ** (depth - 1) * n_actions, below.shape[1]
+    pairs = np.concatenate([np.repeat(below, n, axis=1), np.tile(below, n) + size])
+    return np.asarray((pairs[:, None, :] + 2 * size * np.arange(p)[:, None]).reshape(len(pairs), -1))

@@ -1,13 +1,12 @@
 """Compiled kernels of the recursion over trees under side constraints; policies/trees/under.py states it.
 
 A tree is a test f at the root and an *option* for each outcome of f: a subtree with its leaves. ``options[2 f + s]``
-(n, L) are the leaves of the options where f comes out s, numbered within the leaves below (f, s).
+(L, n) are the leaves of the options where f comes out s, numbered within the leaves below (f, s).
 
-In go the ``totals`` of the leaves, and the ``place`` (p^depth, K) of a context x, as in policies/trees/terms.py. Out
-come ``answers`` (K,) by the action at x. Where ``soft`` is None they are the least totals; where it is a float (its
-value is not used), -log of the summed exp(-total). ``chosen`` (K, 4) is then, or else left alone: the root of a least
-tree, its option on x's side, and the range of options on the other side of which the cheapest belongs to it. Working
-space: played (leaves below a side,), costs (n,), and a few numbers more for each option.
+Out come ``answers`` (K,) by the action that the tree plays at a context x. Where ``soft`` is None they are the least
+totals; where it is a float (its value is not used), -log of the summed exp(-total). ``chosen`` (K, 4) is then, or else
+left alone: the root of a least tree, its option on x's side, and the range of options on the other side of which the
+cheapest belongs to it.
 
 A sum in the making is a pair (low, weight), which stands for low - log(weight).
 """
@@ -36,25 +35,28 @@ def one_row(
     options: Array,
     begin: Array,
     end: Array,
+    room: Array,
     played: Array,
-    costs: Array,
-    front: Array,
     answers: Array,
     chosen: Array,
 ) -> None:
     """Answer for the trees that keep one side constraint; options are in order of weight, the lightest first.
 
-    Option i of a side goes with the options begin[., i] to end[., i] - 1 of the other one. Working space front: (n, 2).
+    In: ``totals`` of the leaves, and the ``place`` (p^depth, K) of x, as in policies/trees/terms.py. Option i of a side
+    goes with the options begin[., i] to end[., i] - 1 of the other one. Working space: ``room`` (4, n), and ``played``
+    (n + leaves below a side,).
     """
-    size, weights = len(played), np.zeros(len(answers))
-    _played(place, played)
+    n, weights = options.shape[2], np.zeros(len(answers))
+    size = len(played) - n
+    _played(place, played[n:])
     answers[:] = np.inf
     for f in range(len(options) // 2):
-        near = _side(f, place, options, size)
+        near = place[f * (2 * len(place) // len(options)), 0] // size  # 2 f + s of x's side
         far = near ^ 1
-        _costs(totals[far * size : (far + 1) * size], options[far], costs)
-        mine, here = totals[near * size : (near + 1) * size], options[near]
-        _one_root(soft, f, mine, here, begin[near], end[near], played, costs, front, answers, weights, chosen)
+        _costs(totals[near * size : (near + 1) * size], options[near], room[0])
+        _costs(totals[far * size : (far + 1) * size], options[far], room[1])
+        _actions(played[n:], options[near], played[:n])
+        _one_root(soft, f, begin[near], end[near], room, played, answers, weights, chosen)
     _finish(soft, answers, weights)
 
 
@@ -62,98 +64,82 @@ def one_row(
 def _one_root(
     soft: Soft,
     root: int,
-    totals: Array,
-    options: Array,
     begin: Array,
     end: Array,
+    room: Array,
     played: Array,
-    costs: Array,
-    front: Array,
     answers: Array,
     weights: Array,
     chosen: Array,
 ) -> None:
     """Add the trees with one root to ``answers`` and ``weights`` (K,).
 
-    In: the options of x's side, with the ``totals`` of its leaves, and the ``costs`` of the options of the other side.
-
-    The heavier the option, the lighter what it goes with: from the heaviest on, both ends of the window move up. Its
-    sum is kept as that of two stacks: front[j] sums up j to middle - 1, back the rest up to last - 1. No cost is ever
-    taken out of a sum, where digits would be lost.
+    In: room[0] and room[1], what the options on x's side and on the other side cost, and played[:n], what the former
+    play at x. The heavier the option, the lighter what it goes with: from the heaviest on, both ends of the window move
+    up. Its sum is kept as that of two stacks: front[j] sums up j to middle - 1, back the rest up to last - 1. No cost
+    is ever taken out of a sum, where digits would be lost.
     """
+    mine, others, front, front_weight = room
     middle = last = 0
     back, back_weight = np.inf, 0.0
-    for i in range(len(options) - 1, -1, -1):
+    for i in range(len(mine) - 1, -1, -1):
         first, stop = begin[i], end[i]
         if first == stop:
             continue
         for j in range(max(last, first), stop):
-            back, back_weight = _add(soft, back, back_weight, costs[j], 1.0)
+            back, back_weight = _add(soft, back, back_weight, others[j], 1.0)
         last = stop
         if first >= middle:
             low, weight = np.inf, 0.0
             for j in range(last - 1, first - 1, -1):
-                low, weight = _add(soft, low, weight, costs[j], 1.0)
-                front[j, 0], front[j, 1] = low, weight
+                low, weight = _add(soft, low, weight, others[j], 1.0)
+                front[j], front_weight[j] = low, weight
             middle, back, back_weight = last, np.inf, 0.0
-        cost, a = totals[options[i, 0]], played[options[i, 0]]
-        for leaf in range(1, options.shape[1]):
-            cost += totals[options[i, leaf]]
-            a = max(a, played[options[i, leaf]])
-        low, weight = _add(soft, back, back_weight, front[first, 0], front[first, 1])
+        low, weight = _add(soft, back, back_weight, front[first], front_weight[first])
+        a, cost = played[i], mine[i] + low
         if soft is None:
-            if cost + low < answers[a]:
-                answers[a] = cost + low
+            if cost < answers[a]:
+                answers[a] = cost
                 chosen[a, 0], chosen[a, 1], chosen[a, 2], chosen[a, 3] = root, i, first, stop
         else:
-            answers[a], weights[a] = _add(soft, answers[a], weights[a], cost + low, weight)
+            answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, weight)
 
 
 @compiled()
 def several_rows(
     soft: Soft,
-    totals: Array,
-    place: Array,
-    options: Array,
+    costs: Array,
     weights: Array,
+    played: Array,
+    others: Array,
+    heavy: Array,
+    order: Array,
     lower: Array,
     upper: Array,
-    played: Array,
-    costs: Array,
-    heavy: Array,
     answers: Array,
     chosen: Array,
 ) -> None:
-    """Answer for the trees that keep all of several rows: ``weights`` (2 p, n, rows) between lower and upper (rows,).
+    """Answer for the trees that keep all of several rows, between lower and upper (rows,).
 
-    For each option of x's side those of the other side are gone through, the cheapest first, until one fits, or until
-    none that follows can change the answer. Working space heavy: (n, rows).
+    In: ``costs`` (p, n) and ``weights`` (p, n, rows) of the options on x's side of each root, and the action at x of
+    each, ``played`` (n,); of those on the other side ``others`` (p, n) and ``heavy`` (p, n, rows), the cheapest first,
+    and their numbers ``order`` (p, n). For each of the former the latter are gone through until one fits, or until none
+    that follows can change the answer.
     """
-    size, sums = len(played), np.zeros(len(answers))
-    _played(place, played)
+    sums, slack = np.zeros(len(answers)), 0.0 if soft is None else NEGLIGIBLE
     answers[:] = np.inf
-    for f in range(len(options) // 2):
-        near = _side(f, place, options, size)
-        far = near ^ 1
-        _costs(totals[far * size : (far + 1) * size], options[far], costs)
-        order = np.argsort(costs, kind="mergesort")
-        costs[:] = costs[order]
-        heavy[:] = weights[far][order]
-        own, here, mine = totals[near * size : (near + 1) * size], options[near], weights[near]
-        for i in range(len(costs)):
-            cost, a = own[here[i, 0]], played[here[i, 0]]
-            for leaf in range(1, here.shape[1]):
-                cost += own[here[i, leaf]]
-                a = max(a, played[here[i, leaf]])
+    for f in range(len(costs)):
+        for i in range(costs.shape[1]):
+            cost, a = costs[f, i], played[i]
             low, weight = np.inf, 0.0
-            for j in range(len(costs)):
-                if cost + costs[j] >= answers[a] + (0.0 if soft is None else NEGLIGIBLE) or costs[j] - low > NEGLIGIBLE:
+            for j in range(costs.shape[1]):
+                if cost + others[f, j] >= answers[a] + slack or others[f, j] > low + slack:
                     break
-                if not _fits(i, j, mine, heavy, lower, upper):
+                if not _fits(weights[f, i], heavy[f, j], lower, upper):
                     continue
-                low, weight = _add(soft, low, weight, costs[j], 1.0)
+                low, weight = _add(soft, low, weight, others[f, j], 1.0)
                 if soft is None:
-                    chosen[a, 0], chosen[a, 1], chosen[a, 2], chosen[a, 3] = f, i, order[j], order[j] + 1
+                    chosen[a, 0], chosen[a, 1], chosen[a, 2], chosen[a, 3] = f, i, order[f, j], order[f, j] + 1
                     break
             if low < np.inf:
                 answers[a], sums[a] = _add(soft, answers[a], sums[a], cost + low, weight)
@@ -181,12 +167,6 @@ def _finish(soft: Soft, answers: Array, weights: Array) -> None:
 
 
 @compiled()
-def _side(f: int, place: Array, options: Array, size: int) -> int:
-    """Return the number 2 f + s of x's side of the root f; ``size`` leaves are below each side."""
-    return int(place[f * (2 * len(place) // len(options)), 0] // size)
-
-
-@compiled()
 def _played(place: Array, played: Array) -> None:
     """Fill played (leaves below a side,): the action of a leaf that x reaches if it comes to this side, else -1."""
     played[:] = -1
@@ -197,19 +177,29 @@ def _played(place: Array, played: Array) -> None:
 
 @compiled()
 def _costs(totals: Array, options: Array, costs: Array) -> None:
-    """Fill costs (n,) with the sums of ``totals`` over the leaves of each of ``options`` (n, L)."""
-    for i in range(len(options)):
-        cost = totals[options[i, 0]]
-        for leaf in range(1, options.shape[1]):
-            cost += totals[options[i, leaf]]
-        costs[i] = cost
+    """Fill costs (n,) with the sums of ``totals`` over the leaves of each of ``options`` (L, n)."""
+    for i in range(len(costs)):
+        costs[i] = totals[options[0, i]]
+    for leaf in range(1, len(options)):
+        for i in range(len(costs)):
+            costs[i] += totals[options[leaf, i]]
 
 
 @compiled()
-def _fits(i: int, j: int, mine: Array, other: Array, lower: Array, upper: Array) -> bool:
-    """Return whether the weights mine[i] (rows,) and other[j] add up to between the bounds."""
+def _actions(played: Array, options: Array, actions: Array) -> None:
+    """Fill actions (n,) with what each of ``options`` (L, n) plays at x: one of its leaves is reached."""
+    for i in range(len(actions)):
+        actions[i] = played[options[0, i]]
+    for leaf in range(1, len(options)):
+        for i in range(len(actions)):
+            actions[i] = max(actions[i], played[options[leaf, i]])
+
+
+@compiled()
+def _fits(mine: Array, other: Array, lower: Array, upper: Array) -> bool:
+    """Return whether two weights (rows,) add up to between the bounds."""
     for r in range(len(lower)):
-        weight = mine[i, r] + other[j, r]
+        weight = mine[r] + other[r]
         if not lower[r] <= weight <= upper[r]:
             return False
     return True

@@ -68,16 +68,14 @@ class LeavesUnder(RestrictedTerms):
 
 
 class TreesUnder(RestrictedTerms):
-    """The terms of trees with the recursion over ``options`` (2 p, n, L), the leaves of each option of each side."""
+    """The terms of trees with the recursion over ``options`` (2 p, L, n), the leaves of each option of each side."""
 
     terms: TreeTerms
 
     def __init__(self, terms: TreeTerms, options: Ints) -> None:
         super().__init__(terms)
-        self._options = options.astype(np.int32)
+        self._options = np.ascontiguousarray(options, dtype=np.int32)
         self._size = terms.n_terms // len(options)
-        self._played = np.empty(self._size, dtype=np.int32)
-        self._costs = np.empty(options.shape[1])
         self._answers = np.empty(terms.n_actions)
         self._chosen = np.empty((terms.n_actions, 4), dtype=np.int64)
         self._anywhere = terms.places(np.zeros((1, terms.n_features)))[0]
@@ -101,12 +99,16 @@ class TreesUnder(RestrictedTerms):
         a = int(self._answers.argmin())
         value = _attained(float(self._answers[a]))
         root, option, first, stop = self._chosen[a]
-        near = 2 * root + self._anywhere[root * (len(self._anywhere) // (len(self._options) // 2)), 0] // self._size % 2
-        mine = near * self._size + self._options[near, option]
-        others = (near ^ 1) * self._size + self._options[near ^ 1, first:stop]
-        other = others[totals[others].sum(axis=1).argmin()]
+        near = self._near(self._anywhere)[root]
+        mine = near * self._size + self._options[near, :, option]
+        others = (near ^ 1) * self._size + self._options[near ^ 1, :, first:stop]
+        other = others[:, totals[others].sum(axis=0).argmin()]
         sides = (other, mine) if near % 2 else (mine, other)
         return value, self.terms.tree(np.concatenate(sides))
+
+    def _near(self, place: Ints) -> Ints:
+        """Return the numbers 2 f + s (p,) of the sides that a context comes to, one of each root."""
+        return np.asarray(place[:: len(place) // self.terms.n_literals, 0] // self._size)
 
     @abstractmethod
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
@@ -118,19 +120,20 @@ class TreesUnderOneRow(TreesUnder):
 
     def __init__(self, terms: TreeTerms, row: TermRow) -> None:
         leaves = subtrees(terms.n_literals, terms.n_actions, terms.depth - 1)
-        weights = row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=2)
+        weights = row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=1)
         order = np.argsort(weights, axis=1, kind="stable")
         weights = np.take_along_axis(weights, order, axis=1)
         others = weights[np.arange(len(weights)) ^ 1]
         begin = [np.searchsorted(b, row.lower - a, "left") for a, b in zip(weights, others, strict=True)]
         end = [np.searchsorted(b, row.upper - a, "right") for a, b in zip(weights, others, strict=True)]
-        super().__init__(terms, leaves[order])
+        super().__init__(terms, leaves[:, order].swapaxes(0, 1))
         self._begin, self._end = np.array(begin, np.int32), np.maximum(begin, end).astype(np.int32)
-        self._front = np.empty((leaves.shape[0], 2))
+        self._room = np.empty((4, leaves.shape[1]))
+        self._played = np.empty(leaves.shape[1] + self._size, dtype=np.int32)
 
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
-        windows, room = (self._options, self._begin, self._end), (self._played, self._costs, self._front)
-        one_row(soft, totals, place, *windows, *room, self._answers, self._chosen)
+        windows = self._options, self._begin, self._end
+        one_row(soft, totals, place, *windows, self._room, self._played, self._answers, self._chosen)
 
 
 class TreesUnderRows(TreesUnder):
@@ -139,14 +142,21 @@ class TreesUnderRows(TreesUnder):
     def __init__(self, terms: TreeTerms, rows: Sequence[TermRow]) -> None:
         leaves = subtrees(terms.n_literals, terms.n_actions, terms.depth - 1)
         super().__init__(terms, np.broadcast_to(leaves, (2 * terms.n_literals, *leaves.shape)))
-        weights = [row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=2) for row in rows]
+        weights = [row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=1) for row in rows]
         self._weights = np.ascontiguousarray(np.stack(weights, axis=2))
         self._lower, self._upper = np.array([row.lower for row in rows]), np.array([row.upper for row in rows])
-        self._sorted = np.empty(self._weights.shape[1:])
 
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
-        rows, room = (self._weights, self._lower, self._upper), (self._played, self._costs, self._sorted)
-        several_rows(soft, totals, place, self._options, *rows, *room, self._answers, self._chosen)
+        near, leaves = self._near(place), self._options[0]
+        far = near ^ 1
+        mine, costs = (totals.reshape(-1, self._size)[sides][:, leaves].sum(axis=1) for sides in (near, far))
+        order = np.argsort(costs, axis=1, kind="stable")
+        others, heavy = np.take_along_axis(costs, order, axis=1), self._weights[far[:, None], order]
+        action = np.full(self._size, -1)
+        action[place % self._size] = np.arange(self.n_actions)
+        played, bounds = action[leaves].max(axis=0), (self._lower, self._upper)
+        ours = mine, self._weights[near], played
+        several_rows(soft, *ours, others, heavy, order, *bounds, self._answers, self._chosen)
 
 
 def _attained(value: float) -> float:
