@@ -8,12 +8,12 @@ boxes, the tails are whole derivations and all in one state, whose only head has
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.protocols.tables import TermRow, Terms
+from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
 
 MOST_HELD = 2 * 10**7  # numbers of parts: 160 MB
@@ -40,7 +40,10 @@ class Derivations:
 
 
 class ListedTerms(Terms):
-    """Terms of a class with a list of its derivations. Its parts are the terms, unless the class says otherwise."""
+    """Terms of a class with a list of its derivations, for ``under`` (policies/weighted_folds.py).
+
+    Its parts are the terms, unless the class says otherwise.
+    """
 
     @abstractmethod
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
@@ -67,12 +70,6 @@ class ListedTerms(Terms):
         actions = np.full(self.n_terms, -1)
         actions[place] = np.arange(self.n_actions)
         return actions
-
-    def under(self, rows: Sequence[TermRow]) -> Terms:
-        """Return the terms whose recursion runs only over the policies that keep all ``rows``."""
-        from policies.weighted_folds import KeptTerms  # with it numba, which takes a second to import
-
-        return KeptTerms(self, rows)
 
 
 def too_many(n_numbers: int) -> str:

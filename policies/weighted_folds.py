@@ -156,7 +156,7 @@ def _sums(parts: Floats, chosen: Ints) -> Floats:
     return total
 
 
-def _most(parts: Array, chosen: Ints) -> Array:
+def _most(parts: Array, chosen: Array) -> Array:
     """Return (n,): the largest of ``parts`` in each row of ``chosen`` (n, k), -1 where there is none."""
     most = np.full(len(chosen), _OTHER, dtype=parts.dtype)
     for column in chosen.T:

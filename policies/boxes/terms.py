@@ -6,11 +6,12 @@ terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 import numpy as np
 
+from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies.boxes.fold import by_action, rest
 from policies.boxes.geometry import BoxList
@@ -64,6 +65,12 @@ class BoxTerms(ListedTerms):
         others = outside[:, b].copy()
         others[action] = np.inf
         return float(ways[least]), BoxRule(self._boxes.intervals(b + 1), action, int(others.argmin()), self._names)
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the terms with the recursion over the rules alone that keep ``rows``."""
+        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
+
+        return KeptTerms(self, rows)
 
     def derivations(self) -> Derivations:
         """Return the constants, then each box with each pair of different actions."""

@@ -141,7 +141,7 @@ class OpenedRuleLists(Opened):
         before = max(0, depth - 1)
         n_heads = perm(p, before) * (2 * self.n_actions) ** before
         n_tails = (comb(p, before) * (p - before) << before) * self.n_actions**2
-        return before * n_heads + 2 * n_tails
+        return int(before * n_heads + 2 * n_tails)
 
     @cached_property
     def _cells(self) -> HeldCells:

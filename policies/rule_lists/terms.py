@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from milpcb.protocols import TermRow, Terms
 from milpcb.types import Bools, Floats, Ints
 from policies.derivations import Derivations, ListedTerms
 from policies.literals import Test, outcomes
@@ -62,6 +63,12 @@ class RuleListTerms(ListedTerms):
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return self._fold.log_weights(self._tables(-rate * totals), self._own(place))
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the terms with the recursion over the lists alone that keep ``rows``."""
+        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
+
+        return KeptTerms(self, rows)
 
     def derivations(self) -> Derivations:
         """Return as heads the ways to the cells before the last test, as tails that test with its two actions."""

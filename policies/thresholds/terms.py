@@ -5,11 +5,12 @@ The program has a column for each piece, the sum of its bins, so noise on its co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies.derivations import Derivations, ListedTerms
 from policies.names import Names
@@ -54,6 +55,12 @@ class ThresholdTerms(ListedTerms):
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return self._fold.log_weights(-rate * self._padded(totals), self._bins(place))
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the terms with the recursion over the rules alone that keep ``rows``."""
+        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
+
+        return KeptTerms(self, rows)
 
     def derivations(self) -> Derivations:
         """Return all rules, in pieces."""

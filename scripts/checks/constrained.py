@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 from constrained_cases import CLASSES, Case, derivations, draw_case
@@ -24,7 +25,7 @@ from rich.table import Table
 from milpcb import open_oracle
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened, open_class
+from milpcb.protocols import Opened, Policy, open_class
 from milpcb.types import Floats, Ints
 
 RATE = 0.3
@@ -60,8 +61,7 @@ def _compare(case: Case, opened: Opened, search: Oracle, labelings: Ints) -> Ite
     for name, oracle in (("search", search), ("list", listed), ("HiGHS", program)):
         answer, close = oracle.minimise(case.costs), 1e-9 if oracle is not program else 1e-5
         yield "values", _unlike(name, [answer.value, oracle.value(case.costs)], [totals.min()] * 2, case, close)
-        assert answer.policy is not None
-        labels = answer.policy.predict(case.contexts)[None]
+        labels = cast("Policy", answer.policy).predict(case.contexts)[None]
         kept = _kept(case, labels).all() and (labels == labelings).all(axis=1).any()
         attained = _unlike(name, _totals(case.costs, labels), [answer.value], case, close)
         yield "policies", attained if kept else f"the policy of {name} does not keep the constraints"
