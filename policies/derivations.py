@@ -42,7 +42,7 @@ class Derivations:
 class ListedTerms(Terms):
     """Terms of a class with a list of its derivations, for ``under`` (policies/weighted_folds.py).
 
-    Its parts are the terms, unless the class says otherwise.
+    Its parts are the terms, unless the class defines others.
     """
 
     @abstractmethod

@@ -4,9 +4,9 @@ State s has the heads from head_start[s] to head_start[s + 1], and its tails ali
 of its state with low[head] <= number < high[head], the window of the head.
 
 In go the costs and the actions of heads (n,) and tails (n',): the action that a head or a tail plays at a context, -1
-where the other decides it; ``by_tails`` (states,) says which. Out come ``answers`` (K,) by that action. Where ``soft``
-is None, they are least total costs, and ``chosen`` (K,) the heads of derivations that attain them. Where it is a float
-(its value is not used), costs are -log weights, answers -log of their sums, and nothing is chosen.
+where the other decides it; ``by_tails`` (states,) is where tails do. Out come ``answers`` (K,) by that action. Where
+``soft`` is None, they are least total costs, and ``chosen`` (K,) the heads of derivations that attain them. Where it is
+a float (its value is not used), costs are -log weights, answers -log of their sums, and nothing is chosen.
 
 A sum in the making is a pair (least, weight), which stands for least - log(weight).
 """
