@@ -46,7 +46,10 @@ class AuditedOracle(Oracle):
             raise InputError(f"audit must be a share of the questions, above 0 and at most 1, got {audit!r}")
         super().__init__(opened, contexts, grouped=False)
         self._search: Oracle = registry.load("oracle", "search")(opened, contexts, constraints=constraints)
-        self._milp: Oracle = registry.load("oracle", "milp")(opened, contexts, solver=solver, time_limit=time_limit)
+        self._milp: Oracle = registry.load("oracle", "milp")(
+            opened, contexts, solver=solver, constraints=constraints, time_limit=time_limit
+        )
+        self._opened_class = self._search.opened
         self.can |= self._search.can
         self._solver = solver
         self._rows, self._contexts = np.arange(len(contexts)), contexts

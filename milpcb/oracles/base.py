@@ -61,6 +61,11 @@ class Oracle(ABC):
         _, first = np.unique(known.add(self.contexts), return_index=True)
         return known, first
 
+    @property
+    def opened(self) -> Opened:
+        """The class that is asked, opened on the contexts; of a search under side constraints, with these."""
+        return self._opened_class
+
     def _context(self, row: int) -> Floats:
         """Return the context (d,) of a row."""
         return np.asarray(self.contexts[index("row", row, self.n_contexts)])

@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
-from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError
+from collections.abc import Iterable
+
+from milpcb.constraints import LabelConstraint, conflict
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.opened_under import OpenedUnder
+from milpcb.oracles.side_rows import SideRow
 from milpcb.oracles.term_table import TermTable
 from milpcb.protocols import Opened, Policy, Search, Table
 from milpcb.types import Floats, Stop
 
 
 class SearchOracle(Oracle):
-    """Exact answers from ``opened.search()``; side constraints need kind "milp"."""
+    """Exact answers from the class's own search, under side constraints too (see milpcb.oracles.opened_under).
+
+    Constraints mean the same as to a solver, tolerance included. Forbidding actions at contexts is possible for every
+    class that has a search; all else needs a class that can "side_rows".
+    """
 
     def __init__(self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = ()) -> None:
         super().__init__(opened, contexts)
-        self._opened = opened
         self._search = self._open(opened, constraints)
 
     def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Search:
         """Return the search that all questions go to."""
-        if constraints:
-            raise InputError("kind 'search' cannot hold side constraints; open the oracle with kind 'milp'")
         opened.require("search")
+        if constraints:
+            opened = self._opened_class = self._under(opened, constraints)
         self.can |= opened.can & {"action_weights"}
         if "terms" in opened.can:
             self.can |= {"columns"}
         return opened.search()
 
+    def _under(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Opened:
+        """Return the policies that keep all constraints; raises InfeasibleError where there are none."""
+        sides = []
+        for constraint in constraints:
+            weights = constraint.matrix(self.n_contexts, self.n_actions)
+            sides.append(SideRow(self._checked(weights), constraint.largest(weights)))
+
+        def under(numbers: Iterable[int]) -> OpenedUnder:
+            return OpenedUnder(opened, [sides[number] for number in numbers])
+
+        every = under(range(len(sides)))
+        if not every.feasible():
+            raise InfeasibleError(conflict(constraints, lambda numbers: under(numbers).feasible()))
+        return every
+
     @property
     def log_derivations(self) -> float:
         """See Oracle.log_derivations; where totals of terms are kept it is that of the terms, to the last bit."""
-        return self._opened.terms().log_derivations if "columns" in self.can else super().log_derivations
+        return self._opened_class.terms().log_derivations if "columns" in self.can else super().log_derivations
 
     def _column_table(self) -> Table:
         """Return a table of the totals of the class's terms; raises InputError where there are none."""
         if "columns" not in self.can:
-            self._opened.require("terms")
+            self._opened_class.require("terms")
             raise InputError(
                 'a list of policies has no columns; use oracle kind "search" or "milp", or put noise on contexts'
             )
-        return TermTable(self._opened.terms(), self._context, self._count)
+        return TermTable(self._opened_class.terms(), self._context, self._count)
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         value, policy = self._search.minimise(costs)
@@ -54,5 +76,5 @@ class SearchOracle(Oracle):
 
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         if "action_weights" not in self.can:
-            self._opened.require("action_weights")
+            self._opened_class.require("action_weights")
         return self._search.log_weights(costs, row, rate)

@@ -16,6 +16,12 @@ from milpcb.types import Answer, Floats, Ints, Stop
 MOST_HELD = 10**7
 
 
+def held_places(terms: Terms, context: Callable[[int], Floats]) -> Callable[[int], Ints]:
+    """Return the place of a row as a function that keeps its last answers; ``context`` returns the context of a row."""
+    most = max(1, MOST_HELD // (terms.n_touched * terms.n_actions))
+    return lru_cache(most)(lambda row: terms.places(context(row)[None])[0])
+
+
 class TermTable(Table):
     """The totals of ``terms``; noise has a coordinate for each of them.
 
@@ -34,8 +40,7 @@ class TermTable(Table):
         self._terms, self._count = terms, count
         self._totals = np.zeros(terms.n_terms)
         self.n_noisy, self.n_moved = terms.n_terms, float(terms.n_touched)
-        most = max(1, MOST_HELD // (terms.n_touched * terms.n_actions))
-        self._place: Callable[[int], Ints] = lru_cache(most)(lambda row: terms.places(context(row)[None])[0])
+        self._place = held_places(terms, context)
 
     def add(self, row: int, action: int, amount: float) -> None:
         """Add to the terms that the context touches with the action."""

@@ -11,6 +11,7 @@ from milpcb.protocols.learners import Learner, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
+    LabelRow,
     Objective,
     Opened,
     PolicyClass,
@@ -20,7 +21,7 @@ from milpcb.protocols.policies import (
     open_class,
 )
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
-from milpcb.protocols.tables import Table, Terms
+from milpcb.protocols.tables import RestrictedTerms, Table, TermRow, Terms
 from milpcb.types import Policy
 
 __all__ = [
@@ -29,11 +30,13 @@ __all__ = [
     "Cuts",
     "Encoding",
     "Environment",
+    "LabelRow",
     "Learner",
     "Objective",
     "Opened",
     "Policy",
     "PolicyClass",
+    "RestrictedTerms",
     "Search",
     "Separator",
     "Session",
@@ -41,6 +44,7 @@ __all__ = [
     "SolverInfo",
     "Stream",
     "Table",
+    "TermRow",
     "Terms",
     "ValueOracle",
     "check_n_actions",

@@ -10,13 +10,30 @@ are, and contexts need not be known in advance.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from milpcb.errors import InputError
 from milpcb.types import Answer, Floats, Ints, Policy
 
 NOISE = ("contexts", "columns")  # where the noise of a table may be
+
+
+@dataclass(frozen=True)
+class TermRow:
+    """A side constraint on policies: lower <= the summed ``totals`` (n_terms,) of a policy's terms <= upper.
+
+    It is one more cost map: ``totals = terms.totals(contexts, weights)``. The tolerance of milpcb.constraints is in the
+    bounds already; one that is not there is infinite.
+    """
+
+    totals: Floats
+    lower: float
+    upper: float
 
 
 class Terms(ABC):
@@ -48,6 +65,25 @@ class Terms(ABC):
         added = np.broadcast_to(costs[:, None, :], places.shape)
         return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
 
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs (n, K) at these ``contexts`` (n, d), for many questions about the same contexts.
+
+        It returns ``totals`` of the costs, or others that give every derivation the same total, in an array that the
+        next call may write over.
+        """
+        return partial(self.totals, contexts)
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the same terms with a recursion over the policies alone that keep ``rows``.
+
+        Where none keeps them, profiles are infinite and minimise raises InfeasibleError. Raises InputError where the
+        class cannot do it: only an Opened that can "side_rows" is asked.
+        """
+        del rows
+        raise InputError(
+            f"{type(self).__name__} has no recursion under side constraints; open the oracle with kind 'milp'"
+        )
+
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return V[a] (K,): the least total of the derivations that play a at ``place``, inf where none does."""
@@ -59,6 +95,27 @@ class Terms(ABC):
     @abstractmethod
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``."""
+
+
+class RestrictedTerms(Terms):
+    """The ``terms`` of a class with a recursion over some of its policies: that of a subclass of this."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.n_actions, self.n_terms = terms.n_actions, terms.n_terms
+        self.n_touched, self.n_features = terms.n_touched, terms.n_features
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the places of the terms."""
+        return self.terms.places(contexts)
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals of the terms."""
+        return self.terms.totals(contexts, costs)
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return the adder of the terms."""
+        return self.terms.adder(contexts)
 
 
 class Table(ABC):

@@ -182,6 +182,64 @@ def check_terms(policies: PolicyClass, contexts: Floats, costs: Floats, row: int
     assert np.isclose(costs[np.arange(len(costs)), labels].sum(), totals.min(), atol=1e-9), (labels, totals.min())
 
 
+def check_forbidden(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
+    """The class's own search finds the best of the policies that do not play action 0 at a context, and no other."""
+    _declared("search", policies, contexts)
+    weights = np.zeros_like(costs)
+    weights[row, 0] = 1.0
+    if (policies.on(contexts).labelings()[:, row] == 0).all():
+        raise Unmet("all policies of the class play action 0 there")
+    _check_under([LabelConstraint(weights, 0.0)], policies, contexts, costs, row)
+
+
+def check_side_rows(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
+    """The class's own search under one row, under a row and its negative, and under both kinds together."""
+    _declared("side_rows", policies, contexts)
+    rng, labelings = np.random.default_rng(row), policies.on(contexts).labelings()
+    weights = [rng.integers(0, 4, costs.shape).astype(float), rng.normal(size=costs.shape)]
+    # A labeling that keeps them all, and attains a bound of each.
+    budget, real = (table[np.arange(len(costs)), labelings[len(labelings) // 2]].sum() for table in weights)
+    at_most = LabelConstraint(weights[0], budget)
+    between = [LabelConstraint(weights[1], real), LabelConstraint(-weights[1], 2.0 - real)]
+    for constraints in ([at_most], between, [at_most, *between]):
+        _check_under(constraints, policies, contexts, costs, row)
+
+
+def _check_under(
+    constraints: list[LabelConstraint], policies: PolicyClass, contexts: Floats, costs: Floats, row: int
+) -> None:
+    """Value, policy, profile and action weights of kind "search" are those of the labelings that keep constraints."""
+    oracle = open_oracle(policies, contexts, kind="search", constraints=constraints)
+    labelings, totals = policies.on(contexts).labelings(), brute_force(policies, contexts, costs)
+    rows = np.arange(len(costs))
+    for constraint in constraints:
+        weights = constraint.matrix(*costs.shape)
+        kept = weights[rows, labelings].sum(axis=1) <= constraint.largest(weights)
+        labelings, totals = labelings[kept], totals[kept]
+    answer = oracle.minimise(costs)
+    assert np.isclose(oracle.value(costs), totals.min(), atol=1e-9), (oracle.value(costs), totals.min())
+    assert np.isclose(answer.value, totals.min(), atol=1e-9), (answer, totals.min())
+    assert answer.policy is not None
+    labels = answer.policy.predict(contexts)
+    assert (labels == labelings).all(axis=1).any(), (labels, "keeps no constraint, or is no labeling of the class")
+    assert np.isclose(costs[rows, labels].sum(), totals.min(), atol=1e-9), (labels, totals.min())
+    expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
+    profile = oracle.profile(costs, row)
+    assert np.allclose(profile, expected, atol=1e-9), (profile, expected)
+    if "action_weights" in oracle.can:
+        weights, log_count = oracle.action_weights(costs, row, 0.7), oracle.log_derivations
+        assert ((weights > 0) == np.isfinite(profile)).all(), (weights, profile)
+        played = weights > 0
+        distance = np.log(weights[played]) + 0.7 * (profile[played] - profile.min())
+        assert (np.abs(distance) <= log_count + 1e-6).all(), (weights, profile, log_count)
+        assert np.log(len(labelings)) <= min(log_count, oracle.log_size) + 1e-9, (len(labelings), log_count)
+    if "columns" in oracle.can:
+        table = oracle.table("columns")
+        for context, action in np.ndindex(costs.shape):
+            table.add(context, action, costs[context, action])
+        assert np.allclose(table.profile(row), expected, atol=1e-9), (table.profile(row), expected)
+
+
 CHECKS_OF_A_SOLVER = (check_value, check_constraint)
 CHECKS_AT_A_ROW = (check_profile, check_shift)
 
@@ -199,8 +257,18 @@ CHECKS: dict[str, Callable[..., None]] = {
     "search": check_search,
     "action weights": check_action_weights,
     "terms": check_terms,
+    "forbidden cells": check_forbidden,
+    "side rows": check_side_rows,
 }
-_AT_A_ROW = {check_profile, check_shift, check_search, check_action_weights, check_terms}
+_AT_A_ROW = {
+    check_profile,
+    check_shift,
+    check_search,
+    check_action_weights,
+    check_terms,
+    check_forbidden,
+    check_side_rows,
+}
 
 
 def _on_drawn_costs(check: Callable[..., None], instance: Instance) -> None:

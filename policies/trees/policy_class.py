@@ -16,6 +16,7 @@ from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits
+from policies.trees.options import too_many
 from policies.trees.program import TreeEncoding
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
@@ -124,7 +125,9 @@ class OpenedTrees(Opened):
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
         if no_terms := trees.no_terms(p):
             self.cannot["terms"] = no_terms
-        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms"}) - set(self.cannot)
+        if no_rows := no_terms or too_many(p, self.n_actions, depth):
+            self.cannot["side_rows"] = no_rows
+        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""

@@ -114,11 +114,11 @@ class TreeSearch(Search):
 
     @cached_property
     def _single(self) -> _Arrays:
-        return _arrays(self._patterns, self._n_actions, np.float32)
+        return arrays(self._patterns, self._n_actions, np.float32)
 
     @cached_property
     def _double(self) -> _Arrays:
-        return _arrays(self._patterns, self._n_actions, np.float64)
+        return arrays(self._patterns, self._n_actions, np.float64)
 
 
 def _sum(soft: Soft, alternatives: Floats) -> Any:
@@ -139,7 +139,7 @@ class _Arrays(NamedTuple):
     best: Array
 
 
-def _arrays(patterns: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
+def arrays(patterns: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
     """Return the arrays for ``patterns`` (g, p + 1), the constant literal first; all but ``literals`` hold zeros."""
     g, literals = patterns.shape
     blocks = -(-g // BLOCK)

@@ -8,17 +8,20 @@ on a path with different outcomes no context follows it: its terms cost nothing,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from milpcb.protocols.tables import Terms
+from milpcb.protocols.tables import TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
+from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import Soft, fold
 from policies.trees.geometry import path_totals
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
+from policies.trees.under import trees_under
 
 
 class TreeTerms(Terms):
@@ -27,8 +30,8 @@ class TreeTerms(Terms):
     def __init__(self, tests: list[Test], n_actions: int, depth: int, names: Names) -> None:
         self.n_actions = n_actions
         self._tests, self._names = tests, names
-        self._p = p = len(tests)
-        self._depth = depth = depth if p else 0
+        self.n_literals = p = len(tests)
+        self.depth = depth = depth if p else 0
         self.n_touched = p**depth
         self.n_terms = (2 * p) ** depth * n_actions
         self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
@@ -38,16 +41,28 @@ class TreeTerms(Terms):
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the leaves that each context may reach, one for each sequence of literals."""
-        sides = 2 * np.arange(self._p) + outcomes(contexts, self._tests)
+        sides = 2 * np.arange(self.n_literals) + outcomes(contexts, self._tests)
         paths = np.zeros((len(contexts), 1), dtype=np.int64)
-        for _ in range(self._depth):
-            paths = (paths[:, :, None] * (2 * self._p) + sides[:, None, :]).reshape(len(contexts), -1)
+        for _ in range(self.depth):
+            paths = (paths[:, :, None] * (2 * self.n_literals) + sides[:, None, :]).reshape(len(contexts), -1)
         return list(paths[:, :, None] * self.n_actions + np.arange(self.n_actions))
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the total costs of the leaves, by products of matrices."""
         truth = outcomes(contexts, self._tests).astype(float)
-        return np.ascontiguousarray(path_totals(truth, costs, self._depth)).ravel()
+        return np.ascontiguousarray(path_totals(truth, costs, self.depth)).ravel()
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return the adder, compiled up to depth 2."""
+        truth = outcomes(contexts, self._tests)
+        if len(truth) and 1 <= self.depth <= COMPILED_DEPTH:
+            return LeafAdder(truth, self.n_actions, self.depth)
+        held = truth.astype(float)
+        return lambda costs: np.ascontiguousarray(path_totals(held, costs, self.depth)).ravel()
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the terms with a recursion over the trees that keep ``rows``; raises InputError where too many."""
+        return trees_under(self, rows)
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""
@@ -60,28 +75,47 @@ class TreeTerms(Terms):
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
         levels = [totals.reshape(-1, self.n_actions).min(axis=1)]
-        for _ in range(self._depth):
+        for _ in range(self.depth):
             levels.append(self._ways_on(levels[-1]).min(axis=1))
         root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
         return float(levels[-1][0]), DecisionTree(root, self._names)
 
+    def tree(self, leaves: Ints) -> DecisionTree:
+        """Return the tree of a derivation, given its ``leaves`` (2^D,): where a test fails before where it holds."""
+        return DecisionTree(self._grown(leaves, 0, {}), self._names)
+
+    def _grown(self, leaves: Ints, level: int, known: dict[int, int]) -> Node:
+        """Return the tree below a path of length ``level``, where the literals ``known`` have come out so."""
+        if len(leaves) == 1:
+            return Leaf(int(leaves[0]) % self.n_actions)
+        below = self.n_terms // (2 * self.n_literals) ** (level + 1)  # terms of a path one longer
+        f = int(leaves[0]) // below % (2 * self.n_literals) // 2
+        sides = leaves[: len(leaves) // 2], leaves[len(leaves) // 2 :]
+        if f in known:
+            return self._grown(sides[known[f]], level + 1, known)
+        yes, no = (self._grown(sides[s], level + 1, {**known, f: s}) for s in (1, 0))
+        return self._split(f, yes, no)
+
+    def _split(self, f: int, yes: Node, no: Node) -> Node:
+        return yes if yes == no else Split(*self._tests[f][:2], yes, no, self._tests[f][2])
+
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
-        fold(soft, self._depth, totals, place, self._best, self._own, self._ways)
+        fold(soft, self.depth, totals, place, self._best, self._own, self._ways)
         return np.asarray(self._own[0].copy())
 
     def _ways_on(self, below: Floats) -> Any:
         """Return (paths, p): what each test at a path's end leads to; ``below`` (2 p paths,) are the answers there."""
-        return below.reshape(-1, self._p, 2).sum(axis=2)
+        return below.reshape(-1, self.n_literals, 2).sum(axis=2)
 
     def _node(self, leaves: Floats, levels: list[Floats], path: int, known: dict[int, int]) -> Node:
         """Return the tree below ``path``, where the literals ``known`` have come out so; those are not tested again."""
         level = len(levels) - 1
         if level == 0:
             return Leaf(int(leaves[path].argmin()))
-        below = slice(2 * self._p * path, 2 * self._p * (path + 1))
+        below = slice(2 * self.n_literals * path, 2 * self.n_literals * (path + 1))
         f = int(self._ways_on(levels[1][below]).argmin())
-        holds = 2 * (self._p * path + f) + 1
+        holds = 2 * (self.n_literals * path + f) + 1
         if f in known:
             return self._node(leaves, levels[1:], holds - 1 + known[f], known)
         yes, no = (self._node(leaves, levels[1:], holds - 1 + s, {**known, f: s}) for s in (1, 0))
-        return yes if yes == no else Split(*self._tests[f][:2], yes, no, self._tests[f][2])
+        return self._split(f, yes, no)

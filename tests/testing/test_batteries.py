@@ -34,15 +34,16 @@ UNMET = {
     "decision_trees": {  # the search knows no structure limits
         f"{instance}: {law}"
         for instance in ("three leaves", "one feature", "leaves of two rows")
-        for law in ("search", "action weights", "terms")
+        for law in ("search", "action weights", "terms", "forbidden cells", "side rows")
     },
-    "threshold_rules": set(),
-    "rule_lists": set(),
-    "box_rules": set(),
-    "linear_rules": {"renamed actions", "terms"},  # of three ordered cuts only the reverse is alike
-    "halfspaces": {"search", "action weights", "terms"},
-    "monotone_rules": {"renamed actions", "action weights", "terms"},  # actions are ordered; the sum is #P-hard
-    "finite_class": {"renamed actions", "reordered contexts", "terms"},
+    "threshold_rules": {"side rows"},
+    "rule_lists": {"side rows"},
+    "box_rules": {"side rows"},
+    "linear_rules": {"renamed actions", "terms", "side rows"},  # of three ordered cuts only the reverse is alike
+    "halfspaces": {"search", "action weights", "terms", "forbidden cells", "side rows"},
+    # Actions are ordered; the sum is #P-hard.
+    "monotone_rules": {"renamed actions", "action weights", "terms", "side rows"},
+    "finite_class": {"renamed actions", "reordered contexts", "terms", "side rows"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
 LEARNER_UNMET = {

@@ -1,0 +1,141 @@
+"""A class under side constraints, to be searched: what they forbid outright is priced, the rest are rows of its terms.
+
+A constraint and its negative are one *band*, lower <= sum_j weights[j, pi(x_j)] <= upper. Where an action at a context
+alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden. Guard-rails
+are no more than such cells. A band that can then no longer be broken is left out; all others go to ``Terms.under``, of
+classes without terms to ``Search.under``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
+from milpcb.oracles.opened_terms import TermSearch
+from milpcb.oracles.side_rows import SideRow
+from milpcb.protocols import Encoding, LabelRow, Opened, Policy, PolicyClass, Search, TermRow, Terms
+from milpcb.types import Bools, Floats
+
+ONLY_SEARCHED = 'a class under side constraints has no {} here; use oracle kind "milp" or "enumeration"'
+
+
+class Band(LabelRow):
+    """The rule ``lower <= sum_j weights[j, pi(x_j)] <= upper`` on the distinct contexts."""
+
+    def playable(self, allowed: Bools) -> Bools:
+        """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the band."""
+        least, most = self._extremes(allowed)
+        lightest = least.sum() + (self.weights - least[:, None])
+        heaviest = most.sum() + (self.weights - most[:, None])
+        return np.asarray(allowed & (lightest <= self.upper) & (heaviest >= self.lower))
+
+    def breakable(self, allowed: Bools) -> bool:
+        """Return whether some labeling of ``allowed`` cells breaks the band."""
+        least, most = self._extremes(allowed)
+        return bool(most.sum() > self.upper or least.sum() < self.lower)
+
+    def _extremes(self, allowed: Bools) -> tuple[Floats, Floats]:
+        """Return the least and the largest weight (g,) of each context."""
+        least = np.where(allowed, self.weights, np.inf).min(axis=1)
+        return least, np.where(allowed, self.weights, -np.inf).max(axis=1)
+
+
+def bands(sides: Sequence[SideRow]) -> list[Band]:
+    """Return the constraints, each together with its negative and its repetitions."""
+    found: dict[bytes, Band] = {}
+    for side in sides:
+        key, negative = (side.weights + 0.0).tobytes(), (0.0 - side.weights).tobytes()  # where -0.0 is 0.0
+        if negative in found:
+            band = found[negative]
+            found[negative] = Band(band.weights, max(band.lower, -side.largest), band.upper)
+        else:
+            band = found.get(key, Band(side.weights, -np.inf, np.inf))
+            found[key] = Band(band.weights, band.lower, min(band.upper, side.largest))
+    return list(found.values())
+
+
+def reduced(every: Sequence[Band], shape: tuple[int, int]) -> tuple[Bools, list[Band]]:
+    """Return the cells (g, K) that may be played, and the bands that can be broken by playing only these.
+
+    A cell forbidden by one band narrows the others, so they are gone through until nothing more is forbidden.
+    """
+    allowed = np.ones(shape, bool)
+    n_allowed = -1
+    while n_allowed != allowed.sum() and allowed.any(axis=1).all():
+        n_allowed = allowed.sum()
+        for band in every:
+            allowed = band.playable(allowed)
+            if not allowed.any(axis=1).all():
+                return allowed, []
+    return allowed, [band for band in every if band.breakable(allowed)]
+
+
+class OpenedUnder(Opened):
+    """The policies of an opened class that keep all ``sides``, for a search; where none does, profiles are infinite.
+
+    ``log_size`` is at most that of the class, and at most that of the derivations left. Raises InputError where the
+    class has no recursion under what is left of the constraints.
+    """
+
+    def __init__(self, opened: Opened, sides: Sequence[SideRow]) -> None:
+        self._opened = opened
+        self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
+        self.class_name, self.cannot = opened.class_name or type(opened).__name__, opened.cannot
+        self.can = opened.can & {"search", "action_weights", "terms", "fixed"}
+        allowed, self._rows = reduced(bands(sides), (len(opened.contexts), opened.n_actions))
+        self._forbidden = None if allowed.all() else ~allowed
+        if self._rows:
+            opened.require("side_rows")
+
+    @cached_property
+    def log_size(self) -> float:  # type: ignore[override]
+        """See above; computed when it is first asked for."""
+        if "action_weights" not in self.can:
+            return self._opened.log_size
+        left = self.search().log_weights(np.zeros((len(self.contexts), self.n_actions)), 0, 0.0)
+        return min(self._opened.log_size, float(np.logaddexp.reduce(left)))
+
+    def feasible(self) -> bool:
+        """Return whether any policy is left."""
+        return self.search().value(np.zeros((len(self.contexts), self.n_actions))) < np.inf
+
+    def search(self) -> Search:
+        """Return the search of the class, or under the rows that of its terms, where it has any."""
+        if self._rows and "terms" in self.can:
+            search: Search = TermSearch(self._terms, self.contexts)
+        else:
+            search = self._opened.search().under(self._rows) if self._rows else self._opened.search()
+        return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
+
+    def terms(self) -> Terms:
+        """Return the terms, whose recursion is over the policies left."""
+        return self._terms if self._forbidden is None else AvoidingTerms(self._terms, self.contexts, self._forbidden)
+
+    @cached_property
+    def _terms(self) -> Terms:
+        """Return the terms under the rows alone."""
+        terms = self._opened.terms()
+        rows = [TermRow(terms.totals(self.contexts, row.weights), row.lower, row.upper) for row in self._rows]
+        return terms.under(rows) if rows else terms
+
+    def fixed(self) -> PolicyClass:
+        """Return the class, without the constraints."""
+        return self._opened.fixed()
+
+    def program(self, *, constrained: bool = False) -> Encoding:
+        """Raise InputError: constraints are rows of the program of kind "milp"."""
+        del constrained
+        raise InputError(ONLY_SEARCHED.format("program"))
+
+    def policies(self) -> Iterator[Policy]:
+        """Raise InputError."""
+        raise InputError(ONLY_SEARCHED.format("list of policies"))
+
+    def draw(self, rng: np.random.Generator) -> Policy:
+        """Raise InputError."""
+        del rng
+        raise InputError(ONLY_SEARCHED.format("random policy"))

@@ -1,0 +1,81 @@
+"""Total costs of the leaves of trees from costs of contexts, by the compiled pair histogram of the search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.types import Bools, Floats
+from policies.kernels import compiled
+from policies.trees.kernels import Array, _add_up, _differences
+from policies.trees.search import SINGLE, arrays
+
+COMPILED_DEPTH = 2
+
+
+class LeafAdder:
+    """Adds up costs (n, K) of contexts with the literals ``truth`` (n, p), for trees of depth 1 or 2.
+
+    As in the search only differences to action 0 are added up, in single precision where that is exact. What action 0
+    costs everywhere is put on the leaf where all tests hold, whichever its action: each tree has one such leaf.
+    """
+
+    def __init__(self, truth: Bools, n_actions: int, depth: int) -> None:
+        patterns = np.pad(truth, ((0, 0), (1, 0)), constant_values=True)
+        self._depth, self._n_literals = depth, truth.shape[1]
+        self._single, self._double = (arrays(patterns, n_actions, dtype)[:4] for dtype in (np.float32, np.float64))
+        self._totals = np.zeros((2 * self._n_literals) ** depth * n_actions)
+
+    def __call__(self, costs: Floats) -> Floats:
+        """Return totals (n_terms,), in an array that the next call writes over."""
+        shaped = self._totals.reshape(*(self._n_literals, 2) * self._depth, -1)
+        fill = _one_test if self._depth == 1 else _two_tests
+        if fill(SINGLE, costs, *self._single, shaped) > SINGLE:
+            fill(np.inf, costs, *self._double, shaped)
+        return self._totals
+
+
+@compiled()
+def _one_test(
+    largest: float, table: Array, literals: Array, costs: Array, weighted: Array, pairs: Array, totals: Array
+) -> float:
+    """Fill totals (p, 2, K); arrays and answer are those of ``_two_tests``."""
+    everywhere, bound = _differences(table, costs[0])
+    if bound > largest:
+        return bound
+    _add_up(literals, costs[0], weighted, pairs[0], 1)
+    totals[:, 0, 0], totals[:, 1, 0] = 0.0, everywhere
+    for f in range(len(totals)):
+        for a in range(len(pairs[0])):
+            holds = pairs[0, a, 0, f + 1]
+            totals[f, 0, a + 1] = pairs[0, a, 0, 0] - holds
+            totals[f, 1, a + 1] = everywhere + holds
+    return bound
+
+
+@compiled()
+def _two_tests(
+    largest: float, table: Array, literals: Array, costs: Array, weighted: Array, pairs: Array, totals: Array
+) -> float:
+    """Fill totals (p, 2, p, 2, K) from the costs ``table`` (n, K), with the arrays of policies/trees/kernels.py.
+
+    Returns a bound on the absolute value of all partial sums; where it is over ``largest``, nothing is filled.
+    """
+    everywhere, bound = _differences(table, costs[0])
+    if bound > largest:
+        return bound
+    p = len(totals)
+    _add_up(literals, costs[0], weighted, pairs[0], p + 1)
+    for f in range(p):
+        for g in range(f, p):
+            for i, j in ((f, g), (g, f)):
+                totals[i, 0, j, 0, 0] = totals[i, 0, j, 1, 0] = totals[i, 1, j, 0, 0] = 0.0
+                totals[i, 1, j, 1, 0] = everywhere
+            for a in range(len(pairs[0])):
+                both, every = pairs[0, a, f + 1, g + 1], pairs[0, a, 0, 0]
+                only_f, only_g = pairs[0, a, 0, f + 1] - both, pairs[0, a, 0, g + 1] - both
+                neither = every - both - only_f - only_g
+                totals[f, 0, g, 0, a + 1] = totals[g, 0, f, 0, a + 1] = neither
+                totals[f, 1, g, 0, a + 1] = totals[g, 0, f, 1, a + 1] = only_f
+                totals[f, 0, g, 1, a + 1] = totals[g, 1, f, 0, a + 1] = only_g
+                totals[f, 1, g, 1, a + 1] = totals[g, 1, f, 1, a + 1] = everywhere + both
+    return bound

@@ -1,0 +1,167 @@
+"""What side constraints cost in the search over trees: against its own free questions, against HiGHS, and in a round.
+
+    python scripts/benchmarks/constraints.py [--json FILE] [--quick]
+
+Trees of depth 2 and K = 3 actions. The rules: at most 20 % of the contexts get the last action (one row); rates of
+action 0 in two groups that differ by at most 0.1 (one row, two-sided); both (two rows). Costs are sums of random signs
+as BISTRO+ draws them; on top the last action is cheap everywhere, and action 0 in one of the groups, so that all rules
+bind. Literals hold at 10 to 90 % of the contexts. Times are CPU times of one core, through the public oracle.
+Contenders of a row take turns on the same matrices, and the best of their rounds counts; "HiGHS" is kind "milp" with
+the same rule, a few matrices, median. Where two answer the same question, different optima stop the script.
+
+The last table plays Exp4 under the budget on planted costs; regret is against the best tree that keeps the budget.
+``--quick`` leaves out what takes minutes: the larger problems of HiGHS, and nine tenths of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+# BLAS reads these when numpy is imported.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+import numpy as np
+from trees import MILLISECONDS, compete, show
+
+from milpcb import open_oracle
+from milpcb.constraints import LabelConstraint, parity, share_at_most
+from milpcb.learners import Exp4
+from milpcb.oracles.base import Oracle
+from milpcb.types import Floats
+from policies import DecisionTrees
+
+SIZES = [(300, 10), (1000, 30), (1000, 60)]
+ASKED_OF_HIGHS = {(300, 10): 5, (1000, 30): 3}
+N_ACTIONS, SHARE, DELTA = 3, 0.2, 0.1
+MATRICES = 20
+HORIZON = 100_000
+TREES = DecisionTrees(N_ACTIONS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the search over trees under side constraints.")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
+    arguments = parser.parse_args()
+    problems = [Problem(m, p) for m, p in SIZES]
+    asked = [problem for problem in problems if (problem.m, problem.p) in ASKED_OF_HIGHS]
+    rows: dict[str, list[dict[str, Any]]] = {
+        "one value, ms, and how many times a free one it takes": [against_free(problem) for problem in problems],
+        "action weights, ms": [weights(problem) for problem in problems],
+        "two rows: budget and parity, ms": [two_rows(problem) for problem in problems],
+        "budget: HiGHS with the row, ms": [against_highs(problem) for problem in asked[: 1 if arguments.quick else 2]],
+        "Exp4 under the budget, 200 contexts, 12 literals": [exp4(HORIZON // 10 if arguments.quick else HORIZON)],
+    }
+    for title, table in rows.items():
+        show(title, table)
+    if arguments.json:
+        machine = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
+        arguments.json.write_text(json.dumps({**machine, **rows}, indent=1) + "\n")
+
+
+class Problem:
+    """Contexts (m, p) of 0 and 1, rules on them, and cost matrices that make the rules bind."""
+
+    def __init__(self, m: int, p: int) -> None:
+        self.m, self.p = m, p
+        self._rng = np.random.default_rng(0)
+        self.contexts = (self._rng.random((m, p)) < self._rng.uniform(0.1, 0.9, p)).astype(float)
+        self.group = self.contexts[:, 0]
+        self.budget = [share_at_most(N_ACTIONS - 1, SHARE, n_contexts=m, n_actions=N_ACTIONS)]
+        self.parity = list(parity(0, DELTA, groups=self.group, n_actions=N_ACTIONS))
+
+    @property
+    def size(self) -> dict[str, str]:
+        """What the first column of a table holds."""
+        return {"contexts, literals": f"{self.m}, {self.p}"}
+
+    def costs(self) -> Floats:
+        """Return a new matrix (m, K)."""
+        costs = 2.0 * (2.0 * self._rng.binomial(5, 0.5, (self.m, N_ACTIONS)) - 5.0)
+        costs[:, -1] -= 2.0
+        costs[self.group == 1, 0] -= 2.0
+        return np.asarray(costs)
+
+    def oracle(self, rules: Sequence[LabelConstraint] = (), kind: str = "search") -> Oracle:
+        """Return an oracle under ``rules``."""
+        return open_oracle(TREES, self.contexts, kind=kind, constraints=rules)
+
+
+def against_free(problem: Problem) -> dict[str, Any]:
+    """Return one row: a value without a rule, under one row, and under a two-sided one."""
+    oracles = {"free": problem.oracle(), "budget": problem.oracle(problem.budget)}
+    oracles["parity"] = problem.oracle(problem.parity)
+    costs = problem.costs()
+    times = compete({name: partial(oracle.value, costs) for name, oracle in oracles.items()})
+    ratios = {f"{name} / free": times[name] / times["free"] for name in ("budget", "parity")}
+    return {**problem.size, **times, **ratios}
+
+
+def weights(problem: Problem) -> dict[str, Any]:
+    """Return one row: the same for the action weights of Exp4."""
+    rules = {"free": [], "budget": problem.budget, "parity": problem.parity}
+    oracles, costs = {name: problem.oracle(rule) for name, rule in rules.items()}, problem.costs()
+    times = compete({name: partial(oracle.action_weights, costs, 3, 0.01) for name, oracle in oracles.items()})
+    return {**problem.size, **times, **{f"{name} / free": times[name] / times["free"] for name in ("budget", "parity")}}
+
+
+def two_rows(problem: Problem) -> dict[str, Any]:
+    """Return one row: median and worst milliseconds of a value over many matrices, each of them asked twice."""
+    oracle = problem.oracle([*problem.budget, *problem.parity])
+    drawn = [problem.costs() for _ in range(MATRICES)]
+    times = [min(timed(oracle, costs)[0] for _ in range(2)) for costs in drawn]
+    return {**problem.size, "matrices": MATRICES, "median": float(np.median(times)), "worst": max(times)}
+
+
+def against_highs(problem: Problem) -> dict[str, Any]:
+    """Return one row: the median of a solver's time with the row, and that of the search; the optima are the same."""
+    search, solver = (problem.oracle(problem.budget, kind) for kind in ("search", "milp"))
+    drawn = [problem.costs() for _ in range(ASKED_OF_HIGHS[problem.m, problem.p])]
+    asked = [timed(solver, costs) for costs in drawn]
+    if [value for _, value in asked] != [search.value(costs) for costs in drawn]:
+        raise SystemExit("the oracles disagree")
+    highs = float(np.median([time for time, _ in asked]))
+    ours = compete({"search": lambda: [search.value(costs) for costs in drawn]})["search"] / len(drawn)
+    return {**problem.size, "HiGHS": highs, "search": ours, "HiGHS / search": highs / ours}
+
+
+def exp4(horizon: int) -> dict[str, Any]:
+    """Return one row: microseconds of a round, and the regret of a run, against the best tree that keeps the budget."""
+    rng = np.random.default_rng(0)
+    contexts = rng.integers(0, 2, (200, 12)).astype(float)
+    rule = share_at_most(N_ACTIONS - 1, SHARE, n_contexts=200, n_actions=N_ACTIONS)
+    oracle = open_oracle(TREES, contexts, kind="search", constraints=[rule])
+    # The planted tree plays the last action on a quarter of the contexts: the budget binds.
+    best = np.where(contexts[:, 0] == 1, np.where(contexts[:, 1] == 1, 2, 0), np.where(contexts[:, 2] == 1, 0, 1))
+    chance = np.where(np.arange(N_ACTIONS) == best[:, None], 0.4, 0.6)
+    learner, totals, paid, seconds = Exp4(oracle, horizon=horizon), np.zeros((200, N_ACTIONS)), 0.0, 0.0
+    for row in rng.integers(0, 200, horizon).tolist():
+        costs = (rng.random(N_ACTIONS) < chance[row]).astype(float)
+        start = process_time()
+        q = learner.act(row)
+        action = int(np.searchsorted(np.cumsum(q), rng.random() * q.sum()))
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        seconds += process_time() - start
+        paid += float(q @ costs)
+        totals[row] += costs
+    regret = paid - oracle.value(totals)
+    return {"rounds": horizon, "µs a round": 1e6 * seconds / horizon, "regret": regret, "bound": learner.guarantee()}
+
+
+def timed(oracle: Oracle, costs: Floats) -> tuple[float, float]:
+    """Return the milliseconds of a value, and the value."""
+    start = process_time()
+    value = oracle.value(costs)
+    return MILLISECONDS * (process_time() - start), value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""The search under side constraints: what they come down to, what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milpcb.constraints import LabelConstraint, mean_at_most, must_play, never_play, parity, share_at_most
+from milpcb.errors import InfeasibleError, InputError, OracleDisagreement
+from milpcb.oracles import open_oracle
+from milpcb.oracles.opened_under import Band, bands, reduced
+from milpcb.oracles.side_rows import SideRow
+from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies.trees.under import TreesUnder
+
+RNG = np.random.default_rng(0)
+CONTEXTS = np.repeat(RNG.integers(0, 2, (12, 3)), 2, axis=0).astype(float)  # rows repeat
+TREES = DecisionTrees(3)
+SIZE = {"n_contexts": 24, "n_actions": 3}
+BUDGET = share_at_most(2, 0.2, **SIZE)
+PARITY = parity(0, 0.1, groups=CONTEXTS[:, 0], n_actions=3)
+OUTCOME = mean_at_most(np.random.default_rng(1).normal(size=(24, 3)), 0.05)
+GUARD = (must_play(1, [0, 5], **SIZE), never_play(0, [8], **SIZE))
+CONSTRAINTS = {
+    "budget": [BUDGET],
+    "parity": [*PARITY],
+    "an outcome": [OUTCOME],
+    "guard-rails": [*GUARD],
+    "budget, guard-rails": [BUDGET, *GUARD],
+    "budget, parity": [BUDGET, *PARITY],
+    "everything": [BUDGET, *PARITY, OUTCOME, *GUARD],
+}
+
+
+def costs_of(seed: int, *, whole: bool = True) -> np.ndarray:
+    """Return costs (m, K)."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(-9, 10, (24, 3)).astype(float) if whole else rng.normal(size=(24, 3))
+
+
+# --------------------------------------------------------------------------- what constraints come down to
+
+
+def test_a_row_and_its_negative_are_one_band():
+    """Repetitions keep the tightest bound; what is neither a repetition nor a negative stays by itself."""
+    weights = np.array([[0.0, 1.0], [2.0, 0.0]])
+    sides = [(weights, 2.0), (-weights, -1.0), (weights, 1.5), (weights.T, 9.0), (-weights, 0.0)]
+    found = bands([SideRow(table, largest) for table, largest in sides])
+    assert [(band.lower, band.upper) for band in found] == [(1.0, 1.5), (-np.inf, 9.0)]
+    assert found[0].weights is weights
+
+
+def test_guard_rails_are_cells_and_nothing_else():
+    """A row that only forbids actions at contexts leaves no row over, from above or from below."""
+    weights = np.zeros((3, 2))
+    weights[1, 0] = 1.0
+    allowed, rows = reduced([Band(weights, -np.inf, 1e-9)], (3, 2))
+    assert allowed.tolist() == [[True, True], [False, True], [True, True]]
+    assert rows == []
+    allowed, rows = reduced([Band(weights, 1.0 - 1e-9, np.inf)], (3, 2))
+    assert allowed.tolist() == [[True, True], [True, False], [True, True]]
+    assert rows == []
+
+
+def test_what_one_row_forbids_narrows_the_others():
+    """A cell that is forbidden can no longer make a row light enough for another one."""
+    first = Band(np.array([[5.0, 0.0], [0.0, 0.0]]), -np.inf, 1.0)  # action 1 at context 0
+    second = Band(np.array([[0.0, 1.0], [0.0, 1.0]]), -np.inf, 1.0)  # so action 0 at context 1
+    for order in ([first, second], [second, first]):
+        allowed, rows = reduced(order, (2, 2))
+        assert allowed.tolist() == [[False, True], [True, False]]
+        assert rows == []
+
+
+def test_rows_that_cannot_be_broken_are_left_out():
+    """What every labeling keeps is no row, and what none keeps leaves some context without an action."""
+    weights = np.eye(2)
+    assert reduced([Band(weights, 0.0, 2.0)], (2, 2))[1] == []
+    assert len(reduced([Band(weights, 0.0, 1.0)], (2, 2))[1]) == 1
+    assert len(reduced([Band(weights, 1.0, 2.0)], (2, 2))[1]) == 1
+    allowed, _ = reduced([Band(weights, 2.5, 3.0)], (2, 2))
+    assert not allowed.any(axis=1).all()
+
+
+# --------------------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("kind", ["search", "audited"])
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_the_search_answers_as_the_solver_and_the_list_do(name, kind):
+    """Value, policy, profile; whole costs to the last digit, and no question of an audited oracle disagrees."""
+    constraints, options = CONSTRAINTS[name], {"audit": 1.0} if kind == "audited" else {}
+    oracle = open_oracle(TREES, CONTEXTS, kind=kind, constraints=constraints, **options)
+    listed = open_oracle(TREES, CONTEXTS, kind="enumeration", constraints=constraints)
+    solver = open_oracle(TREES, CONTEXTS, constraints=constraints)
+    for whole in (True, False):
+        costs, atol = costs_of(3, whole=whole), 0.0 if whole else 1e-9
+        value = listed.value(costs)
+        assert oracle.value(costs) == pytest.approx(value, rel=0, abs=atol)
+        assert solver.value(costs) == pytest.approx(value, rel=0, abs=100 * atol)
+        answer = oracle.minimise(costs)
+        assert answer.lower == answer.upper == pytest.approx(value, rel=0, abs=atol)
+        labels = answer.policy.predict(CONTEXTS)
+        assert costs[np.arange(24), labels].sum() == pytest.approx(value, rel=0, abs=atol)
+        for constraint in constraints:
+            weights = constraint.matrix(24, 3)
+            assert weights[np.arange(24), labels].sum() <= constraint.largest(weights)
+        for row in (0, 7, 8):
+            np.testing.assert_allclose(oracle.profile(costs, row), listed.profile(costs, row), rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize(
+    "policies", [TREES, ThresholdRules(3), BoxRules(3), RuleLists(3), MonotoneRules(3), LinearRules(3)]
+)
+def test_guard_rails_are_kept_by_every_class_that_has_a_search(policies):
+    """Forbidden cells need nothing of a class: value, profile and policy are those of the list."""
+    two = CONTEXTS[:, :2]
+    oracle, listed = (open_oracle(policies, two, kind=kind, constraints=GUARD) for kind in ("search", "enumeration"))
+    for seed, whole in ((1, True), (2, False)):
+        costs, atol = costs_of(seed, whole=whole), 0.0 if whole else 1e-9
+        assert oracle.value(costs) == pytest.approx(listed.value(costs), rel=0, abs=atol)
+        for row in (0, 3, 8):
+            np.testing.assert_allclose(oracle.profile(costs, row), listed.profile(costs, row), rtol=0, atol=atol)
+        labels = oracle.minimise(costs).policy.predict(two)
+        assert (labels[[0, 5]] == 1).all()
+        assert labels[8] != 0
+
+
+@pytest.mark.parametrize("name", ["budget", "guard-rails", "budget, guard-rails", "budget, parity"])
+def test_kept_totals_answer_as_costs_by_context_do(name):
+    """Both tables give profile, minimum and action weights of the policies that keep the constraints."""
+    oracle = open_oracle(TREES, CONTEXTS, kind="search", constraints=CONSTRAINTS[name])
+    costs, tables = costs_of(5, whole=False), [oracle.table(noise) for noise in ("contexts", "columns")]
+    for table in tables:
+        for row, action in np.ndindex(costs.shape):
+            table.add(row, action, costs[row, action])
+    for row in (0, 8, 11):
+        for table in tables:
+            np.testing.assert_allclose(table.profile(row), oracle.profile(costs, row), rtol=0, atol=1e-9)
+            np.testing.assert_allclose(
+                table.action_weights(row, 2.0), oracle.action_weights(costs, row, 2.0), atol=1e-9
+            )
+    assert tables[1].minimise().value == pytest.approx(oracle.value(costs), abs=1e-9)
+
+
+def test_log_sizes_are_those_of_the_policies_left():
+    """The number of derivations left is counted, and bounds the number of labelings left."""
+    free = open_oracle(TREES, CONTEXTS, kind="search")
+    for name, constraints in CONSTRAINTS.items():
+        oracle = open_oracle(TREES, CONTEXTS, kind="search", constraints=constraints)
+        listed = open_oracle(TREES, CONTEXTS, kind="enumeration", constraints=constraints)
+        assert np.log(len(listed.labelings)) <= oracle.log_size < free.log_derivations, name
+        assert oracle.log_size == pytest.approx(oracle.log_derivations, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1e95])
+def test_costs_in_any_unit(scale):
+    """Prices are in the unit of the costs."""
+    for constraints in CONSTRAINTS.values():
+        oracle = open_oracle(TREES, CONTEXTS, kind="search", constraints=constraints)
+        costs = costs_of(4)
+        np.testing.assert_allclose(oracle.profile(scale * costs, 1), scale * oracle.profile(costs, 1), rtol=1e-12)
+
+
+# --------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [LabelConstraint(np.ones((24, 3)), 23.0, "fewer")],
+        [BUDGET, must_play(2, range(10), **SIZE)],
+        [must_play(2, [0], **SIZE), BUDGET, must_play(1, [1], **SIZE)],  # rows 0 and 1 are alike
+        [*PARITY, must_play(0, np.flatnonzero(CONTEXTS[:, 0]), **SIZE), share_at_most(0, 0.6, **SIZE)],
+    ],
+)
+def test_a_conflict_is_named_as_kind_milp_names_it(constraints):
+    """A smallest set of constraints that no policy keeps together, in the same words."""
+    messages = []
+    for kind in ("milp", "search"):
+        with pytest.raises(InfeasibleError) as error:
+            open_oracle(TREES, CONTEXTS, kind=kind, constraints=constraints)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+def test_classes_without_a_recursion_under_rows_name_the_way_out():
+    """One line, with the kind to use."""
+    with pytest.raises(InputError, match=r"no minimum cut .*; use oracle kind 'milp'"):
+        open_oracle(MonotoneRules(3), CONTEXTS, kind="search", constraints=[BUDGET])
+    with pytest.raises(InputError, match="max_leaves"):
+        open_oracle(DecisionTrees(3, max_features=1), CONTEXTS, kind="search", constraints=[BUDGET])
+    oracle = open_oracle(TREES, CONTEXTS, kind="search", constraints=[BUDGET]).opened
+    for capability in ("program", "policies", "draw"):
+        with pytest.raises(InputError, match="under side constraints has no"):
+            getattr(oracle, capability)(*([np.random.default_rng(0)] if capability == "draw" else []))
+
+
+def test_an_audit_finds_a_search_that_breaks_a_constraint(monkeypatch):
+    """The solver of an audited oracle keeps the constraints itself."""
+    oracle = open_oracle(TREES, CONTEXTS, kind="audited", constraints=[BUDGET], audit=1.0)
+    costs = np.tile([0.0, 0.0, -1.0], (24, 1))
+    assert oracle.value(costs) == -4.0
+    monkeypatch.setattr(TreesUnder, "profile", lambda under, totals, place: under.terms.profile(totals, place))
+    with pytest.raises(OracleDisagreement):
+        oracle.value(costs)
