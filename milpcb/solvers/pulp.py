@@ -16,7 +16,7 @@ import pulp
 from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
 from milpcb.program import Program
 from milpcb.protocols import SolverInfo
-from milpcb.solvers.guards import one_line
+from milpcb.solvers.guards import one_line, silenced
 from milpcb.types import Floats, Solution, Stop
 
 # https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
@@ -185,7 +185,8 @@ def _accepted(name: str) -> frozenset[str]:
 
 @cache
 def _available(name: str) -> bool:
-    return bool(_solver(name).available())
+    with silenced():  # COPT's library greets whoever asks
+        return bool(_solver(name).available())
 
 
 def _advice(name: str) -> str:
