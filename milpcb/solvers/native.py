@@ -36,28 +36,22 @@ class NativeSolver(ABC):
         if argument:
             raise InputError(f"solver '{name}' takes no argument, got '{name}:{argument}'; write solver = \"{name}\"")
         if find_spec(self.module) is None:
-            raise SolverMissingError(f"solver '{name}' needs {self.package}: {self.install()}, or use highs")
+            raise SolverMissingError(
+                f"solver '{name}' needs {self.package}: pip install 'milpcb[{name}]', or use highs"
+            )
 
     @abstractmethod
     def open(self, program: Program, *, relax: bool = False) -> Session:
         """Build the model once."""
 
     @classmethod
-    def install(cls) -> str:
-        """Return the command that installs the package."""
-        return f"pip install 'milpcb[{cls.name}]'"
-
-    @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Return one line; ``missing`` is the command that installs the package where it is absent.
-
-        Nothing is imported.
-        """
+        """Return one line; ``missing`` names the package where it is not installed. Nothing is imported."""
         try:
             found, missing = version(cls.package), ""
         except PackageNotFoundError:
-            found, missing = "-", cls.install()
-        return [SolverInfo(cls.name, found, "LP, MIP, hot start", missing)]
+            found, missing = "-", f"needs {cls.package}"
+        return [SolverInfo(cls.name, found, "LP, MIP, hot start", missing, cls.name)]
 
 
 class Rows(NamedTuple):
@@ -185,7 +179,11 @@ class NativeSession(ABC):
 def one_sided(matrix: Any, lower: Floats, upper: Floats) -> Rows:
     """Return rows with two sides as rows with one side each; an equality is one row, a row without sides none."""
     equal = lower == upper
-    chosen = [np.flatnonzero(equal), np.flatnonzero(~equal & (lower > -np.inf)), np.flatnonzero(~equal & (upper < np.inf))]
+    chosen = [
+        np.flatnonzero(equal),
+        np.flatnonzero(~equal & (lower > -np.inf)),
+        np.flatnonzero(~equal & (upper < np.inf)),
+    ]
     senses = [sense for sense, rows in zip("EGL", chosen, strict=True) for _ in rows]
     sides = np.concatenate([upper[chosen[0]], lower[chosen[1]], upper[chosen[2]]])
     return Rows(sp.csr_array(sp.csr_array(matrix)[np.concatenate(chosen)]), senses, sides)
