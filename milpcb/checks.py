@@ -69,7 +69,7 @@ def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
             f"costs have shape {array.shape}; give one row per context and one column per action: "
             f"({n_contexts}, {n_actions})"
         )
-    if not np.vdot(array, array) <= LARGEST:  # in nearly all calls one dot product says that all is well
+    if not np.vdot(array, array) <= LARGEST:  # in nearly all calls one dot product is the whole check
         _check_sum(array)
     return array
 

@@ -1,4 +1,4 @@
-"""What a question says of its answer before a solver is asked: how it is proved, and between what it lies."""
+"""What is known of an answer before a solver is asked: how it is proved, and between what it lies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from milpcb.types import PROVED, Floats
 
-# Up to this sum of the sizes of whole costs solvers, whose answers are off by some PROVED of it, tell totals apart.
+# Up to this sum of the sizes of whole costs solvers, which are off by about PROVED of it, separate whole totals.
 LARGEST_WHOLE = 2e8
 # How far solvers may be off where costs are whole: by more than elsewhere, as rounding mends it.
 _OFF = 1e-6
@@ -19,7 +19,7 @@ _LEAST_RANGE = 1e-4
 class Query:
     """The costs (g, K) of a question, perhaps with noise (n_columns,) on columns that are 0 or 1.
 
-    ``whole`` says that total costs are whole numbers that solvers tell apart.
+    ``whole``: total costs are whole numbers that solvers separate.
     """
 
     def __init__(self, costs: Floats, noise: Floats | None = None) -> None:

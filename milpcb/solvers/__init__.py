@@ -8,7 +8,6 @@ from milpcb import registry
 from milpcb.errors import UnknownNameError
 from milpcb.protocols import Solver, SolverInfo
 
-
 # What solvers are called elsewhere, PuLP's names among them, in small letters.
 ALIASES = {
     "cbc": "pulp:PULP_CBC_CMD",

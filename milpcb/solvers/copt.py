@@ -12,8 +12,8 @@ from milpcb.solvers.guards import silenced
 from milpcb.solvers.native import NativeSession, NativeSolver, Rows
 from milpcb.types import Floats, Stop
 
-# https://guide.coap.online/copt/en-doc/constant.html (solution status); a status not listed is UNKNOWN. A reached gap is
-# OPTIMAL, and only the absolute gap that the caller asked for is ever set.
+# https://guide.coap.online/copt/en-doc/constant.html (solution status); a status not listed is UNKNOWN. A reached gap
+# is OPTIMAL, and only the absolute gap that the caller asked for is ever set.
 STATUS = {
     1: Stop.OPTIMAL,
     2: Stop.INFEASIBLE,
@@ -103,7 +103,7 @@ class CoptSession(NativeSession):
 
 
 def _environment(coptpy: Any) -> Any:
-    """Return an environment; without a licence file COPT says so at length, whatever its settings are."""
+    """Return an environment; without a licence file COPT prints so at length, whatever its settings are."""
     settings = coptpy.EnvrConfig()
     settings.set("nobanner", "1")
     with silenced():

@@ -106,7 +106,7 @@ class NativeSession(ABC):
         return one_line(self.name, self._unlicensed)
 
     def _run_and_see(self) -> Stop:
-        """Run; where a code says "infeasible or unbounded", run without costs: what is feasible was unbounded.
+        """Run; where a code means "infeasible or unbounded", run without costs: what is feasible was unbounded.
 
         Vendors that stop at Ctrl-C themselves take the signal from Python, which gets it back.
         """
@@ -169,7 +169,7 @@ class NativeSession(ABC):
 
     @abstractmethod
     def _unlicensed(self, error: Exception) -> bool:
-        """Return whether an error of the vendor's says that its licence does not allow the program."""
+        """Return whether an error of the vendor's means that its licence does not allow the program."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Objectives in any unit: before a solver sees one, it is brought to one size, as the tolerances of solvers are absolute.
+"""Objectives in any unit: each is brought to one size before a solver, whose tolerances are absolute, sees it.
 
 Units are powers of two, so no digit of an objective changes.
 """

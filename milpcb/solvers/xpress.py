@@ -71,12 +71,12 @@ class XpressSession(NativeSession):
         rows = one_sided(program.matrix, program.row_lower, program.row_upper)
         matrix, lower, upper = sp.csc_array(rows.matrix), finite(program.column_lower), finite(program.column_upper)
         whole = np.flatnonzero(program.integer & self._mip)
-        arrays = (rows.senses, rows.sides, None, np.zeros(program.n_columns))
-        arrays += (matrix.indptr, None, matrix.indices, matrix.data, lower, upper)
+        columns = (matrix.indptr, None, matrix.indices, matrix.data, lower, upper)
+        arrays = ("", rows.senses, rows.sides, None, np.zeros(program.n_columns), *columns)
         if self._mip:
-            self._model.loadMIP("", *arrays, ["I"] * len(whole), whole)
+            self._model.loadMIP(*arrays, ["I"] * len(whole), whole)
         else:
-            self._model.loadLP("", *arrays)
+            self._model.loadLP(*arrays)
 
     def _limit(self, gap: float, seconds: float) -> None:
         self._model.setControl({"mipabsstop": gap, "timelimit": seconds})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from policies import (
     ThresholdRules,
 )
 
-UNITS = [1e-300, 1e-150, 1e-9, 1e-7, 1e9, 1e150, 1e300]
+UNITS = [1e-300, 1e-9, 1e9, 1e300]
 CONTEXTS = np.random.default_rng(0).integers(0, 3, (12, 3)).astype(float)
 TREES = DecisionTrees(3, depth=2, thresholds=2)
 SOLVERS = ["highs", "scip", "scipy", "gurobi", "cplex", "xpress", "copt", "pulp:PULP_CBC_CMD"]
@@ -33,10 +34,8 @@ BUDGET = LabelConstraint(np.tile([0.0, 1.0, 0.5], (12, 1)), 4.0, "budget")
 def tables(n_actions: int = 3) -> Iterator[Floats]:
     """Yield costs whose best policies are hard to tell apart: small differences, a large part that all pay."""
     rng = np.random.default_rng(1)
-    for _ in range(2):
-        yield rng.normal(size=(12, n_actions))
-        yield rng.integers(-2, 3, (12, n_actions)) + 1e-6 * rng.normal(size=(12, n_actions))
-        yield rng.integers(-2, 3, (12, n_actions)).astype(float)
+    yield rng.normal(size=(12, n_actions))
+    yield rng.integers(-2, 3, (12, n_actions)) + 1e-6 * rng.normal(size=(12, n_actions))
 
 
 def span(costs: Floats) -> float:
@@ -51,7 +50,9 @@ def needs(solver: str) -> None:
         pytest.skip(f"{solver}: {missing}")
 
 
-def check(policies: PolicyClass, contexts: Floats, n_actions: int, **options: object) -> None:
+def check(
+    policies: PolicyClass, contexts: Floats, n_actions: int, units: Sequence[float] = UNITS, **options: Any
+) -> None:
     """Values, policies and profiles are those of the list of all policies, in every unit."""
     constraints = options.get("constraints", ())
     listed = open_oracle(policies, contexts, kind="enumeration", constraints=constraints)
@@ -59,7 +60,7 @@ def check(policies: PolicyClass, contexts: Floats, n_actions: int, **options: ob
     rows = np.arange(len(contexts))
     for costs in tables(n_actions):
         least, profile = listed.value(costs), listed.profile(costs, 3)
-        for unit in UNITS:
+        for unit in units:
             near = 1.01 * PROVED * span(costs)
             answer = oracle.minimise(costs * unit)
             assert answer.stop is Stop.OPTIMAL
@@ -76,7 +77,10 @@ def check(policies: PolicyClass, contexts: Floats, n_actions: int, **options: ob
 def test_every_solver_answers_in_any_unit(solver: str, constrained: bool) -> None:
     """From 1e-300 to 1e300 a solver proves the same policy, with a side constraint and without."""
     needs(solver)
-    check(TREES, CONTEXTS, 3, solver=solver, constraints=[BUDGET] if constrained else ())
+    if constrained:  # a true mixed-integer program: fewer questions
+        check(TREES, CONTEXTS, 3, units=[1e-300, 1e300], solver=solver, constraints=[BUDGET])
+    else:
+        check(TREES, CONTEXTS, 3, solver=solver)
 
 
 @pytest.mark.parametrize("kind", ["search", "enumeration", "audited"])
