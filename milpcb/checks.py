@@ -13,7 +13,8 @@ import numpy as np
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
-LARGEST = 1e100  # of a context or a cost: sums and products of numbers up to here stay finite
+LARGEST = 1e100  # of a context: sums and products of numbers up to here stay finite
+LARGEST_SUM = 1e306  # of the sizes of costs: their sums and differences stay finite
 _FLOAT = np.dtype(float)
 _KINDS = {
     "U": "text",
@@ -45,7 +46,7 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
         raise InputError(
             f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them"
         )
-    if not _moderate(array):
+    if not (np.abs(array) <= LARGEST).all():
         row, column = np.argwhere(~(np.abs(array) <= LARGEST))[0]
         raise InputError(
             f"contexts[{row}, {column}] is {array[row, column]}; "
@@ -58,7 +59,7 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
 def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
     """Return costs as an (m, K) float array; True and False are read as 1 and 0.
 
-    Raises InputError on a wrong shape, on text, and on numbers that are NaN, infinite or beyond 1e100.
+    Raises InputError on a wrong shape, on text, on numbers that are NaN or infinite, and on sums beyond 1e306.
     """
     array: Floats = (
         costs if isinstance(costs, np.ndarray) and costs.dtype == np.float64 else number_array("costs", costs)
@@ -68,12 +69,18 @@ def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
             f"costs have shape {array.shape}; give one row per context and one column per action: "
             f"({n_contexts}, {n_actions})"
         )
-    if not _moderate(array):
-        row, action = np.argwhere(~(np.abs(array) <= LARGEST))[0]
-        raise InputError(
-            f"costs[{row}, {action}] is {array[row, action]}; costs must be finite, and at most {LARGEST:g} in size"
-        )
+    if not np.vdot(array, array) <= LARGEST:  # in nearly all calls one dot product is the whole check
+        _check_sum(array)
     return array
+
+
+def _check_sum(costs: Floats) -> None:
+    """Raise InputError unless all costs are finite and the sum of their sizes is at most LARGEST_SUM."""
+    if not np.isfinite(costs).all():
+        row, action = np.argwhere(~np.isfinite(costs))[0]
+        raise InputError(f"costs[{row}, {action}] is {costs[row, action]}; costs must be finite")
+    if (np.abs(costs) / LARGEST_SUM).sum() > 1.0:
+        raise InputError(f"the sizes of all costs add up to more than {LARGEST_SUM:g}; give costs in a larger unit")
 
 
 def number_array(name: str, data: Any) -> Floats:
@@ -103,11 +110,6 @@ def whole_array(name: str, data: Any) -> Ints:
     if array.dtype.kind == "u" and array.max() > MOST:
         raise InputError(f"{name} must hold numbers of at most {MOST}, got {array.max()}")
     return array.astype(np.int64)
-
-
-def _moderate(array: Floats) -> bool:
-    """Return whether every entry is finite and at most LARGEST in size; in nearly all calls that is one dot product."""
-    return bool(np.vdot(array, array) <= LARGEST**2) or bool((np.abs(array) <= LARGEST).all())
 
 
 def _objects(array: Any) -> Iterable[Any]:

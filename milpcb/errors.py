@@ -57,6 +57,10 @@ class SolverFailedError(MilpcbError):
     """The solver stopped without an answer, for a reason outside the model."""
 
 
+class SolverLicenceError(SolverFailedError):
+    """The licence that a solver found does not allow the program, as it is too large; with the vendor's own words."""
+
+
 class OracleInexact(MilpcbError):  # noqa: N818 - the name is fixed by the contract
     """A value was asked for that the solver did not prove."""
 

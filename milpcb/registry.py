@@ -87,10 +87,14 @@ BUILTIN: dict[str, dict[str, str]] = {
         "MonotoneRule": "policies.monotone:MonotoneRule",
     },
     "solver": {
+        "copt": "milpcb.solvers.copt:Copt",
+        "cplex": "milpcb.solvers.cplex:Cplex",
+        "gurobi": "milpcb.solvers.gurobi:Gurobi",
         "highs": "milpcb.solvers.highs:Highs",
         "pulp": "milpcb.solvers.pulp:Pulp",
         "scip": "milpcb.solvers.scip:Scip",
         "scipy": "milpcb.solvers.scipy:Scipy",
+        "xpress": "milpcb.solvers.xpress:Xpress",
     },
     "oracle": {
         "milp": "milpcb.oracles.milp:MilpOracle",

@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 from milpcb.errors import OracleInexact
 
+# Real costs are proved to this share of their range, the sum over contexts of the dearest less the cheapest action.
+PROVED = 1e-9
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -56,9 +59,12 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """An oracle's answer: ``lower <= min over policies of the total cost <= upper``.
+    """An oracle's answer: ``lower <= min over policies of the total cost <= upper``, in the unit of the costs.
 
-    ``policy`` attains ``upper``; it is None when no policy was found in time.
+    ``policy`` attains ``upper``; it is None when no policy was found in time. Where ``stop`` is ``OPTIMAL``, ``upper``
+    is the minimum: exactly for whole costs whose sizes add up to at most 1e8, for all others to 1e-9 of the range of
+    total costs (``PROVED``), whatever the unit is. The range is the sum over contexts of the dearest action less the
+    cheapest; it counts costs at least 1e-4 of their own size, as sums of floats are rounded.
     """
 
     lower: float

@@ -49,10 +49,13 @@ ANYWHERE = {"numpy", "scipy"}
 VENDORS = {
     "coba": ("milpcb.environments.coba",),
     "contextualbandits": ("milpcb.learners.contextualbandits",),
+    "coptpy": ("milpcb.solvers.copt",),
+    "cplex": ("milpcb.solvers.cplex",),
     "click": ("milpcb.cli", "milpcb.commands"),
     "dask": ("milpcb.experiments.run.backends.dask",),
     "distributed": ("milpcb.experiments.run.backends.dask",),
     "filelock": ("milpcb.experiments.results.store",),
+    "gurobipy": ("milpcb.solvers.gurobi",),
     "highspy": ("milpcb.solvers.highs",),
     "jinja2": ("milpcb.experiments.results.report",),
     "matplotlib": ("milpcb.experiments.results.figures", "policies.drawing"),
@@ -67,7 +70,11 @@ VENDORS = {
     "threadpoolctl": ("milpcb.experiments.run.play",),
     "tomli_w": ("milpcb.experiments.results.store",),
     "vowpalwabbit": ("milpcb.learners.vw",),
+    "xpress": ("milpcb.solvers.xpress",),
 }
+
+# PuLP imports, of the vendors that it has an interface to, whatever is installed.
+REACHED_BY_PULP = {"coptpy", "cplex", "gurobipy", "highspy", "pyscipopt", "xpress"}
 
 # Implementations that are reached by their names in the registry: nobody imports them.
 BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
@@ -334,7 +341,7 @@ MADE_BY_ACTIONS = ["BoxRules", "DecisionTrees", "LinearRules", "MonotoneRules", 
     [
         ("kind='milp', solver='highs'", {"highspy"}),
         ("kind='milp', solver='scipy'", set()),
-        ("kind='milp', solver='pulp:PULP_CBC_CMD'", {"pulp", "highspy"}),  # PuLP itself imports highspy
+        ("kind='milp', solver='pulp:PULP_CBC_CMD'", {"pulp", *REACHED_BY_PULP}),
         ("kind='search'", {"numba"}),
         ("kind='enumeration'", set()),
         ("kind='audited', solver='scipy'", {"numba"}),

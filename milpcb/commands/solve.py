@@ -43,10 +43,11 @@ def solve(
     """
     from milpcb.experiments.results.documents import check_ending
     from milpcb.oracles import open_oracle
+    from milpcb.solvers import solver_name
     from milpcb.tables import read_table
 
     if solver is not None:
-        registry.target("solver", solver.partition(":")[0])
+        registry.target("solver", solver_name(solver).partition(":")[0])
     registry.look_in(Path.cwd())  # for a policy class of one's own
     for target in targets:
         check_ending(target)

@@ -31,10 +31,13 @@ def solvers(*, every: bool) -> None:
 
 
 def _absent(known: list[SolverInfo]) -> Iterator[str]:
-    """Yield a line for each family with solvers that cannot run here."""
+    """Yield a line for all absent solvers that extras install, and one for each other family with absent ones."""
+    extras = [info.extra for info in known if info.missing and info.extra]
+    if extras:
+        yield f"not here: {', '.join(extras)}; pip install 'milpcb[{','.join(extras)}]', or those of them you want"
     families: dict[str, list[SolverInfo]] = {}
     for info in known:
-        if info.missing:
+        if info.missing and not info.extra:
             families.setdefault(info.name.partition(":")[0], []).append(info)
     for family, absent in families.items():
         if len(absent) == 1:

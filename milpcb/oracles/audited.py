@@ -9,7 +9,8 @@ import numpy as np
 from milpcb import registry
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleDisagreement
-from milpcb.oracles.base import Oracle, whole_numbers
+from milpcb.oracles.base import Oracle
+from milpcb.oracles.query import Query
 from milpcb.oracles.term_table import TermTable
 from milpcb.protocols import Opened, Policy, Table
 from milpcb.types import Floats, Stop
@@ -101,7 +102,8 @@ class AuditedOracle(Oracle):
 
     def _compare(self, found: float, proved: float, costs: Floats, what: str, by: str = "") -> None:
         """Raise OracleDisagreement unless the values are equal, for real costs up to what a solver proves."""
-        slack = 0.0 if whole_numbers(costs) else 1e-5 * (1.0 + float(np.abs(costs).max(axis=1).sum()))
+        query = Query(costs)
+        slack = 0.0 if query.whole else 2 * query.tolerance
         if found != proved and not abs(found - proved) <= slack:
             raise OracleDisagreement(
                 f"question {self._asked}, {what}: the search found {found:.12g}, "

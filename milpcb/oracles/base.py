@@ -186,8 +186,3 @@ class _Grouping:
     def add_up(self, costs: Floats) -> Floats:
         """Return (g, K) sums of the rows (m, K) of each group."""
         return costs if self._trivial else np.add.reduceat(costs[self._order], self._starts, axis=0)
-
-
-def whole_numbers(costs: Floats) -> bool:
-    """Return whether all costs are integers small enough for exact sums in float64."""
-    return bool((costs == np.rint(costs)).all()) and float(np.abs(costs).sum()) < 2.0**52

@@ -11,8 +11,9 @@ import numpy as np
 from milpcb.checks import check_gap, check_time_limit
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
-from milpcb.oracles.base import Oracle, whole_numbers
+from milpcb.oracles.base import Oracle
 from milpcb.oracles.program_table import ProgramTable
+from milpcb.oracles.query import Query
 from milpcb.oracles.side_rows import SideRow, with_side_rows
 from milpcb.program import Program
 from milpcb.protocols import Opened, Policy, Session, Table
@@ -22,7 +23,8 @@ from milpcb.types import Floats, Ints, Solution, Stop
 
 # With whole costs a proved gap below 1 leaves one whole number; 0.999 keeps clear of the solver's own rounding.
 WHOLE_GAP = 0.999
-REAL_GAP = 1e-6
+# With real costs a solver may stop at this share of what it may be off by.
+REAL_GAP = 0.5
 MOST_CUT_OFF = 100
 NO_ANSWER = {Stop.FAILED, Stop.UNKNOWN, Stop.UNBOUNDED}
 
@@ -31,8 +33,9 @@ class MilpOracle(Oracle):
     """Exact values from a solver (design: a policy class is a fixed polytope plus a linear cost map).
 
     Whole-number costs are proved by an absolute gap below 1 and rounding, so every correct solver returns the same
-    value. Real costs are proved to within ``1e-6 * (1 + sum of the largest costs)``. Side constraints mean the same in
-    every solver: a policy is returned only if it keeps them by their definition (see LabelConstraint).
+    value. Real costs, and whole ones whose sizes add up to more than 2e8, are proved to 1e-9 of the range of total
+    costs, in any unit (see Answer). Side constraints mean the same in every solver: a policy is returned only if it
+    keeps them by their definition (see LabelConstraint).
 
     Parameters
     ----------
@@ -97,7 +100,7 @@ class MilpOracle(Oracle):
         return _LinearMilp(self._opened_class, self.contexts, **own).noisy_table(self._count)
 
     def _minimise(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
-        query = _Query(costs, noise)
+        query = Query(costs, noise)
         found = self._admissible(query)
         if found.stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
@@ -115,7 +118,7 @@ class MilpOracle(Oracle):
 
     def _value(self, costs: Floats, noise: Floats | None = None) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
-        query = _Query(costs, noise)
+        query = Query(costs, noise)
         if self.program.integral and query.whole:
             solution, offset = self._solve(query, primal=False)
             value = solution.bound + offset
@@ -130,18 +133,17 @@ class MilpOracle(Oracle):
 
     def _profile(self, costs: Floats, row: int, noise: Floats | None = None) -> Floats:
         """K solves, each with the other actions of the row priced out."""
-        query = _Query(costs, noise)
-        price = 1.0 + np.ceil(query.highest - query.lowest)
+        query = Query(costs, noise)
+        price = query.highest - query.lowest + query.step
         profile = np.empty(self.n_actions)
         for action in range(self.n_actions):
             priced = costs.copy()
-            priced[row] += price
-            priced[row, action] -= price
+            priced[row, np.arange(self.n_actions) != action] += price
             value = self._value(priced, noise)
-            profile[action] = value if value < query.highest + 0.5 else np.inf
+            profile[action] = value if value < query.highest + query.step / 2 else np.inf
         return profile
 
-    def _admissible(self, query: _Query) -> _Found:
+    def _admissible(self, query: Query) -> _Found:
         """Return the solver's answer; labelings that keep a side constraint only by its tolerance are cut off."""
         while True:
             solution, offset = self._solve(query, primal=True)
@@ -159,12 +161,14 @@ class MilpOracle(Oracle):
                 return _Found(solution.stop, bound, policy, labels, noise)
             self._cut_off(labels)
 
-    def _solve(self, query: _Query, *, primal: bool) -> tuple[Solution, float]:
-        objective = self._encoding.objective(query.costs)
+    def _solve(self, query: Query, *, primal: bool) -> tuple[Solution, float]:
+        # Real costs are handed over less the least of each context: what all policies pay hides how they differ.
+        least = 0.0 if query.whole else query.costs.min(axis=1, keepdims=True)
+        objective = self._encoding.objective(query.costs if query.whole else query.costs - least)
         coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
-        gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP)
+        gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
         solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, primal=primal)
-        return solution, objective.offset
+        return solution, objective.offset + float(np.sum(least))
 
     # ----------------------------------------------------------------- side constraints
 
@@ -198,7 +202,7 @@ class MilpOracle(Oracle):
     def _feasible(self) -> bool:
         """Return whether some policy keeps all side constraints; where the time limit ends the search first, True."""
         nothing = np.zeros((len(self._rows), self.n_actions))
-        return self._admissible(_Query(nothing)).stop is not Stop.INFEASIBLE
+        return self._admissible(Query(nothing)).stop is not Stop.INFEASIBLE
 
     def _conflict(self) -> str:
         def feasible(numbers: list[int]) -> bool:
@@ -218,26 +222,6 @@ class _LinearMilp(MilpOracle):
     _linear = True
 
 
-class _Query:
-    """The costs (g, K) of a question, perhaps with noise (n_columns,) on columns that are 0 or 1.
-
-    Totals are between ``lowest`` and ``highest``. ``tolerance`` is how far a floating-point solver may be off; it is
-    below 1/2, so that rounding finds whole sums.
-    """
-
-    def __init__(self, costs: Floats, noise: Floats | None = None) -> None:
-        self.costs, self.noise = costs, noise
-        self.whole = whole_numbers(costs)
-        self.lowest, self.highest = float(costs.min(axis=1).sum()), float(costs.max(axis=1).sum())
-        size = float(np.abs(costs).max(axis=1).sum())
-        if noise is not None:
-            self.whole = self.whole and whole_numbers(noise)
-            self.lowest += float(np.minimum(noise, 0.0).sum())
-            self.highest += float(np.maximum(noise, 0.0).sum())
-            size += float(np.abs(noise).sum())
-        self.tolerance = min(0.25, REAL_GAP * (1.0 + size))
-
-
 @dataclass(frozen=True)
 class _Found:
     """What the solver holds: why it stopped, a lower bound, a policy, its labels (g,) and its noise, or None."""
@@ -249,5 +233,5 @@ class _Found:
     noise: float = 0.0
 
 
-def _lower(bound: float, query: _Query) -> float:
+def _lower(bound: float, query: Query) -> float:
     return float(np.ceil(bound - query.tolerance)) if query.whole and np.isfinite(bound) else bound - query.tolerance

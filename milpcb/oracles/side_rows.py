@@ -49,4 +49,4 @@ def with_side_rows(encoding: Encoding, program: Program, sides: Sequence[SideRow
 def _scale(weights: Floats) -> float:
     """Return a power of 2, which leaves the digits of the weights as they are."""
     largest = float(np.abs(weights).max())
-    return float(np.exp2(-np.floor(np.log2(largest)))) if largest else 1.0
+    return float(np.exp2(np.clip(-np.floor(np.log2(largest)), -1000.0, 1000.0))) if largest else 1.0

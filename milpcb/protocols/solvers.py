@@ -11,12 +11,16 @@ from milpcb.types import Floats, Solution
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """One line of ``milpcb solvers``; ``missing`` is why the solver cannot run here and how to mend that, or ""."""
+    """One line of ``milpcb solvers``; ``missing`` is why the solver cannot run here and how to mend that, or "".
+
+    ``extra`` names the extra of milpcb that installs it, where there is one.
+    """
 
     name: str
     version: str
     can: str
     missing: str = ""
+    extra: str = ""
 
 
 class Session(Protocol):

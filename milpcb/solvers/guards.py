@@ -1,26 +1,51 @@
-"""Where a vendor's failures become one line."""
+"""Where a vendor's failures become one line, and what its library prints goes nowhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from milpcb.errors import MilpcbError, SolverFailedError
+from milpcb.errors import MilpcbError, SolverFailedError, SolverLicenceError
 
 
 @contextmanager
-def one_line(solver: str) -> Iterator[None]:
+def one_line(solver: str, unlicensed: Callable[[Exception], bool] | None = None) -> Iterator[None]:
     """Turn whatever a vendor raises inside the block into SolverFailedError, the cause kept.
 
     Vendors share no base class: PySCIPOpt raises Exception itself, PuLP passes on what a solver's process, its output
-    or the solver's own package raises.
+    or the solver's own package raises. Where ``unlicensed(error)``, the error is SolverLicenceError.
     """
     try:
         yield
     except MilpcbError:
         raise
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        words = " ".join(str(error).split())
+        if unlicensed is not None and unlicensed(error):
+            raise SolverLicenceError(
+                f"{solver} refuses this program: {words.rstrip('.')}; use highs, or get a licence from the vendor"
+            ) from error
         raise SolverFailedError(
-            f"{solver} ended without an answer: {reason}; run again, or name another solver"
+            f"{solver} ended without an answer: {type(error).__name__}: {words}; run again, or name another solver"
         ) from error
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Send what C code prints in the block to nowhere (not on Windows), for libraries with no setting for it."""
+    if sys.platform == "win32":
+        yield
+        return
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)

@@ -14,6 +14,7 @@ import numpy as np
 from milpcb.errors import SolverFailedError
 from milpcb.program import Program
 from milpcb.protocols import Cuts, Separator, Session, Solver
+from milpcb.solvers.scaled import ScaledSession
 from milpcb.types import Floats, Solution, Stop
 
 # More rows per column slow the solver down more than they help: half of them go, those not tight for longest.
@@ -25,10 +26,10 @@ _ROUNDING = 1e-9
 
 
 def open_session(engine: Solver, program: Program, separator: Separator | None) -> Session:
-    """Open a program in a solver, with the rows that the separator finds if there is one."""
+    """Open a program in a solver for objectives in any unit, with the rows that the separator finds if there is one."""
     if separator is None:
-        return engine.open(program, relax=program.integral)
-    return LazySession(engine, program, separator)
+        return ScaledSession(engine.open(program, relax=program.integral))
+    return ScaledSession(LazySession(engine, program, separator))
 
 
 class LazySession:
@@ -127,8 +128,6 @@ class _Query:
         self.value, self.bound = np.inf, -np.inf
         self.best: Floats | None = None
         self._end = None if time_limit is None else perf_counter() + time_limit
-        self._whole = bool((objective == np.rint(objective)).all())
-        self._off = min(0.25, _OFF * (1.0 + float(np.abs(objective).sum())))
 
     @property
     def left(self) -> float | None:
@@ -141,9 +140,7 @@ class _Query:
         return self.value - self.bound <= self.gap
 
     def raise_bound(self, bound: float) -> None:
-        """Take in a lower bound; whole objectives have whole values at the points of policies."""
-        if self._whole and np.isfinite(bound):
-            bound = float(np.ceil(bound - self._off))
+        """Take in a lower bound."""
         self.bound = max(self.bound, bound)
 
     def offer(self, x: Floats) -> None:

@@ -16,7 +16,7 @@ import pulp
 from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
 from milpcb.program import Program
 from milpcb.protocols import SolverInfo
-from milpcb.solvers.guards import one_line
+from milpcb.solvers.guards import one_line, silenced
 from milpcb.types import Floats, Solution, Stop
 
 # https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
@@ -31,6 +31,17 @@ STATUS = {
     (pulp.LpStatusUnbounded, pulp.LpSolutionUnbounded): Stop.UNBOUNDED,
 }
 
+# Where one command brings a solver to where PuLP finds it.
+INSTALL = {
+    "COIN_CMD": "apt install coinor-cbc",
+    "CyLP": "pip install cylp",
+    "GLPK_CMD": "apt install glpk-utils",
+    "HiGHS_CMD": "conda install highs",
+    "MOSEK": "pip install Mosek",
+    "PYGLPK": "pip install glpk",
+    "SCIP_CMD": "conda install scip",
+}
+
 # By how much a point read from a solver's output may break a row, relative to the terms of the row.
 DIGITS = 1e-5
 
@@ -39,7 +50,7 @@ class Pulp:
     """``pulp:<name>`` with a name from ``pulp.listSolvers()``; CBC (``PULP_CBC_CMD``) comes with PuLP."""
 
     def __init__(self, argument: str = "") -> None:
-        known = pulp.listSolvers()
+        known = _names()
         if not argument:
             raise InputError("solver 'pulp' needs the name of a PuLP solver: write solver = \"pulp:PULP_CBC_CMD\"")
         if argument not in known:
@@ -61,7 +72,7 @@ class Pulp:
         """Return a line for each solver that PuLP has an interface to; ``missing`` is set where it cannot run here."""
         return [
             SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, rebuilt", missing)
-            for name in dict.fromkeys(pulp.listSolvers())  # PuLP 3.3 lists one twice
+            for name in _names()
             for missing in ["" if _available(name) else "not found by PuLP"]
         ]
 
@@ -166,9 +177,9 @@ def _variable(program: Program, j: int, *, relax: bool) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence PuLP's notices about PuLP 4: pyproject pins PuLP 3, which bundles CBC."""
+    """Silence notices about PuLP 4 (pyproject pins PuLP 3, which bundles CBC), and on what PuLP asks of vendors."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")
         yield
 
 
@@ -184,9 +195,17 @@ def _accepted(name: str) -> frozenset[str]:
 
 
 @cache
+def _names() -> tuple[str, ...]:
+    with silenced():  # PuLP makes each of them, and COPT's library greets whoever makes one
+        return tuple(dict.fromkeys(pulp.listSolvers()))  # PuLP 3.3 lists one twice
+
+
+@cache
 def _available(name: str) -> bool:
-    return bool(_solver(name).available())
+    with silenced():
+        return bool(_solver(name).available())
 
 
 def _advice(name: str) -> str:
-    return f"PuLP finds no {name} here; install that solver where PuLP finds it, or use highs or pulp:PULP_CBC_CMD"
+    how = INSTALL.get(name, "install that solver where PuLP finds it")
+    return f"PuLP finds no {name} here: {how}, or use highs or pulp:PULP_CBC_CMD"

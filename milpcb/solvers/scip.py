@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from milpcb.errors import InputError, SolverMissingError
 from milpcb.program import Program
-from milpcb.protocols import SolverInfo
 from milpcb.solvers.guards import one_line
+from milpcb.solvers.native import NativeSolver
 from milpcb.types import Floats, Solution, Stop
 
 # https://scipopt.org/doc/html/type__stat_8h.php (SCIP_Status), spelt as PySCIPOpt's Model.getStatus spells them; a
@@ -34,17 +31,12 @@ _COMMON = {
     "lp/threads": 1,
     "misc/catchctrlc": False,  # Ctrl-C is Python's
 }
-INSTALL = "pip install 'milpcb[scip]'"
 
 
-class Scip:
+class Scip(NativeSolver):
     """The SCIP solver, kept open between queries."""
 
-    def __init__(self, argument: str = "") -> None:
-        if argument:
-            raise InputError(f"solver 'scip' takes no argument, got 'scip:{argument}'; write solver = \"scip\"")
-        if find_spec("pyscipopt") is None:
-            raise SolverMissingError(f"solver 'scip' needs PySCIPOpt: {INSTALL}, or use highs")
+    name, package, module = "scip", "pyscipopt", "pyscipopt"
 
     def open(self, program: Program, *, relax: bool = False) -> ScipSession:
         """Build the model once.
@@ -54,15 +46,6 @@ class Scip:
         """
         with one_line("scip"):
             return ScipSession(program, relax=relax and not program.integral)
-
-    @classmethod
-    def describe(cls) -> list[SolverInfo]:
-        """Return one line; ``missing`` is set where PySCIPOpt is not installed. Nothing is imported."""
-        try:
-            found, missing = version("pyscipopt"), ""
-        except PackageNotFoundError:
-            found, missing = "-", "needs PySCIPOpt"
-        return [SolverInfo("scip", found, "LP, MIP, hot start", missing)]
 
 
 class ScipSession:

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from milpcb.errors import SolverMissingError
+from milpcb.errors import SolverLicenceError, SolverMissingError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Solver
 from milpcb.solvers import load_solver
@@ -200,10 +200,9 @@ CHECKS: dict[str, Callable[[Solver], None]] = {
 
 def _run(check: Callable[[Solver], None], entry: str | Solver) -> None:
     try:
-        solver = load_solver(entry) if isinstance(entry, str) else entry
-    except SolverMissingError as error:
+        check(load_solver(entry) if isinstance(entry, str) else entry)
+    except (SolverMissingError, SolverLicenceError) as error:
         raise Unmet(str(error)) from error
-    check(solver)
 
 
 def _check(problem: KnownProblem, solution: Solution) -> None:

@@ -56,7 +56,8 @@ class BranchingSearch(Search):
         each, gains = np.arange(len(costs)), costs[:, 1] - costs[:, 0]
         _, labels = self._solve(gains)
         best = int(labels[row])
-        gains[row] = (1.0 if best else -1.0) * (1.0 + np.abs(gains).sum())
+        total = float(np.abs(gains).sum())
+        gains[row] = (1.0 if best else -1.0) * (total + (total or 1.0))  # in the unit of the costs
         _, others = self._solve(gains)
         profile = np.empty(2)
         profile[best], profile[1 - best] = costs[each, labels].sum(), costs[each, others].sum()

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import polars as pl
+import pytest
 from polars.testing import assert_frame_equal
 from rich.console import Console
 
@@ -14,6 +15,7 @@ from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.run.progress import open_progress
 from milpcb.experiments.run.runner import run
 from milpcb.experiments.study.config import parse_config
+from milpcb.solvers import describe_all
 
 CONFIG = Path(__file__).parents[2] / "scripts" / "experiments" / "regret_trees.toml"
 
@@ -28,9 +30,17 @@ def curves(solver: str, directory: Path) -> pl.DataFrame:
     return milpcb.load(directory).drop("seconds", "oracle_seconds", "oracle", "key")
 
 
-def test_highs_and_cbc_write_the_same_curves(tmp_path: Path) -> None:
-    """HiGHS and CBC give bit-identical curves up to timings, 300 rounds of K + 1 queries each."""
-    highs = curves("highs", tmp_path / "highs")
-    cbc = curves("pulp:PULP_CBC_CMD", tmp_path / "cbc")
-    assert len(highs) > 50
-    assert_frame_equal(highs, cbc, check_exact=True)
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    """Return the curves with HiGHS."""
+    return curves("highs", tmp_path_factory.mktemp("highs"))
+
+
+@pytest.mark.parametrize("solver", ["pulp:PULP_CBC_CMD", "scip", "gurobi", "cplex", "xpress", "copt"])
+def test_every_solver_writes_the_same_curves(solver: str, expected: pl.DataFrame, tmp_path: Path) -> None:
+    """Each gives the curves of HiGHS, bit for bit up to timings, in 300 rounds of K + 1 questions each."""
+    missing = {info.name: info.missing for info in describe_all()}[solver]
+    if missing:
+        pytest.skip(f"{solver}: {missing}")
+    assert len(expected) > 50
+    assert_frame_equal(expected, curves(solver, tmp_path), check_exact=True)

@@ -121,11 +121,12 @@ def test_a_lie_between_audits_is_caught_at_the_next():
 
 
 def test_real_values_may_differ_by_rounding_only():
-    """For real costs a difference within what solvers prove is rounding, a larger one a lie."""
+    """For real costs a difference within what solvers prove is rounding, a larger one a lie, in any unit."""
     costs = costs_of(3) + 0.25
-    opened(Searched(lie=1e-7)).value(costs)
-    with pytest.raises(OracleDisagreement):
-        opened(Searched(lie=1e-2)).value(costs)
+    for unit in (1e-300, 1.0, 1e300):
+        opened(Searched(lie=1e-8 * unit)).value(costs * unit)
+        with pytest.raises(OracleDisagreement):
+            opened(Searched(lie=1e-7 * unit)).value(costs * unit)
 
 
 def test_another_solver_audits():

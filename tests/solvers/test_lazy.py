@@ -19,7 +19,9 @@ from milpcb.types import Floats, Solution, Stop
 
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (3, 5))
 POINTS = np.array([p for p in product((0.0, 1.0), repeat=6) if not any(p[i] and p[j] for i, j in EDGES)])
-SOLVERS = pytest.mark.parametrize("solver", ["highs", "scipy", "scip", "pulp:PULP_CBC_CMD"])
+SOLVERS = pytest.mark.parametrize(
+    "solver", ["highs", "scipy", "scip", "gurobi", "cplex", "xpress", "copt", "pulp:PULP_CBC_CMD"]
+)
 
 
 class StableSets:

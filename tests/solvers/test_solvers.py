@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from time import perf_counter
 
@@ -11,22 +12,20 @@ import pulp
 import pytest
 from pulp.apis.coin_api import COIN_CMD
 
-from milpcb import LabelConstraint, open_oracle
-from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
+from milpcb import LabelConstraint, open_oracle, registry
+from milpcb.errors import InputError, SolverFailedError, SolverLicenceError, SolverMissingError, UnknownNameError
 from milpcb.program import Program, ProgramBuilder
-from milpcb.solvers import describe_all, load_solver
+from milpcb.solvers import ALIASES, describe_all, load_solver, solver_name
 from milpcb.solvers.guards import one_line
-from milpcb.solvers.highs import STATUS as HIGHS_STATUS
-from milpcb.solvers.pulp import STATUS as PULP_STATUS
-from milpcb.solvers.scip import STATUS as SCIP_STATUS
 from milpcb.solvers.scip import Scip
-from milpcb.solvers.scipy import STATUS as SCIPY_STATUS
 from milpcb.testing.problems import known_problems
 from milpcb.types import Floats, Stop
 from policies import DecisionTrees
 
 KNAPSACK = next(problem for problem in known_problems() if problem.name == "knapsack")
-TABLES = {"highs": HIGHS_STATUS, "pulp": PULP_STATUS, "scip": SCIP_STATUS, "scipy": SCIPY_STATUS}
+# What each extra installs.
+PACKAGES = {"scip": "pyscipopt", "gurobi": "gurobipy", "cplex": "cplex", "xpress": "xpress", "copt": "coptpy"}
+HOT = ["highs", *PACKAGES]
 
 
 def hard_program() -> tuple[Program, Floats]:
@@ -49,7 +48,7 @@ def needs(solver: str) -> None:
 # ------------------------------------------------------------------- clocks
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
+@pytest.mark.parametrize("solver", [*HOT, "scipy"])
 def test_a_time_limited_answer_is_no_proof(solver: str) -> None:
     """A solver stopped by the clock reports a time limit and a bound below the incumbent, never an optimum."""
     needs(solver)
@@ -59,7 +58,7 @@ def test_a_time_limited_answer_is_no_proof(solver: str) -> None:
     assert solution.bound < solution.objective
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
+@pytest.mark.parametrize("solver", [*HOT, "scipy"])
 def test_every_query_gets_the_time_limit_anew(solver: str) -> None:
     """In one session the fifth query is given as much time as the first: it does not stop at once."""
     needs(solver)
@@ -200,11 +199,66 @@ def test_ctrl_c_is_not_a_solvers_failure() -> None:
 # ------------------------------------------------------------------- status tables
 
 
-@pytest.mark.parametrize("solver", TABLES)
+@pytest.mark.parametrize("solver", registry.names("solver"))
 def test_only_listed_codes_mean_success(solver: str) -> None:
     """A status that no table lists is UNKNOWN."""
-    assert TABLES[solver].get("a code of the next version", Stop.UNKNOWN) is Stop.UNKNOWN  # type: ignore[call-overload]
-    assert Stop.UNKNOWN not in TABLES[solver].values()
+    table = import_module(f"milpcb.solvers.{solver}").STATUS
+    assert table.get("a code of the next version", Stop.UNKNOWN) is Stop.UNKNOWN
+    assert Stop.UNKNOWN not in table.values()
+
+
+@pytest.mark.parametrize("solver", [name for name in PACKAGES if name != "scip"])
+def test_a_code_of_a_vendor_that_is_not_listed_is_unknown(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vendor stopping for a reason that was never asked for is no answer, and has no point."""
+    needs(solver)
+    session = load_solver(solver).open(KNAPSACK.program)
+    monkeypatch.setattr(session, "_run", lambda: "a code of the next version")
+    solution = session.solve(KNAPSACK.objective)
+    assert (solution.stop, solution.x, solution.objective, solution.bound) == (Stop.UNKNOWN, None, np.inf, -np.inf)
+
+
+@pytest.mark.parametrize("solver", [name for name in PACKAGES if name != "scip"])
+def test_a_vendor_that_stopped_at_ctrl_c_gives_it_back(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A status "interrupted" is Python's KeyboardInterrupt, and the session can be asked again."""
+    needs(solver)
+    session = load_solver(solver).open(KNAPSACK.program)
+    code = next(code for code, stop in session.status.items() if stop is Stop.INTERRUPTED)
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "_run", lambda: code)
+        with pytest.raises(KeyboardInterrupt):
+            session.solve(KNAPSACK.objective)
+    assert session.solve(KNAPSACK.objective).objective == KNAPSACK.optimum
+
+
+@pytest.mark.parametrize("solver", [name for name in PACKAGES if name != "scip"])
+def test_a_program_beyond_the_free_licence_is_one_line(solver: str) -> None:
+    """Where the licence is the free one, a large program is refused in the vendor's words, with the way out."""
+    needs(solver)
+    b = ProgramBuilder()
+    x = b.columns("x", (12_000,), 0.0, 1.0, integer=True)
+    b.rows((x[None, :], 1.0), lower=3.0)
+    session = load_solver(solver).open(b.build())
+    message = None
+    try:
+        session.solve(np.ones(12_000))
+    except SolverLicenceError as error:
+        message = str(error)
+    if message is None:
+        pytest.skip(f"{solver}: the licence here has no size limit")
+    assert message.startswith(f"{solver} refuses this program: ")
+    assert message.endswith("; use highs, or get a licence from the vendor")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("solver", HOT)
+def test_what_a_vendor_prints_goes_nowhere(solver: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Opening, solving, asking again and closing print nothing, neither from Python nor from C."""
+    needs(solver)
+    session = load_solver(solver).open(KNAPSACK.program)
+    for objective in (KNAPSACK.objective, KNAPSACK.objective[::-1].copy()):
+        session.solve(objective)
+    session.close()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("code", ["a code of the next version", "unknown", "nodelimit", "sollimit"])
@@ -225,7 +279,7 @@ def test_a_code_of_scip_that_is_not_listed_is_unknown(code: str, monkeypatch: py
     assert session.solve(KNAPSACK.objective).stop is Stop.UNKNOWN
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip", "scipy"])
+@pytest.mark.parametrize("solver", [*HOT, "scipy"])
 def test_unbounded_or_infeasible_is_told_apart(solver: str) -> None:
     """An integer column without end is unbounded, also for solvers that first say "unbounded or infeasible"."""
     needs(solver)
@@ -237,7 +291,7 @@ def test_unbounded_or_infeasible_is_told_apart(solver: str) -> None:
     assert load_solver(solver).open(b.build()).solve(np.array([-1.0, 0.0])).stop is Stop.INFEASIBLE
 
 
-@pytest.mark.parametrize("solver", ["highs", "scip"])
+@pytest.mark.parametrize("solver", HOT)
 def test_a_reached_gap_is_a_proof(solver: str) -> None:
     """A solver told that a gap of 500 will do stops there, and its bound is within the gap."""
     needs(solver)
@@ -268,6 +322,8 @@ def test_a_code_of_scipy_that_is_not_listed_is_unknown(monkeypatch: pytest.Monke
         ("higs", UnknownNameError, "did you mean 'highs'"),
         ("highs:4", InputError, "takes no argument"),
         ("scip:4", InputError, "takes no argument"),
+        ("Gurobi:4", InputError, "takes no argument"),
+        ("gurob", UnknownNameError, "did you mean 'gurobi'"),
         ("scipy:milp", InputError, "takes no argument"),
         ("pulp", InputError, "pulp:PULP_CBC_CMD"),
         ("pulp:PULP_CBC_CDM", UnknownNameError, "did you mean 'PULP_CBC_CMD'"),
@@ -279,6 +335,46 @@ def test_a_wrong_solver_name_is_explained(spec: str, error: type[Exception], fra
         load_solver(spec)
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("GUROBI", "gurobi"),
+        ("grb", "gurobi"),
+        ("gurobipy", "gurobi"),
+        ("Cplex", "cplex"),
+        ("CPLEX_PY", "cplex"),
+        ("XPRESS_PY", "xpress"),
+        ("coptpy", "copt"),
+        ("HiGHS", "highs"),
+        ("highspy", "highs"),
+        ("cbc", "pulp:PULP_CBC_CMD"),
+        ("PULP_CBC_CMD", "pulp:PULP_CBC_CMD"),
+        ("glpk", "pulp:GLPK_CMD"),
+        ("PuLP:GLPK_CMD", "pulp:GLPK_CMD"),
+        ("pulp:GLPK_CMD", "pulp:GLPK_CMD"),
+        ("higs", "higs"),
+    ],
+)
+def test_names_that_people_try_are_understood(written: str, name: str) -> None:
+    """What a solver is called elsewhere leads to it; what nobody calls one is left as it is."""
+    assert solver_name(written) == name
+
+
+def test_every_alias_leads_to_a_solver() -> None:
+    """Aliases are no names of solvers, and what they stand for are: a registered one, or one that PuLP knows."""
+    known = {info.name for info in describe_all()}
+    assert set(ALIASES.values()) <= known
+    assert not set(ALIASES) & known
+    assert all(alias == alias.lower() for alias in ALIASES)
+
+
+def test_an_absent_solver_by_another_name_is_one_line_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GLPK, which PuLP does not find here, is refused with its right spelling and the command that installs it."""
+    monkeypatch.setattr("milpcb.solvers.pulp._available", lambda _name: False)
+    with pytest.raises(SolverMissingError, match="GLPK_CMD here: apt install glpk-utils"):
+        load_solver("glpk")
+
+
 def test_a_missing_solver_says_how_to_get_one() -> None:
     """A PuLP solver that is not installed is refused when it is named, with the way out."""
     missing = next(info for info in describe_all() if info.missing and info.name.startswith("pulp:"))
@@ -287,8 +383,9 @@ def test_a_missing_solver_says_how_to_get_one() -> None:
         load_solver(missing.name)
 
 
-def test_without_pyscipopt_the_pip_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SCIP is listed as missing, and naming it says what to type."""
+@pytest.mark.parametrize(("solver", "package"), PACKAGES.items())
+def test_without_its_package_the_pip_line_is_given(solver: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver whose package is absent is listed as missing, and naming it says what to type."""
 
     def nothing(_: str) -> None:
         return None
@@ -296,16 +393,17 @@ def test_without_pyscipopt_the_pip_line_is_given(monkeypatch: pytest.MonkeyPatch
     def not_found(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("milpcb.solvers.scip.find_spec", nothing)
-    monkeypatch.setattr("milpcb.solvers.scip.version", not_found)
-    assert Scip.describe()[0].missing == "needs PySCIPOpt"
+    monkeypatch.setattr("milpcb.solvers.native.find_spec", nothing)
+    monkeypatch.setattr("milpcb.solvers.native.version", not_found)
+    (info,) = registry.load("solver", solver).describe()
+    assert (info.missing, info.extra) == (f"needs {package}", solver)
     with pytest.raises(SolverMissingError) as caught:
-        load_solver("scip")
-    assert "pip install 'milpcb[scip]'" in str(caught.value)
+        load_solver(solver)
+    assert f"needs {package}: pip install 'milpcb[{solver}]'" in str(caught.value)
 
 
 def test_every_solver_is_described_once() -> None:
     """The list of solvers has every registered family, and no name twice."""
     names = [info.name for info in describe_all()]
     assert len(names) == len(set(names))
-    assert {"highs", "scip", "scipy", *(f"pulp:{name}" for name in pulp.listSolvers())} == set(names)
+    assert {"highs", "scipy", *PACKAGES, *(f"pulp:{name}" for name in pulp.listSolvers())} == set(names)

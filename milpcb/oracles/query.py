@@ -1,0 +1,60 @@
+"""What is known of an answer before a solver is asked: how it is proved, and between what it lies."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from milpcb.types import PROVED, Floats
+
+# Up to this sum of the sizes of whole costs solvers, which are off by about PROVED of it, separate whole totals.
+LARGEST_WHOLE = 2e8
+# How far solvers may be off where costs are whole: by more than elsewhere, as rounding mends it.
+_OFF = 1e-6
+# The range of real costs counts at least this share of their size: sums of floats are rounded.
+_LEAST_RANGE = 1e-4
+
+
+class Query:
+    """The costs (g, K) of a question, perhaps with noise (n_columns,) on columns that are 0 or 1.
+
+    ``whole``: total costs are whole numbers that solvers separate.
+    """
+
+    def __init__(self, costs: Floats, noise: Floats | None = None) -> None:
+        self.costs, self.noise = costs, noise
+        self.size = float(np.abs(costs).sum())
+        self.whole = _whole(costs)
+        if noise is not None:
+            self.size += float(np.abs(noise).sum())
+            self.whole = self.whole and _whole(noise)
+        self.whole = self.whole and self.size <= LARGEST_WHOLE
+
+    @cached_property
+    def lowest(self) -> float:
+        """No total is below."""
+        noise = 0.0 if self.noise is None else float(np.minimum(self.noise, 0.0).sum())
+        return float(self.costs.min(axis=1).sum()) + noise
+
+    @cached_property
+    def highest(self) -> float:
+        """No total is above."""
+        noise = 0.0 if self.noise is None else float(np.maximum(self.noise, 0.0).sum())
+        return float(self.costs.max(axis=1).sum()) + noise
+
+    @cached_property
+    def tolerance(self) -> float:
+        """How far the bounds of a solver may be off; below 1/2 for whole totals, so that rounding finds them."""
+        if self.whole:
+            return min(0.25, _OFF * (1.0 + self.size))
+        return PROVED * max(self.highest - self.lowest, _LEAST_RANGE * self.size)
+
+    @property
+    def step(self) -> float:
+        """A difference of totals that is larger than any tolerance, whole if totals are."""
+        return 1.0 if self.whole else (self.highest - self.lowest) or self.size
+
+
+def _whole(numbers: Floats) -> bool:
+    return bool((numbers == np.rint(numbers)).all())

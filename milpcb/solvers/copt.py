@@ -1,0 +1,110 @@
+"""COPT, the Cardinal Optimizer, through coptpy: the model is loaded once, then only its objective changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milpcb.program import Program
+from milpcb.solvers.guards import silenced
+from milpcb.solvers.native import NativeSession, NativeSolver, Rows
+from milpcb.types import Floats, Stop
+
+# https://guide.coap.online/copt/en-doc/constant.html (solution status); a status not listed is UNKNOWN. A reached gap
+# is OPTIMAL, and only the absolute gap that the caller asked for is ever set.
+STATUS = {
+    1: Stop.OPTIMAL,
+    2: Stop.INFEASIBLE,
+    3: Stop.UNBOUNDED,
+    5: Stop.FAILED,  # numerical trouble
+    8: Stop.TIME_LIMIT,
+    10: Stop.INTERRUPTED,
+}
+_INFEASIBLE_OR_UNBOUNDED = 4
+# https://guide.coap.online/copt/en-doc/capiref.html (return codes): "license", also where the free one is too small
+_LICENCE = 4
+_COMMON = {"Logging": 0, "Threads": 1, "RelGap": 0.0, "DualTol": 1e-9, "FeasTol": 1e-9}
+_MIP = {"IntTol": 1e-9}
+# COPT has no primal simplex. Its dual one goes on from the last basis too, and ends at a vertex.
+_DUAL_SIMPLEX = 1
+_LP = {"LpMethod": _DUAL_SIMPLEX, "Presolve": 0}
+
+
+class Copt(NativeSolver):
+    """The COPT solver, kept open between questions."""
+
+    name, package, module = "copt", "coptpy", "coptpy"
+
+    def open(self, program: Program, *, relax: bool = False) -> CoptSession:
+        """Load the model once."""
+        return CoptSession(program, mip=bool(program.integer.any()) and not relax)
+
+
+class CoptSession(NativeSession):
+    """One model inside COPT."""
+
+    name, status, unclear = Copt.name, STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
+
+    def __init__(self, program: Program, *, mip: bool) -> None:
+        import coptpy
+
+        super().__init__(program, mip=mip)
+        self._info = coptpy.COPT.Info
+        with self._one_line():
+            self._environment = _environment(coptpy)
+            self._model = self._environment.createModel("milpcb")
+            for name, value in (_COMMON | (_MIP if mip else _LP)).items():
+                self._model.setParam(name, value)
+            kinds = np.where(program.integer & mip, "I", "C").tolist()
+            columns = program.column_lower, program.column_upper, kinds
+            rows = sp.csc_array(program.matrix), program.row_lower, program.row_upper
+            self._model.loadMatrix(np.zeros(program.n_columns), *rows, *columns)
+            self._x = self._model.getVars()
+
+    def close(self) -> None:
+        """Free the model."""
+        self._model.clear()
+
+    def _limit(self, gap: float, seconds: float) -> None:
+        self._model.setParam("AbsGap", gap)
+        self._model.setParam("TimeLimit", seconds)
+
+    def _change_costs(self, objective: Floats) -> None:
+        self._model.setInfo(self._info.Obj, self._x, objective.tolist())
+
+    def _start(self, x: Floats) -> None:
+        self._model.setMipStart(self._x, x.tolist())
+        self._model.loadMipStart()
+
+    def _run(self) -> int:
+        self._model.solve()
+        return int(self._model.status)
+
+    def _value(self) -> float:
+        return float(self._model.objval)
+
+    def _point(self) -> Floats | None:
+        found = self._model.hasmipsol if self._mip else self._model.haslpsol
+        return np.array(self._model.getValues()) if found else None
+
+    def _bound(self) -> float:
+        return float(self._model.bestbnd)
+
+    def _add(self, rows: Rows) -> None:
+        for sense in set(rows.senses):
+            chosen = np.flatnonzero(np.array(rows.senses) == sense)
+            matrix = sp.csr_matrix(rows.matrix[chosen])  # coptpy asks a sparse array for its length, which has none
+            self._model.addMConstr(matrix, self._x, sense, rows.sides[chosen])
+
+    def _unlicensed(self, error: Any) -> bool:
+        return getattr(error, "retcode", None) == _LICENCE
+
+
+def _environment(coptpy: Any) -> Any:
+    """Return an environment; without a licence file COPT prints so at length, whatever its settings are."""
+    settings = coptpy.EnvrConfig()
+    settings.set("nobanner", "1")
+    with silenced():
+        return coptpy.Envr(settings)

@@ -1,0 +1,194 @@
+"""What the adapters of solvers with libraries of their own share: the order of the steps of a question.
+
+A model is built once; a question changes its objective only. What a step is called by a vendor stands in its adapter.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from milpcb.errors import InputError, SolverMissingError
+from milpcb.program import Program
+from milpcb.protocols import Session, SolverInfo
+from milpcb.solvers.guards import one_line
+from milpcb.types import Floats, Solution, Stop
+
+INFINITE = 1e20  # what the vendors call no bound, and no time limit
+
+
+class NativeSolver(ABC):
+    """A solver that the extra of its own name installs: its ``package`` of the index brings ``module``."""
+
+    name: ClassVar[str]
+    package: ClassVar[str]
+    module: ClassVar[str]
+
+    def __init__(self, argument: str = "") -> None:
+        name = self.name
+        if argument:
+            raise InputError(f"solver '{name}' takes no argument, got '{name}:{argument}'; write solver = \"{name}\"")
+        if find_spec(self.module) is None:
+            raise SolverMissingError(
+                f"solver '{name}' needs {self.package}: pip install 'milpcb[{name}]', or use highs"
+            )
+
+    @abstractmethod
+    def open(self, program: Program, *, relax: bool = False) -> Session:
+        """Build the model once."""
+
+    @classmethod
+    def describe(cls) -> list[SolverInfo]:
+        """Return one line; ``missing`` names the package where it is not installed. Nothing is imported."""
+        try:
+            found, missing = version(cls.package), ""
+        except PackageNotFoundError:
+            found, missing = "-", f"needs {cls.package}"
+        return [SolverInfo(cls.name, found, "LP, MIP, hot start", missing, cls.name)]
+
+
+class Rows(NamedTuple):
+    """Rows with one side each: ``matrix`` (r, n_columns) is a CSR array; of a sense "L", "G" or "E" each."""
+
+    matrix: Any
+    senses: list[str]
+    sides: Floats
+
+
+class NativeSession(ABC):
+    """One model in a vendor's library; the basis (LP) or the incumbent (MIP) of a question starts the next one.
+
+    ``status`` is the vendor's table of status codes; ``unclear`` are those that mean "infeasible or unbounded".
+    """
+
+    name: ClassVar[str]
+    status: ClassVar[Mapping[Any, Stop]]
+    unclear: ClassVar[frozenset[Any]]
+
+    def __init__(self, program: Program, *, mip: bool) -> None:
+        self._n_columns = program.n_columns
+        self._mip = mip
+        self._limits: tuple[float, float | None] | None = None
+        self._incumbent: Floats | None = None
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Change the costs, go on from where the last question ended."""
+        with self._one_line():
+            if self._limits != (gap, time_limit):
+                self._limit(gap, INFINITE if time_limit is None else time_limit)
+                self._limits = gap, time_limit
+            self._change_costs(objective)
+            if self._incumbent is not None:
+                self._start(self._incumbent)
+            stop = self._run_and_see()
+            if stop is Stop.OPTIMAL and not self._mip and not primal:  # the hot path of a value
+                value = self._value()
+                return Solution(stop, value, value)
+            return self._solution(objective, stop)
+
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add rows to the model; the basis stays, an incumbent, which they may break, does not."""
+        self._incumbent = None
+        with self._one_line():
+            self._add(one_sided(matrix, lower, upper))
+
+    def _one_line(self) -> AbstractContextManager[None]:
+        """Return the guard of everything that the vendor's library is asked to do."""
+        return one_line(self.name, self._unlicensed)
+
+    def _run_and_see(self) -> Stop:
+        """Run; where a code means "infeasible or unbounded", run without costs: what is feasible was unbounded.
+
+        Vendors that stop at Ctrl-C themselves take the signal from Python, which gets it back.
+        """
+        code = self._run()
+        if code in self.unclear:
+            self._change_costs(np.zeros(self._n_columns))
+            stop = self.status.get(self._run(), Stop.UNKNOWN)
+            return Stop.UNBOUNDED if stop is Stop.OPTIMAL else stop
+        stop = self.status.get(code, Stop.UNKNOWN)
+        if stop is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+        return stop
+
+    def _solution(self, objective: Floats, stop: Stop) -> Solution:
+        if stop not in {Stop.OPTIMAL, Stop.TIME_LIMIT}:
+            return Solution(stop, np.inf, -np.inf)
+        if not self._mip:  # where the simplex method stands when its time is over is no feasible point
+            x = self._point() if stop is Stop.OPTIMAL else None
+            value = np.inf if x is None else float(objective @ x)
+            return Solution(stop, value, -np.inf if x is None else value, x)
+        x, bound = self._point(), self._bound()
+        self._incumbent = x
+        return Solution(
+            stop, np.inf if x is None else float(objective @ x), bound if abs(bound) < INFINITE else -np.inf, x
+        )
+
+    # ----------------------------------------------------------------- what a vendor does
+
+    @abstractmethod
+    def _limit(self, gap: float, seconds: float) -> None:
+        """Set the absolute gap and the time of every question from now on."""
+
+    @abstractmethod
+    def _change_costs(self, objective: Floats) -> None:
+        """Set the objective (n_columns,)."""
+
+    @abstractmethod
+    def _start(self, x: Floats) -> None:
+        """Take a point (n_columns,) as the incumbent to begin with."""
+
+    @abstractmethod
+    def _run(self) -> Any:
+        """Solve, and return the status code."""
+
+    @abstractmethod
+    def _value(self) -> float:
+        """Return the value of the optimum found."""
+
+    @abstractmethod
+    def _point(self) -> Floats | None:
+        """Return the best point found (n_columns,)."""
+
+    @abstractmethod
+    def _bound(self) -> float:
+        """Return the lower bound of a MIP."""
+
+    @abstractmethod
+    def _add(self, rows: Rows) -> None:
+        """Add rows."""
+
+    @abstractmethod
+    def _unlicensed(self, error: Exception) -> bool:
+        """Return whether an error of the vendor's means that its licence does not allow the program."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the model; closing twice is harmless."""
+
+
+def one_sided(matrix: Any, lower: Floats, upper: Floats) -> Rows:
+    """Return rows with two sides as rows with one side each; an equality is one row, a row without sides none."""
+    equal = lower == upper
+    chosen = [
+        np.flatnonzero(equal),
+        np.flatnonzero(~equal & (lower > -np.inf)),
+        np.flatnonzero(~equal & (upper < np.inf)),
+    ]
+    senses = [sense for sense, rows in zip("EGL", chosen, strict=True) for _ in rows]
+    sides = np.concatenate([upper[chosen[0]], lower[chosen[1]], upper[chosen[2]]])
+    return Rows(sp.csr_array(sp.csr_array(matrix)[np.concatenate(chosen)]), senses, sides)
+
+
+def finite(bounds: Floats) -> Floats:
+    """Return bounds of columns with the vendors' number for none."""
+    return np.clip(bounds, -INFINITE, INFINITE)

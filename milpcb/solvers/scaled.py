@@ -1,0 +1,46 @@
+"""Objectives in any unit: each is brought to one size before a solver, whose tolerances are absolute, sees it.
+
+Units are powers of two, so no digit of an objective changes.
+"""
+
+from __future__ import annotations
+
+from math import frexp
+
+import numpy as np
+
+from milpcb.protocols import Session
+from milpcb.types import Floats, Solution
+
+# The largest coefficient that a solver sees is between 2**13 and 2**14: there what solvers take for 0, 1e-7 or 1e-6,
+# and the 1e-5 by which CBC wants an incumbent improved, are below 1e-9 of it.
+_EXPONENT = 14
+_LEAST = -1000  # smaller units would not be numbers
+
+
+class ScaledSession:
+    """A session that scales every objective before it asks another one, and the answer back."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def solve(
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+    ) -> Solution:
+        """Ask about the objective in its unit."""
+        unit = _unit(objective)
+        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, primal=primal)
+        return Solution(found.stop, found.objective * unit, found.bound * unit, found.x)
+
+    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
+        """Add rows, which have units of their own."""
+        self._session.add_rows(matrix, lower, upper)
+
+    def close(self) -> None:
+        """Free what the solver holds."""
+        self._session.close()
+
+
+def _unit(objective: Floats) -> float:
+    largest = float(np.abs(objective).max(initial=0.0))
+    return 2.0 ** max(frexp(largest)[1] - _EXPONENT, _LEAST) if largest else 1.0

@@ -1,0 +1,125 @@
+"""FICO Xpress through its Python package: the model is loaded once, then only its objective coefficients change."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from milpcb.program import Program
+from milpcb.solvers.native import NativeSession, NativeSolver, Rows, finite, one_sided
+from milpcb.types import Floats, Stop
+
+# (SolveStatus, SolStatus, StopType) as numbers, the last 0 where the solve is complete:
+# https://www.fico.com/fico-xpress-optimization/docs/latest/solver/optimizer/HTML/SOLVESTATUS.html and SOLSTATUS.html,
+# STOPSTATUS.html beside it; what is not listed is UNKNOWN. A reached gap counts as complete: only the absolute gap that
+# the caller asked for is ever set.
+_STOPPED, _COMPLETED = 1, 3
+_NOT_FOUND, _OPTIMAL, _FEASIBLE, _INFEASIBLE, _UNBOUNDED = range(5)
+_TIME, _CTRL_C = 1, 2
+STATUS = {
+    (_COMPLETED, _OPTIMAL, 0): Stop.OPTIMAL,
+    (_COMPLETED, _INFEASIBLE, 0): Stop.INFEASIBLE,
+    (_COMPLETED, _UNBOUNDED, 0): Stop.UNBOUNDED,
+    (_STOPPED, _NOT_FOUND, _TIME): Stop.TIME_LIMIT,
+    (_STOPPED, _FEASIBLE, _TIME): Stop.TIME_LIMIT,
+    (_STOPPED, _NOT_FOUND, _CTRL_C): Stop.INTERRUPTED,
+    (_STOPPED, _FEASIBLE, _CTRL_C): Stop.INTERRUPTED,
+}
+# "Problem has too many rows and columns": number 120 of the error codes, which only the message carries.
+_TOO_LARGE = "?120 "
+_COMMON = {"outputlog": 0, "threads": 1, "randomseed": 0, "miprelstop": 0.0, "optimalitytol": 1e-9, "feastol": 1e-9}
+# Xpress would cut off, by default, what is better than the incumbent by less than 1e-5.
+_MIP = {"miptol": 1e-9, "mipaddcutoff": 0.0}
+_NO_LP_SOLVED = {0, 1}  # MIPSTATUS, under which there is no bound
+# The polytope is fixed, so the last basis stays primal feasible: primal simplex goes on from it, and ends at a vertex.
+_PRIMAL_SIMPLEX = 3
+_LP = {"defaultalg": _PRIMAL_SIMPLEX, "presolve": 0}
+
+
+class Xpress(NativeSolver):
+    """The Xpress solver, kept open between questions."""
+
+    name, package, module = "xpress", "xpress", "xpress"
+
+    def open(self, program: Program, *, relax: bool = False) -> XpressSession:
+        """Load the model once."""
+        return XpressSession(program, mip=bool(program.integer.any()) and not relax)
+
+
+class XpressSession(NativeSession):
+    """One model inside Xpress."""
+
+    name, status, unclear = Xpress.name, STATUS, frozenset()
+
+    def __init__(self, program: Program, *, mip: bool) -> None:
+        super().__init__(program, mip=mip)
+        self._columns = np.arange(program.n_columns)
+        with self._one_line():
+            self._model = _library().problem()
+            self._model.setControl(_COMMON | (_MIP if mip else _LP))
+            self._load(program)
+
+    def close(self) -> None:
+        """Free the model."""
+        self._model = None
+
+    def _load(self, program: Program) -> None:
+        rows = one_sided(program.matrix, program.row_lower, program.row_upper)
+        matrix, lower, upper = sp.csc_array(rows.matrix), finite(program.column_lower), finite(program.column_upper)
+        whole = np.flatnonzero(program.integer & self._mip)
+        columns = (matrix.indptr, None, matrix.indices, matrix.data, lower, upper)
+        arrays = ("", rows.senses, rows.sides, None, np.zeros(program.n_columns), *columns)
+        if self._mip:
+            self._model.loadMIP(*arrays, ["I"] * len(whole), whole)
+        else:
+            self._model.loadLP(*arrays)
+
+    def _limit(self, gap: float, seconds: float) -> None:
+        self._model.setControl({"mipabsstop": gap, "timelimit": seconds})
+
+    def _change_costs(self, objective: Floats) -> None:
+        self._model.chgObj(self._columns, objective)
+
+    def _start(self, x: Floats) -> None:
+        self._model.addMipSol(x)
+
+    def _run(self) -> tuple[int, int, int]:
+        solve, found = (int(status) for status in self._model.optimize())
+        if solve != _STOPPED:
+            return solve, found, 0
+        reason = int(self._model.attributes.stopstatus)
+        self._model.postSolve()  # or Xpress lets nobody change the model
+        return solve, found, reason
+
+    def _value(self) -> float:
+        return float(self._model.attributes.objval)
+
+    def _point(self) -> Floats | None:
+        found = self._model.attributes.solstatus in {_OPTIMAL, _FEASIBLE}
+        return np.array(self._model.getSolution()) if found else None
+
+    def _bound(self) -> float:
+        attributes = self._model.attributes
+        return -np.inf if attributes.mipstatus in _NO_LP_SOLVED else float(attributes.bestbound)
+
+    def _add(self, rows: Rows) -> None:
+        matrix = rows.matrix
+        self._model.addRows(rows.senses, rows.sides, None, matrix.indptr, matrix.indices, matrix.data)
+
+    def _unlicensed(self, error: Any) -> bool:
+        return str(error).startswith(_TOO_LARGE)
+
+
+@cache
+def _library() -> Any:
+    """Return the package with the licence it finds; that this is the free one is no warning to a user of milpcb."""
+    import xpress
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", xpress.LicenseWarning)
+        xpress.init()
+    return xpress

@@ -1,0 +1,144 @@
+"""Costs in any unit: the policy that is best in one is best in all, by every kind of oracle and every solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import LabelConstraint, open_oracle
+from milpcb.errors import InputError
+from milpcb.protocols import PolicyClass
+from milpcb.solvers import describe_all
+from milpcb.types import PROVED, Floats, Stop
+from policies import (
+    BoxRules,
+    DecisionTrees,
+    FiniteClass,
+    Halfspaces,
+    LinearRules,
+    MonotoneRules,
+    RuleLists,
+    ThresholdRules,
+)
+
+UNITS = [1e-300, 1e-9, 1e9, 1e300]
+CONTEXTS = np.random.default_rng(0).integers(0, 3, (12, 3)).astype(float)
+TREES = DecisionTrees(3, depth=2, thresholds=2)
+SOLVERS = ["highs", "scip", "scipy", "gurobi", "cplex", "xpress", "copt", "pulp:PULP_CBC_CMD"]
+BUDGET = LabelConstraint(np.tile([0.0, 1.0, 0.5], (12, 1)), 4.0, "budget")
+
+
+def tables(n_actions: int = 3) -> Iterator[Floats]:
+    """Yield costs whose best policies are hard to tell apart: small differences, a large part that all pay."""
+    rng = np.random.default_rng(1)
+    yield rng.normal(size=(12, n_actions))
+    yield rng.integers(-2, 3, (12, n_actions)) + 1e-6 * rng.normal(size=(12, n_actions))
+
+
+def span(costs: Floats) -> float:
+    """Return the range of total costs."""
+    return float((costs.max(axis=1) - costs.min(axis=1)).sum())
+
+
+def needs(solver: str) -> None:
+    """Skip, with the reason, where a solver cannot run."""
+    missing = {info.name: info.missing for info in describe_all()}[solver]
+    if missing:
+        pytest.skip(f"{solver}: {missing}")
+
+
+def check(
+    policies: PolicyClass, contexts: Floats, n_actions: int, units: Sequence[float] = UNITS, **options: Any
+) -> None:
+    """Values, policies and profiles are those of the list of all policies, in every unit."""
+    constraints = options.get("constraints", ())
+    listed = open_oracle(policies, contexts, kind="enumeration", constraints=constraints)
+    oracle = open_oracle(policies, contexts, **options)
+    rows = np.arange(len(contexts))
+    for costs in tables(n_actions):
+        least, profile = listed.value(costs), listed.profile(costs, 3)
+        for unit in units:
+            near = 1.01 * PROVED * span(costs)
+            answer = oracle.minimise(costs * unit)
+            assert answer.stop is Stop.OPTIMAL
+            assert abs(answer.value / unit - least) <= near, (unit, answer, least)
+            assert answer.lower / unit >= least - 2 * near
+            assert abs(costs[rows, answer.policy.predict(contexts)].sum() - least) <= near
+            assert abs(oracle.value(costs * unit) / unit - least) <= near
+            np.testing.assert_allclose(oracle.profile(costs * unit, 3) / unit, profile, rtol=0, atol=near)
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_answers_in_any_unit(solver: str, constrained: bool) -> None:
+    """From 1e-300 to 1e300 a solver proves the same policy, with a side constraint and without."""
+    needs(solver)
+    if constrained:  # a true mixed-integer program: fewer questions
+        check(TREES, CONTEXTS, 3, units=[1e-300, 1e300], solver=solver, constraints=[BUDGET])
+    else:
+        check(TREES, CONTEXTS, 3, solver=solver)
+
+
+@pytest.mark.parametrize("kind", ["search", "enumeration", "audited"])
+def test_every_kind_answers_in_any_unit(kind: str) -> None:
+    """So do the search, the list, and the search that is audited by HiGHS at every question."""
+    check(TREES, CONTEXTS, 3, kind=kind, **({"audit": 1.0} if kind == "audited" else {}))
+
+
+NEVER_ONE = np.random.default_rng(2).integers(0, 2, (9, 12))
+NEVER_ONE[:, 3] = 0  # no policy plays action 1 on context 3, so its profile is infinite there
+CLASSES = {
+    "threshold rules": (ThresholdRules(3, max_cuts=2), 3),
+    "rule lists": (RuleLists(2), 2),
+    "boxes": (BoxRules(2), 2),
+    "linear rules": (LinearRules(2, max_weight=2), 2),
+    "halfspaces": (Halfspaces(), 2),
+    "monotone rules": (MonotoneRules(2), 2),
+    "a list": (FiniteClass(NEVER_ONE, 2), 2),
+}
+
+
+@pytest.mark.parametrize("kind", ["milp", "search"])
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_class_answers_in_any_unit(name: str, kind: str) -> None:
+    """Programs and searches of all classes."""
+    policies, n_actions = CLASSES[name]
+    if kind == "search" and "search" not in policies.on(CONTEXTS).can:
+        pytest.skip(f"{name} have no search")
+    check(policies, CONTEXTS, n_actions, kind=kind)
+
+
+@pytest.mark.parametrize("kind", ["milp", "search", "enumeration", "audited"])
+def test_a_sum_that_overflows_is_one_line(kind: str) -> None:
+    """Costs whose sums are no floats are refused; single ones may be as large as they like."""
+    oracle = open_oracle(TREES, CONTEXTS, kind=kind)
+    with pytest.raises(InputError, match=r"add up to more than 1e\+306; give costs in a larger unit"):
+        oracle.value(np.full((12, 3), 1e305))
+    largest = np.zeros((12, 3))
+    largest[3, 1] = -9e305
+    assert oracle.value(largest) == -9e305
+
+
+def test_what_all_policies_pay_hides_no_difference() -> None:
+    """A large part of the costs that no policy can avoid takes nothing from the proof, down to 1e-4 of it."""
+    rng = np.random.default_rng(5)
+    oracle, listed = (open_oracle(TREES, CONTEXTS, kind=kind) for kind in ("milp", "enumeration"))
+    for _ in range(20):
+        costs = rng.integers(-2, 3, (12, 3)) + 1e-6 * rng.normal(size=(12, 3)) + 1e3 * rng.normal(size=(12, 1))
+        assert abs(oracle.value(costs) - listed.value(costs)) <= 2 * PROVED * span(costs)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_whole_costs_are_exact_where_solvers_tell_totals_apart(solver: str) -> None:
+    """Totals in the millions that differ by one are told apart; those of 1e12 by 1e-9 of their range."""
+    needs(solver)
+    oracle, listed = open_oracle(TREES, CONTEXTS, solver=solver), open_oracle(TREES, CONTEXTS, kind="enumeration")
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        costs = rng.integers(-9, 10, (12, 3)) * 100_003.0 + rng.integers(-9, 10, (12, 3))
+        assert oracle.value(costs) == listed.value(costs)
+        large = costs * 1e6
+        assert abs(oracle.value(large) - listed.value(large)) <= PROVED * span(large)
