@@ -22,7 +22,7 @@ class LeafAdder:
     def __init__(self, truth: Bools, n_actions: int, depth: int) -> None:
         patterns = np.pad(truth, ((0, 0), (1, 0)), constant_values=True)
         self._depth, self._n_literals = depth, truth.shape[1]
-        self._single, self._double = (arrays(patterns, n_actions, dtype)[:4] for dtype in (np.float32, np.float64))
+        self._single, self._double = (arrays(patterns, n_actions, 1, dtype)[:4] for dtype in (np.float32, np.float64))
         self._totals = np.zeros((2 * self._n_literals) ** depth * n_actions)
 
     def __call__(self, costs: Floats) -> Floats:
