@@ -180,7 +180,7 @@ class _Grouping:
 
     def add_up(self, costs: Floats) -> Floats:
         """Return (g, K) sums of the rows (m, K) of each group."""
-        return costs if self._trivial else np.add.reduceat(costs[self._order], self._starts, axis=0)
+        return costs if self._trivial else np.add.reduceat(costs.take(self._order, axis=0), self._starts)
 
 
 def whole_numbers(costs: Floats) -> bool:
