@@ -105,16 +105,22 @@ class Oracle(ABC):
         self._count(start)
         return np.asarray(weights / weights.sum())
 
-    def table(self, noise: str = "contexts") -> Table:
+    def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
 
-        Every kind keeps costs by context. Raises InputError where this one cannot add noise to the columns of a
-        program.
+        Where there will be no noise, ``None``, the kind takes the table whose questions are cheapest. Every kind keeps
+        costs by context. Raises InputError where this one cannot add noise to the columns of a program.
         """
+        if noise is None:
+            return self._noiseless_table()
         if choice("noise", noise, NOISE) == "columns":
             return self._column_table()
         _, first = np.unique(self._opened_class.group, return_index=True)
         return CostTable(self, np.sort(first))
+
+    def _noiseless_table(self) -> Table:
+        """Return the table whose questions are cheapest, if no noise is added."""
+        return CostTable(self, np.zeros(0, dtype=np.int64))
 
     def _column_table(self) -> Table:
         """Return a table whose noise is on the columns of the program; raises InputError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -14,6 +14,7 @@ from milpcb.types import Answer, Floats, Ints, Stop
 
 # Numbers of places that are kept, 80 MB; places of other rows are computed again.
 MOST_HELD = 10**7
+MOST_AT_ONCE = 4096  # cells that are added together
 
 
 class TermTable(Table):
@@ -31,7 +32,7 @@ class TermTable(Table):
     """
 
     def __init__(self, terms: Terms, context: Callable[[int], Floats], count: Callable[[float], float]) -> None:
-        self._terms, self._count = terms, count
+        self._terms, self._context, self._count = terms, context, count
         self._totals = np.zeros(terms.n_terms)
         self.n_noisy, self.n_moved = terms.n_terms, float(terms.n_touched)
         most = max(1, MOST_HELD // (terms.n_touched * terms.n_actions))
@@ -40,6 +41,15 @@ class TermTable(Table):
     def add(self, row: int, action: int, amount: float) -> None:
         """Add to the terms that the context touches with the action."""
         self._totals[self._place(row)[:, action]] += amount
+
+    def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
+        """Add to many cells by products of matrices, which takes a fraction of the time."""
+        for at in range(0, len(rows), MOST_AT_ONCE):
+            part = slice(at, at + MOST_AT_ONCE)
+            contexts = np.array([self._context(row) for row in rows[part]])
+            costs = np.zeros((len(contexts), self._terms.n_actions))
+            costs[np.arange(len(contexts)), actions[part]] = amounts[part]
+            self._totals += self._terms.totals(contexts, costs)
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
         """Return V[a] (K,)."""

@@ -10,6 +10,7 @@ are, and contexts need not be known in advance.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,11 @@ class Table(ABC):
     @abstractmethod
     def add(self, row: int, action: int, amount: float) -> None:
         """Add ``amount`` to the cost of ``action`` at the context ``row``."""
+
+    def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
+        """Add to many cells, given by three lists of one length."""
+        for row, action, amount in zip(rows, actions, amounts, strict=True):
+            self.add(row, action, amount)
 
     @abstractmethod
     def profile(self, row: int, noise: Floats | None = None) -> Floats:

@@ -56,6 +56,19 @@ def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: 
         n_below *= p
 
 
+@compiled()
+def reach(depth: int, sides: Array, place: Array) -> None:
+    """Fill place (p^depth, K): the leaves that a context may reach, whose tests come out as ``sides`` (p,), 2 f + s."""
+    p, (n_own, n_actions) = len(sides), place.shape
+    for i in range(n_own):
+        path, below = 0, n_own
+        for _ in range(depth):
+            below //= p
+            path = path * 2 * p + sides[i // below % p]
+        for a in range(n_actions):
+            place[i, a] = path * n_actions + a
+
+
 @compiled(_NO_NAN)
 def _sum(soft: Soft, ways: Array) -> float:
     """Return the sum over ``ways`` (n,): the least where ``soft`` is None, else -log of the summed exp(-way)."""

@@ -16,7 +16,7 @@ from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
-from policies.trees.folds import Soft, fold
+from policies.trees.folds import Soft, fold, reach
 from policies.trees.geometry import path_totals
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
@@ -30,6 +30,9 @@ class TreeTerms(Terms):
         self._p = p = len(tests)
         self._depth = depth = depth if p else 0
         self.n_touched = p**depth
+        self._feature = np.array([feature for feature, *_ in tests], dtype=np.int64)
+        self._threshold = np.array([threshold for _, threshold, *_ in tests])
+        self._fails = 2 * np.arange(p)
         self.n_terms = (2 * p) ** depth * n_actions
         self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
         self._best = np.empty((2 * p) ** depth)
@@ -38,11 +41,11 @@ class TreeTerms(Terms):
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the leaves that each context may reach, one for each sequence of literals."""
-        sides = 2 * np.arange(self._p) + outcomes(contexts, self._tests)
-        paths = np.zeros((len(contexts), 1), dtype=np.int64)
-        for _ in range(self._depth):
-            paths = (paths[:, :, None] * (2 * self._p) + sides[:, None, :]).reshape(len(contexts), -1)
-        return list(paths[:, :, None] * self.n_actions + np.arange(self.n_actions))
+        sides = self._fails + (contexts[:, self._feature] <= self._threshold)
+        places = np.empty((len(contexts), self.n_touched, self.n_actions), dtype=np.int64)
+        for own, place in zip(sides, places, strict=True):
+            reach(self._depth, own, place)
+        return list(places)
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the total costs of the leaves, by products of matrices."""
