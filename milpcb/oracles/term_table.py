@@ -14,7 +14,6 @@ from milpcb.types import Answer, Floats, Ints, Stop
 
 # Numbers of places that are kept, 80 MB; places of other rows are computed again.
 MOST_HELD = 10**7
-MOST_AT_ONCE = 4096  # cells that are added together
 
 
 class TermTable(Table):
@@ -43,13 +42,9 @@ class TermTable(Table):
         self._totals[self._place(row)[:, action]] += amount
 
     def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
-        """Add to many cells by products of matrices, which takes a fraction of the time."""
-        for at in range(0, len(rows), MOST_AT_ONCE):
-            part = slice(at, at + MOST_AT_ONCE)
-            contexts = np.array([self._context(row) for row in rows[part]])
-            costs = np.zeros((len(contexts), self._terms.n_actions))
-            costs[np.arange(len(contexts)), actions[part]] = amounts[part]
-            self._totals += self._terms.totals(contexts, costs)
+        """Add to many cells, one after the other, without keeping their places."""
+        contexts = np.array([self._context(row) for row in rows])
+        self._terms.add(self._totals, contexts, np.array(actions), np.array(amounts))
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
         """Return V[a] (K,)."""

@@ -49,6 +49,11 @@ class Terms(ABC):
         added = np.broadcast_to(costs[:, None, :], places.shape)
         return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
 
+    def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
+        """Add ``amounts`` (n,), one cell after the other: the cost of ``actions`` (n,) at ``contexts`` (n, d)."""
+        for place, action, amount in zip(self.places(contexts), actions, amounts, strict=True):
+            totals[place[:, action]] += amount
+
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return V[a] (K,): the least total of the derivations that play a at ``place``, inf where none does."""

@@ -16,7 +16,7 @@ from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
-from policies.trees.folds import Soft, fold, reach
+from policies.trees.folds import Soft, add_cells, fold, reach
 from policies.trees.geometry import path_totals
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
@@ -41,7 +41,7 @@ class TreeTerms(Terms):
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the leaves that each context may reach, one for each sequence of literals."""
-        sides = self._fails + (contexts[:, self._feature] <= self._threshold)
+        sides = self._sides(contexts)
         places = np.empty((len(contexts), self.n_touched, self.n_actions), dtype=np.int64)
         for own, place in zip(sides, places, strict=True):
             reach(self._depth, own, place)
@@ -51,6 +51,10 @@ class TreeTerms(Terms):
         """Return the total costs of the leaves, by products of matrices."""
         truth = outcomes(contexts, self._tests).astype(float)
         return np.ascontiguousarray(path_totals(truth, costs, self._depth)).ravel()
+
+    def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
+        """Add to the leaves that each context may reach, by a compiled pass."""
+        add_cells(self._depth, self._sides(contexts), actions, amounts, totals.reshape(-1, self.n_actions))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""
@@ -67,6 +71,10 @@ class TreeTerms(Terms):
             levels.append(self._ways_on(levels[-1]).min(axis=1))
         root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
         return float(levels[-1][0]), DecisionTree(root, self._names)
+
+    def _sides(self, contexts: Floats) -> Ints:
+        """Return 2 f + s (n, p): how each test f comes out at each context."""
+        return np.asarray(self._fails + (contexts[:, self._feature] <= self._threshold))
 
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         fold(soft, self._depth, totals, place, self._best, self._own, self._ways)
