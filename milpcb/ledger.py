@@ -73,10 +73,11 @@ class Ledger:
         if cost == 0.0:
             return
         self.cost += cost
+        more = estimate - cost
         cell = self._cells.get((row, action))
         if cell is None:
-            cell = self._cells[row, action] = [0.0, 0.0, 0.0]
-        more = estimate - cost
+            self._cells[row, action] = [estimate, more * more, cost * cost]
+            return
         cell[0] += estimate
         cell[1] += more * more
         cell[2] += cost * cost

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from bisect import bisect_right
+from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
@@ -33,8 +35,8 @@ def check_seed(seed: int) -> int:
 
 def draw_action(q: npt.NDArray[np.float64], generator: np.random.Generator) -> int:
     """Draw an action from the distribution q (K,); a sum that is off by an ulp is scaled away."""
-    cumulative = q.cumsum()
-    return min(int(cumulative.searchsorted(generator.random() * cumulative[-1], side="right")), len(q) - 1)
+    cumulative = list(accumulate(q.tolist()))
+    return min(bisect_right(cumulative, generator.random() * cumulative[-1]), len(q) - 1)
 
 
 def freeze(generator: np.random.Generator) -> dict[str, Any]:

@@ -26,7 +26,15 @@ ROOT = Path(__file__).parents[1]
 # name that fits a module says which part it belongs to.
 LAYERS = (
     ("milpcb.errors",),
-    ("milpcb.extras", "milpcb.registry", "milpcb.rng", "milpcb.supply", "milpcb.text", "milpcb.types"),
+    (
+        "milpcb.extras",
+        "milpcb.kernels",
+        "milpcb.registry",
+        "milpcb.rng",
+        "milpcb.supply",
+        "milpcb.text",
+        "milpcb.types",
+    ),
     ("milpcb.checks", "milpcb.program"),
     ("milpcb.arguments", "milpcb.constraints", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.protocols",),
@@ -60,7 +68,7 @@ VENDORS = {
     "jinja2": ("milpcb.experiments.results.report",),
     "matplotlib": ("milpcb.experiments.results.figures", "policies.drawing"),
     "networkx": ("policies",),
-    "numba": ("policies.kernels",),
+    "numba": ("milpcb.kernels",),
     "polars": ("milpcb.commands", "milpcb.experiments", "milpcb.tables"),
     "pulp": ("milpcb.solvers.pulp",),
     "pydantic": ("milpcb.experiments.study",),
@@ -303,7 +311,7 @@ FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
         ("milpcb.oracles.milp", "import milpcb.solvers.pulp", "is reached by its name"),
         ("milpcb.oracles.milp", "import highspy", "highspy may be imported in milpcb.solvers.highs only"),
         ("milpcb.solvers.scipy", INSIDE.format("from highspy import Highs"), "may be imported in milpcb.solvers.highs"),
-        ("policies.trees.search", "from numba import njit", "may be imported in policies.kernels only"),
+        ("policies.trees.search", "from numba import njit", "may be imported in milpcb.kernels only"),
         (
             "milpcb.cli",
             FOR_TYPES.format("import matplotlib.pyplot as plt"),

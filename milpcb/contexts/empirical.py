@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milpcb.checks import context_array
+from milpcb.contexts.draws import Multinomial
 from milpcb.contexts.fit import check_same_contexts
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel
@@ -41,6 +42,7 @@ class Empirical(ContextModel):
         self._oracle: Any = None
         self._seen = np.zeros(self.n_contexts, dtype=np.int64)
         self._sample = np.zeros(self.n_contexts, dtype=np.int64)
+        self._law: Multinomial | None = None  # of a context drawn from the sample, where there is one
 
     def attach(self, oracle: Any, horizon: int | None) -> None:
         """Check that the oracle was opened on these contexts, and that no other learner's was here before."""
@@ -55,15 +57,14 @@ class Empirical(ContextModel):
         del t  # a learner of one phase counts its own rounds from 0
         round_ = int(self._seen.sum()) + 1
         if round_ & (round_ - 1) == 0:  # a power of 2
-            self._sample = self._seen.copy()
+            self._take(self._seen)
         self._seen[row] += 1
 
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
         """Return (m,) counts of the kept rounds after round ``t``, each on a context drawn from the sample."""
-        size = self._sample.sum()
-        if size == 0:
+        if self._law is None:
             return np.zeros(self.n_contexts, dtype=np.int64)
-        return rng.multinomial(rng.binomial(horizon - t - 1, rate), self._sample / size)
+        return self._law.draw(int(rng.binomial(horizon - t - 1, rate)), rng)
 
     def state(self) -> dict[str, Any]:
         """Return how often each context was seen, so far and before this epoch."""
@@ -71,4 +72,10 @@ class Empirical(ContextModel):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._seen[:], self._sample[:] = state["seen"], state["sample"]
+        self._seen[:] = state["seen"]
+        self._take(np.array(state["sample"], dtype=np.int64).reshape(self._seen.shape))
+
+    def _take(self, sample: Ints) -> None:
+        """Draw from ``sample`` (m,), how often each context was seen, from now on."""
+        self._sample = sample.copy()
+        self._law = Multinomial(sample / sample.sum()) if sample.any() else None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.checks import LARGEST, context_array, number_array
+from milpcb.contexts.draws import Multinomial
 from milpcb.contexts.fit import check_same_contexts
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel
@@ -27,6 +28,7 @@ class FinitePool(ContextModel):
         if not (weights >= 0).all() or not 0 < weights.sum() <= LARGEST:
             raise InputError(f"weights must be finite and non-negative, with a positive sum of at most {LARGEST:g}")
         self.weights = weights / weights.sum()
+        self._law = Multinomial(self.weights)
 
     def attach(self, oracle: Any, horizon: int | None) -> None:
         """Check that the oracle was opened on these contexts."""
@@ -38,4 +40,4 @@ class FinitePool(ContextModel):
 
         Same law as drawing a context and Z for every future round and dropping the rounds with Z = 0.
         """
-        return rng.multinomial(rng.binomial(horizon - t - 1, rate), self.weights)
+        return self._law.draw(int(rng.binomial(horizon - t - 1, rate)), rng)

@@ -50,7 +50,7 @@ class EpochGreedy(Learner):
         if self._greedy_left:
             self._greedy_left -= 1
             return
-        self._log.totals[row, action] += cost / probability
+        self._log.add(row, action, cost / probability)
         self._log.train()
         self._epoch += 1
         self._greedy_left = int(max(1.0, np.sqrt(self._epoch / self._unit)))
@@ -69,7 +69,7 @@ class EpochGreedy(Learner):
 
     def estimates(self) -> Floats | None:
         """Return the estimates that policies are trained on, summed by context (m, K)."""
-        return self._log.totals.copy()
+        return self._log.totals()
 
     def _state(self) -> dict[str, Any]:
         """Return epoch, greedy rounds left, estimates and policy."""

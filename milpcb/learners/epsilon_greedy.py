@@ -73,9 +73,9 @@ class EpsilonGreedy(Learner):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate of c_t, and train when it is time."""
         if self._data == "all":
-            self._log.totals[row, action] += cost / probability
+            self._log.add(row, action, cost / probability)
         elif self._rng.random() * self.n_actions * probability < self._epsilon():
-            self._log.totals[row, action] += self.n_actions * cost
+            self._log.add(row, action, self.n_actions * cost)
         if self.played + 1 == self._training:
             self._log.train()
             self._training = self._after(self._training)
@@ -98,7 +98,7 @@ class EpsilonGreedy(Learner):
 
     def estimates(self) -> Floats | None:
         """Return the estimates that policies are trained on, summed by context (m, K)."""
-        return self._log.totals.copy()
+        return self._log.totals()
 
     def _state(self) -> dict[str, Any]:
         """Return the time of the next training, estimates, policy and generator."""
@@ -112,7 +112,7 @@ class EpsilonGreedy(Learner):
 
     def _epsilon(self) -> float:
         """Return e_t of the current round; a round before the first training explores for certain."""
-        return 1.0 if self._log.labels is None else min(1.0, self.scale / (self.played + 1) ** (1 / 3))
+        return 1.0 if not self._log.trained else min(1.0, self.scale / (self.played + 1) ** (1 / 3))
 
     def _after(self, training: int) -> int:
         return max(training + 1, ceil(self.ratio * training))

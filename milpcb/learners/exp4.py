@@ -95,7 +95,7 @@ class Exp4(Learner):
         self._squares = 0.0
         self._gaps = 0.0  # Delta, the sum of the d
         self._last_rate = 0.0  # that of the last round learnt; 0 before there is one
-        self._table = oracle.table("columns" if "columns" in oracle.can else "contexts")
+        self._table = oracle.table(noise=None)
         self._fixed = self._number(rate)
         self.rate = self._next_rate(0)
 

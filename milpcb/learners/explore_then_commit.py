@@ -53,7 +53,7 @@ class ExploreThenCommit(Learner):
         """Add the estimate c / q e_y in the first n rounds; after the last of them, ask for the best policy."""
         t = self.played + 1
         if t <= self.rounds:
-            self._log.totals[row, action] += cost / probability
+            self._log.add(row, action, cost / probability)
         if t == self.rounds < self.horizon:
             self._log.train()
 
@@ -64,7 +64,7 @@ class ExploreThenCommit(Learner):
 
     def estimates(self) -> Floats | None:
         """Return the estimates that policies are trained on, summed by context (m, K)."""
-        return self._log.totals.copy()
+        return self._log.totals()
 
     def _state(self) -> dict[str, Any]:
         """Return estimates and the chosen policy."""

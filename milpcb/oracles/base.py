@@ -110,16 +110,22 @@ class Oracle(ABC):
         self._count(start)
         return np.asarray(weights / weights.sum())
 
-    def table(self, noise: str = "contexts") -> Table:
+    def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
 
-        Every kind keeps costs by context. Raises InputError where this one cannot add noise to the columns of a
-        program.
+        Where there will be no noise, ``None``, the kind takes the table whose questions are cheapest. Every kind keeps
+        costs by context. Raises InputError where this one cannot add noise to the columns of a program.
         """
+        if noise is None:
+            return self._noiseless_table()
         if choice("noise", noise, NOISE) == "columns":
             return self._column_table()
         _, first = np.unique(self._opened_class.group, return_index=True)
         return CostTable(self, np.sort(first))
+
+    def _noiseless_table(self) -> Table:
+        """Return the table whose questions are cheapest, if no noise is added."""
+        return CostTable(self, np.zeros(0, dtype=np.int64))
 
     def _column_table(self) -> Table:
         """Return a table whose noise is on the columns of the program; raises InputError."""
@@ -185,4 +191,4 @@ class _Grouping:
 
     def add_up(self, costs: Floats) -> Floats:
         """Return (g, K) sums of the rows (m, K) of each group."""
-        return costs if self._trivial else np.add.reduceat(costs[self._order], self._starts, axis=0)
+        return costs if self._trivial else np.add.reduceat(costs.take(self._order, axis=0), self._starts)

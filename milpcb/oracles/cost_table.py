@@ -29,6 +29,7 @@ class CostTable(Table):
 
     def add(self, row: int, action: int, amount: float) -> None:
         """Add to the cost of an action at a context."""
+        self._grow()
         self._totals[row, action] += amount
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
@@ -41,7 +42,7 @@ class CostTable(Table):
 
     def action_weights(self, row: int, rate: float) -> Floats:
         """Return the oracle's action weights (K,)."""
-        return self._oracle.action_weights(self._totals, row, rate)
+        return self._oracle.action_weights(self._perturbed(None), row, rate)
 
     def state(self) -> Any:
         """Return the matrix."""
@@ -49,9 +50,17 @@ class CostTable(Table):
 
     def restore(self, state: Any) -> None:
         """Go on from a saved matrix."""
-        self._totals[:] = state
+        self._grow()
+        self._totals[: len(state)] = state
+
+    def _grow(self) -> None:
+        """Make room for the contexts that the oracle has taken in meanwhile."""
+        new = self._oracle.n_contexts - len(self._totals)
+        if new:
+            self._totals = np.pad(self._totals, ((0, new), (0, 0)))
 
     def _perturbed(self, noise: Floats | None) -> Floats:
+        self._grow()
         if noise is None:
             return self._totals
         by_context = noise.reshape(len(self._noisy), -1)

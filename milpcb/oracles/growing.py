@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from milpcb.checks import index
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.oracles.opened_terms import OpenedTerms
 from milpcb.oracles.search import SearchOracle
 from milpcb.oracles.term_table import TermTable
-from milpcb.protocols import PolicyClass, Table, Terms, open_class
+from milpcb.protocols import PolicyClass, Table, Terms, ValueOracle, open_class
 from milpcb.types import Answer, Floats, Ints
 
 
@@ -38,6 +39,10 @@ class GrowingOracle:
     contexts : (m, d) to begin with; None for none, with kind "search" and explicit cut points only
     kind, solver, options : see milpcb.open_oracle
 
+    Attributes
+    ----------
+    n_contexts : contexts so far, those where every policy plays alike counted once: the rows that costs need
+
     """
 
     def __init__(
@@ -52,7 +57,8 @@ class GrowingOracle:
         self._policies = policies if contexts is None else _fixed(policies, contexts)
         self.n_actions = policies.n_actions
         self._known = KnownRows(self._policies)
-        self._contexts: list[Floats] = []
+        self._contexts = np.empty((0, 0))  # with room for more, of which the first ``n_contexts`` are there
+        self.n_contexts = 0
         self._calls, self._seconds = 0, 0.0
         self._opened: Oracle | None = None
         by_terms = kind == "search" and solver is None and not options
@@ -71,16 +77,13 @@ class GrowingOracle:
         return f"<GrowingOracle: {name}, kind {kind}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
 
     @property
-    def n_contexts(self) -> int:
-        """Number of contexts so far, those where every policy plays alike counted once: the rows that costs need."""
-        return len(self._contexts)
-
-    @property
     def contexts(self) -> Floats:
         """One representative of each, (n_contexts, d)."""
-        if self._terms is not None and not self._contexts:
+        if self._terms is not None and not self.n_contexts:
             return np.empty((0, self._terms.n_features))
-        return np.array(self._contexts)
+        known = self._contexts[: self.n_contexts]
+        known.setflags(write=False)
+        return known
 
     @property
     def log_size(self) -> float:
@@ -116,10 +119,20 @@ class GrowingOracle:
         array = self._known.read(contexts)
         rows = self._known.add(array)
         for context, row in zip(array, rows.tolist(), strict=True):
-            if row == len(self._contexts):
-                self._contexts.append(context.copy())
+            if row == self.n_contexts:
+                self._append(context)
                 self._retire()
         return rows
+
+    def _append(self, context: Floats) -> None:
+        """Take in a new context (d,); room for twice as many is made where there is none."""
+        if self.n_contexts == len(self._contexts):
+            more = np.empty((max(16, 2 * self.n_contexts), len(context)))
+            if self.n_contexts:
+                more[: self.n_contexts] = self._contexts
+            self._contexts = more
+        self._contexts[self.n_contexts] = context
+        self.n_contexts += 1
 
     def minimise(self, costs: Any) -> Answer:
         """See Oracle.minimise; costs are (n_contexts, K)."""
@@ -137,12 +150,16 @@ class GrowingOracle:
         """See Oracle.action_weights."""
         return self._oracle().action_weights(costs, row, rate)
 
-    def table(self, noise: str = "columns") -> Table:
+    def table(self, noise: str | None = "columns") -> Table:
         """Return an empty table of totals, to which contexts may be added while it is kept; its noise is on columns.
+
+        Without noise, ``None``, every class has one; where it has no terms that is the matrix of all costs.
 
         Raises InputError for noise on contexts, and where the class has no terms.
         """
-        if noise != "columns" or self._terms is None:
+        if noise is None and self._terms is None:
+            return CostTable(cast("ValueOracle", self), np.zeros(0, dtype=np.int64))
+        if noise == "contexts" or self._terms is None:
             raise InputError(
                 f'a table with noise = "{noise}" needs all contexts beforehand; open the oracle on all of them'
                 + (', or set noise = "columns"' if self._terms is not None else "")
@@ -150,7 +167,7 @@ class GrowingOracle:
         return TermTable(self._terms, self._context, self._count)
 
     def _context(self, row: int) -> Floats:
-        return self._contexts[index("row", row, self.n_contexts)]
+        return np.asarray(self._contexts[index("row", row, self.n_contexts)])
 
     def _count(self, start: float) -> float:
         seconds = perf_counter() - start

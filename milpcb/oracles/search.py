@@ -64,6 +64,10 @@ class SearchOracle(Oracle):
             )
         return TermTable(self._opened_class.terms(), self._context, self._count)
 
+    def _noiseless_table(self) -> Table:
+        """Return a table of the totals of terms where there are some."""
+        return self._column_table() if "columns" in self.can else super()._noiseless_table()
+
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         value, policy = self._search.minimise(costs)
         return value, value, policy, Stop.OPTIMAL

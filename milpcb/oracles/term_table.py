@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -37,7 +37,7 @@ class TermTable(Table):
     """
 
     def __init__(self, terms: Terms, context: Callable[[int], Floats], count: Callable[[float], float]) -> None:
-        self._terms, self._count = terms, count
+        self._terms, self._context, self._count = terms, context, count
         self._totals = np.zeros(terms.n_terms)
         self.n_noisy, self.n_moved = terms.n_terms, float(terms.n_touched)
         self._place = held_places(terms, context)
@@ -45,6 +45,11 @@ class TermTable(Table):
     def add(self, row: int, action: int, amount: float) -> None:
         """Add to the terms that the context touches with the action."""
         self._totals[self._place(row)[:, action]] += amount
+
+    def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
+        """Add to many cells, one after the other, without keeping their places."""
+        contexts = np.array([self._context(row) for row in rows])
+        self._terms.add(self._totals, contexts, np.array(actions), np.array(amounts))
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
         """Return V[a] (K,)."""

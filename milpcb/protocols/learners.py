@@ -56,7 +56,7 @@ class ValueOracle(Protocol):
         """Return the Exp4 distribution (K,) at ``row``."""
         ...
 
-    def table(self, noise: str = "contexts") -> Table:
+    def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns"."""
         ...
 

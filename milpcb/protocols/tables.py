@@ -84,6 +84,11 @@ class Terms(ABC):
             f"{type(self).__name__} has no recursion under side constraints; open the oracle with kind 'milp'"
         )
 
+    def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
+        """Add ``amounts`` (n,), one cell after the other: the cost of ``actions`` (n,) at ``contexts`` (n, d)."""
+        for place, action, amount in zip(self.places(contexts), actions, amounts, strict=True):
+            totals[place[:, action]] += amount
+
     @abstractmethod
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return V[a] (K,): the least total of the derivations that play a at ``place``, inf where none does."""
@@ -131,6 +136,11 @@ class Table(ABC):
     @abstractmethod
     def add(self, row: int, action: int, amount: float) -> None:
         """Add ``amount`` to the cost of ``action`` at the context ``row``."""
+
+    def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
+        """Add to many cells, given by three lists of one length."""
+        for row, action, amount in zip(rows, actions, amounts, strict=True):
+            self.add(row, action, amount)
 
     @abstractmethod
     def profile(self, row: int, noise: Floats | None = None) -> Floats:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from milpcb.contexts.signs import rademacher_sums
+from milpcb.contexts.draws import coordinate_sums
 from milpcb.relaxations.base import KeptRound, Relaxation
 from milpcb.types import Ints
 
@@ -31,8 +31,7 @@ class Coordinate(Relaxation):
 
     def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
         """Return (m, K): the summed noise, in units; each of the ``counts`` (m,) rounds falls on one action."""
-        cells = rng.multinomial(counts, np.full(n_actions, 1 / n_actions))
-        return rademacher_sums(cells.ravel(), 1, rng).reshape(cells.shape)
+        return coordinate_sums(counts, n_actions, rng)
 
     def exploration(self, n_actions: int) -> float:
         """Return K - 1."""

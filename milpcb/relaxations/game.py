@@ -1,9 +1,12 @@
 """From oracle values to the distribution over actions: the mathematics of one round (paper, section 4, Algorithm 2).
 
-Every function keeps the number type of its arrays: floats in a run, Fractions where a theorem is checked exactly.
+Every function keeps the number type of its arrays: floats in a run, Fractions where a theorem is checked exactly. What
+every round asks for goes through lists: of a few numbers, these are faster than arrays.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +19,21 @@ def psi_from_profile(profile: Floats, probe: float) -> Floats:
     ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``probe`` is in its units, of any
     sign.
     """
+    V = profile.tolist()
+    least, second = sorted(V)[:2]
     if probe < 0:  # every action may bring psi down
-        return np.concatenate([profile.min(keepdims=True), np.minimum(profile.min(), profile + probe)])
-    least, second = np.partition(profile, 1)[:2]
-    psi = np.full(len(profile) + 1, least)
-    if second > least:  # only the action that every minimiser plays can lift psi
-        psi[1 + profile.argmin()] = min(second, least + probe)
-    return psi
+        psi = [least, *(min(least, value + probe) for value in V)]
+    else:
+        psi = [least] * (len(V) + 1)
+        if second > least:  # only the action that every minimiser plays can lift psi
+            psi[1 + V.index(least)] = min(second, least + probe)
+    return _array(psi, profile)
 
 
 def phi_from_psi(psi: Floats, probe: float) -> Floats:
     """Return (K,): phi_i = (psi_i - psi_0) / probe, clipped to [0, 1] where an exact oracle leaves it anyway."""
-    return np.asarray(np.clip((psi[1:] - psi[0]) / probe, 0, 1))
+    base, *raised = psi.tolist()
+    return _array([min(max((value - base) / probe, 0), 1) for value in raised], psi)
 
 
 def tightened(lower: Floats, upper: Floats, probe: float) -> tuple[Floats, Floats]:
@@ -45,12 +51,12 @@ def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
     the actions by number; ``descending`` goes by phi, which is the same for exact values and better for approximate
     ones.
     """
-    q = np.empty_like(phi)
+    q = phi.tolist()
     left = 1
-    for i in phi.argsort(kind="stable")[::-1] if descending else range(len(phi)):
-        q[i] = min(phi[i], left)
+    for i in phi.argsort(kind="stable")[::-1] if descending else range(len(q)):
+        q[i] = min(q[i], left)
         left -= q[i]
-    return q + left * leftover
+    return _array(q, phi) + left * leftover
 
 
 def water_fill(psi: Floats, hit: float) -> Floats:
@@ -86,3 +92,8 @@ def centres(low: Floats, high: Floats) -> Floats:
     others = np.full_like(high, most)
     others[high.argmax()] = second
     return np.asarray((low + 1 - others) / 2)
+
+
+def _array(numbers: list[Any], like: Floats) -> Floats:
+    """Return the numbers as an array of floats, or of objects where ``like`` holds objects."""
+    return np.array(numbers, object if like.dtype == object else float)

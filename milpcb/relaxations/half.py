@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.contexts.signs import rademacher_sums
+from milpcb.contexts.draws import rademacher_sums
 from milpcb.relaxations.base import KeptRound, Relaxation, sign_vectors
 from milpcb.types import Ints
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.contexts.signs import rademacher_sums
+from milpcb.contexts.draws import rademacher_sums
 from milpcb.relaxations.base import KeptRound, Relaxation, sign_vectors
 from milpcb.types import Ints
 
@@ -27,7 +27,7 @@ class Paper(Relaxation):
 
     def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
         """Return (m, K): the summed noise, in units, of ``counts`` (m,) rounds with Z = L on each context."""
-        return 2 * rademacher_sums(counts, n_actions, rng)
+        return rademacher_sums(counts, n_actions, rng, factor=2)
 
     def exploration(self, n_actions: int) -> float:
         """Return K, the paper's price of exploration."""

@@ -56,6 +56,38 @@ def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: 
         n_below *= p
 
 
+@compiled()
+def reach(depth: int, sides: Array, place: Array) -> None:
+    """Fill place (p^depth, K): the leaves that a context may reach, whose tests come out as ``sides`` (p,), 2 f + s."""
+    for i in range(len(place)):
+        path = _path(depth, sides, i)
+        for a in range(place.shape[1]):
+            place[i, a] = path * place.shape[1] + a
+
+
+@compiled()
+def add_cells(depth: int, sides: Array, actions: Array, amounts: Array, totals: Array) -> None:
+    """Add ``amounts`` (n,), one after the other, to ``totals`` (paths, K) of the leaves that their contexts may reach.
+
+    In: the ``sides`` (n, p) of the contexts, as in ``reach``, and the ``actions`` (n,).
+    """
+    n_own = sides.shape[1] ** depth
+    for j in range(len(actions)):
+        for i in range(n_own):
+            totals[_path(depth, sides[j], i), actions[j]] += amounts[j]
+
+
+@compiled()
+def _path(depth: int, sides: Array, i: int) -> int:
+    """Return the number of the path that tests, in the order of the digits of ``i`` in base p, come out on."""
+    p = len(sides)
+    path, below = 0, p**depth
+    for _ in range(depth):
+        below //= p
+        path = path * 2 * p + sides[i // below % p]
+    return path
+
+
 @compiled(_NO_NAN)
 def _sum(soft: Soft, ways: Array) -> float:
     """Return the sum over ``ways`` (n,): the least where ``soft`` is None, else -log of the summed exp(-way)."""

@@ -63,6 +63,13 @@ class DecisionTree(Rule):
         """The largest number of a tested feature, plus one."""
         return 1 + max((node.feature for node in _nodes(self.root) if isinstance(node, Split)), default=0)
 
+    def action_on(self, context: Floats) -> int:
+        """Return the action of one context (d,), which is not checked: what ``predict`` gives it, for loops."""
+        node = self.root
+        while isinstance(node, Split):
+            node = node.yes if context[node.feature] <= node.threshold else node.no
+        return node.action
+
     def _leaf(self, contexts: Floats) -> Ints:
         leaf = np.empty(len(contexts), dtype=np.int64)
         numbers = count()

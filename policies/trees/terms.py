@@ -18,7 +18,7 @@ from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
-from policies.trees.folds import Soft, fold
+from policies.trees.folds import Soft, add_cells, fold, reach
 from policies.trees.geometry import path_totals
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 from policies.trees.under import trees_under
@@ -33,6 +33,9 @@ class TreeTerms(Terms):
         self.n_literals = p = len(tests)
         self.depth = depth = depth if p else 0
         self.n_touched = p**depth
+        self._feature = np.array([feature for feature, *_ in tests], dtype=np.int64)
+        self._threshold = np.array([threshold for _, threshold, *_ in tests])
+        self._fails = 2 * np.arange(p)
         self.n_terms = (2 * p) ** depth * n_actions
         self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
         self._best = np.empty((2 * p) ** depth)
@@ -41,11 +44,11 @@ class TreeTerms(Terms):
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the leaves that each context may reach, one for each sequence of literals."""
-        sides = 2 * np.arange(self.n_literals) + outcomes(contexts, self._tests)
-        paths = np.zeros((len(contexts), 1), dtype=np.int64)
-        for _ in range(self.depth):
-            paths = (paths[:, :, None] * (2 * self.n_literals) + sides[:, None, :]).reshape(len(contexts), -1)
-        return list(paths[:, :, None] * self.n_actions + np.arange(self.n_actions))
+        sides = self._sides(contexts)
+        places = np.empty((len(contexts), self.n_touched, self.n_actions), dtype=np.int64)
+        for own, place in zip(sides, places, strict=True):
+            reach(self.depth, own, place)
+        return list(places)
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the total costs of the leaves, by products of matrices."""
@@ -63,6 +66,10 @@ class TreeTerms(Terms):
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms with a recursion over the trees that keep ``rows``; raises InputError where too many."""
         return trees_under(self, rows)
+
+    def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
+        """Add to the leaves that each context may reach, by a compiled pass."""
+        add_cells(self.depth, self._sides(contexts), actions, amounts, totals.reshape(-1, self.n_actions))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""
@@ -98,6 +105,10 @@ class TreeTerms(Terms):
 
     def _split(self, f: int, yes: Node, no: Node) -> Node:
         return yes if yes == no else Split(*self._tests[f][:2], yes, no, self._tests[f][2])
+
+    def _sides(self, contexts: Floats) -> Ints:
+        """Return 2 f + s (n, p): how each test f comes out at each context."""
+        return np.asarray(self._fails + (contexts[:, self._feature] <= self._threshold))
 
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         fold(soft, self.depth, totals, place, self._best, self._own, self._ways)

@@ -1,8 +1,10 @@
-"""What a round of BISTRO+ costs through the public API, and where the time goes.
+"""What a round costs through the public API, where the time goes, and whether it grows with the number of contexts.
 
-200 contexts, 12 binary features, K = 3, depth-2 trees, T = 1e5. Run with one thread:
+BISTRO+: 200 contexts, 12 binary features, K = 3, depth-2 trees, T = 1e5. Learners that keep tables: 20 binary features,
+T = 1e4, 200 contexts and 100 000 of them in turn, environment and loop included. Every figure is the least of several;
+processes with the code of another checkout take turns with ours, so that ratios are of one run.
 
-    python scripts/benchmarks/rounds.py [--rounds 100000] [--json FILE]
+    python scripts/benchmarks/rounds.py [--against CHECKOUT] [--rounds 10000] [--repeats 5] [--json FILE]
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -21,17 +25,21 @@ import numpy as np  # noqa: E402 - after the threads are set
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from milpcb import FinitePool, open_oracle  # noqa: E402
+from milpcb import FinitePool, learners, open_oracle  # noqa: E402
 from milpcb.environments.planted import Planted  # noqa: E402
 from milpcb.experiments.run.loop import Tally, play  # noqa: E402
-from milpcb.learners import BistroPlus  # noqa: E402
 from policies import DecisionTrees  # noqa: E402
 
+ROOT = Path(__file__).parents[2]
 HORIZON = 100_000
-ROUTES = {
+ROUTES: dict[str, dict[str, Any]] = {
     "search, one profile": {"oracle": {"kind": "search"}, "queries": "profile"},
     "HiGHS, K + 1 values": {"oracle": {"kind": "milp", "solver": "highs"}, "queries": "all"},
 }
+SOLVED = 10  # times fewer rounds where a solver is asked
+PLAYED, ALTERNATED = 10_000, 5
+SIZES = (200, 100_000)
+KEEPING = ("Exp4", "EpsilonGreedy", "ExploreThenCommit", "EpochGreedy")
 
 
 class Timed:
@@ -49,36 +57,87 @@ class Timed:
         return result
 
 
-def measure(oracle: dict[str, str], queries: Any, rounds: int) -> dict[str, float]:
+def bistro(route: str, rounds: int) -> dict[str, float]:
     """Return microseconds a round: in all, for the oracle, for the noise, for the rest of the learner."""
+    options = ROUTES[route]
     trees = DecisionTrees(n_actions=3, depth=2)
     stream = Planted().open(trees, HORIZON, seed=0)
-    opened = open_oracle(trees, stream.contexts, **oracle)
-    opened.value(np.zeros((len(stream.contexts), 3)))  # compiles or loads what the first question needs
-    opened.profile(np.zeros((len(stream.contexts), 3)), 0)
-    opened.seconds = 0.0
-    learner = BistroPlus(opened, FinitePool(stream.contexts), horizon=HORIZON, seed=0, queries=queries)
-    noise = Timed(learner, "_draw_totals")
-    tally = Tally()
-    play(learner, stream, tally, rounds, np.random.default_rng(0))
+    oracle = open_oracle(trees, stream.contexts, **options["oracle"])
+    learner = learners.BistroPlus(
+        oracle, FinitePool(stream.contexts), horizon=HORIZON, seed=0, queries=options["queries"]
+    )
+    play(learner, stream, Tally(), 10, np.random.default_rng(0))  # compiles or loads what a round needs
+    oracle.seconds, noise, tally = 0.0, Timed(learner, "_draw_totals"), Tally(10)
+    rounds = rounds if options["queries"] == "profile" else rounds // SOLVED
+    play(learner, stream, tally, 10 + rounds, np.random.default_rng(0))
     micro = 1e6 / rounds
-    parts = {"oracle": opened.seconds * micro, "noise": noise.seconds * micro}
+    parts = {"oracle": oracle.seconds * micro, "noise": noise.seconds * micro}
     return {"round": tally.seconds * micro, **parts, "rest": tally.seconds * micro - sum(parts.values())}
 
 
-def main() -> None:
-    """Measure both routes and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=HORIZON)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    results = {name: measure(rounds=arguments.rounds, **route) for name, route in ROUTES.items()}
-    table = Table("route", "us a round", "oracle", "noise", "rest")
-    for name, parts in results.items():
-        table.add_row(name, *(f"{parts[key]:.1f}" for key in ("round", "oracle", "noise", "rest")))
+def keeping(name: str) -> dict[str, float]:
+    """Return microseconds a round, environment and loop included, for each number of contexts."""
+    trees = DecisionTrees(n_actions=3, depth=2)
+    streams = {m: Planted(n_contexts=m, n_features=20).open(trees, PLAYED, seed=0) for m in SIZES}
+    oracles = {m: open_oracle(trees, stream.contexts, kind="search") for m, stream in streams.items()}
+    seconds = dict.fromkeys(SIZES, np.inf)
+    for _ in range(ALTERNATED):
+        for m in SIZES:
+            learner = getattr(learners, name)(oracles[m], horizon=PLAYED)
+            start = process_time()
+            play(learner, streams[m], Tally(), PLAYED, np.random.default_rng(0))
+            seconds[m] = min(seconds[m], process_time() - start)
+    return {str(m): seconds[m] * 1e6 / PLAYED for m in SIZES}
+
+
+def measured(what: str, checkout: Path, rounds: int) -> dict[str, float]:
+    """Return what a process of its own measures with the code of a checkout."""
+    environ = os.environ | {"PYTHONPATH": str(checkout)}
+    command = [sys.executable, __file__, "--measure", what, "--rounds", str(rounds)]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    parts: dict[str, float] = json.loads(done.stdout)
+    return parts
+
+
+def least(what: str, checkouts: list[Path], rounds: int, repeats: int) -> list[dict[str, float]]:
+    """Return the least of each figure for each of the checkouts, which take turns."""
+    taken = [[measured(what, checkout, rounds) for checkout in checkouts] for _ in range(repeats)]
+    return [{key: min(parts[key] for parts in of) for key in of[0]} for of in zip(*taken, strict=True)]
+
+
+def show(title: str, columns: tuple[str, ...], rows: dict[str, list[dict[str, float]]]) -> None:
+    """Print one table: our figures, and those of the other checkout with ratios where there is one."""
+    table = Table("us a round", *columns, *(("before", "ratio") if len(next(iter(rows.values()))) > 1 else ()))
+    for name, (ours, *others) in rows.items():
+        first = columns[0]
+        old = [cell for other in others for cell in (f"{other[first]:.1f}", f"{ours[first] / other[first]:.2f}")]
+        table.add_row(name, *(f"{ours[key]:.1f}" for key in columns), *old)
+    table.title = title
     Console().print(table)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure all and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=10_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--against", type=Path, help="another checkout of this project, to compare with")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.measure:
+        found = bistro(asked.measure, asked.rounds) if asked.measure in ROUTES else keeping(asked.measure)
+        sys.stdout.write(json.dumps(found))
+        return
+    checkouts = [ROOT, *([asked.against] if asked.against else [])]
+    played = {route: least(route, checkouts, asked.rounds, asked.repeats) for route in ROUTES}
+    show("BISTRO+", ("round", "oracle", "noise", "rest"), played)
+    kept = {name: least(name, [ROOT], asked.rounds, asked.repeats) for name in KEEPING}
+    for (found,) in kept.values():
+        found["times"] = found[str(SIZES[1])] / found[str(SIZES[0])]
+    show("by the number of contexts", (*map(str, SIZES), "times"), kept)
+    if asked.json:
+        asked.json.write_text(json.dumps({**played, **kept}, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

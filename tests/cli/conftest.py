@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from policies import kernels
+from milpcb import kernels
 
 Ended = subprocess.CompletedProcess[str]
 CONFIG = """\
@@ -43,7 +43,7 @@ def config() -> str:
 
 
 def without_notice(text: str) -> str:
-    """Return what standard error holds but the line that a search is being compiled."""
+    """Return what standard error holds but the line that something is being compiled."""
     return text.replace(f"{kernels.KEPT}\n", "").replace(f"{kernels.NOT_KEPT}\n", "")
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from math import comb, factorial
+from math import comb
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,10 +15,13 @@ import pytest
 from scipy.stats import binom, chisquare, multinomial
 
 from milpcb import FinitePool, Transductive
-from milpcb.contexts.signs import rademacher_sums
+from milpcb.contexts import kernels
+from milpcb.contexts.draws import MOST_SPREAD, Multinomial, coordinate_sums, rademacher_sums
 from milpcb.errors import InputError
 from milpcb.relaxations.paper import Paper
 
+GOLDEN_COUNTS = [179, 204, 192, 218, 207]
+GOLDEN_SUMS = [[3, -6, 1], [0, 3, 0]]
 Law = dict[tuple[int, ...], Fraction]
 
 
@@ -42,15 +45,23 @@ class EveryDraw:
         self.probability *= comb(n, k) * chance**k * (1 - chance) ** (n - k)
         return k
 
-    def multinomial(self, n: int, weights: np.ndarray) -> np.ndarray:
-        """Return the scripted outcome of a multinomial draw."""
-        outcomes = [c for c in product(range(n + 1), repeat=len(weights)) if sum(c) == n]
-        counts = outcomes[self._next(len(outcomes))]
-        chance = Fraction(factorial(n))
-        for count, weight in zip(counts, weights, strict=True):
-            chance *= Fraction(float(weight)).limit_denominator(1000) ** count / factorial(count)
-        self.probability *= chance
-        return np.array(counts)
+    @property
+    def bit_generator(self) -> EveryDraw:
+        """Itself."""
+        return self
+
+    def random_raw(self, size: int) -> EveryDraw:
+        """Return itself as the words: a kernel that runs as Python asks it for the ones among fair bits."""
+        assert size == 1
+        return self
+
+
+@pytest.fixture
+def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the kernels as Python, and let the stand-in draw how many of n fair bits are 1."""
+    for name in ("binomial", "spread", "deal"):
+        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
+    monkeypatch.setattr(kernels, "ones", lambda n, state: state.binomial(n, 0.5))
 
 
 def every_draw(call: Any) -> Iterator[tuple[Any, Fraction]]:
@@ -89,11 +100,23 @@ def by_definition(shown: list[dict[int, Fraction]], rate: Fraction, m: int) -> L
     return {key: p for key, p in law.items() if p}
 
 
+@pytest.mark.usefixtures("as_python")
+@pytest.mark.parametrize("p", [0.0, 0.25, 0.5, 0.625, 11 / 16])
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+def test_binomial_draws_have_their_law_exactly(n: int, p: float) -> None:
+    """Numbers that are compared with p bit by bit are below it as often as they should be."""
+    drawn = law_of(every_draw(lambda rng: kernels.binomial(n, p, rng)))
+    chance = Fraction(p)
+    law = {(k,): comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n + 1)}
+    assert drawn == {key: probability for key, probability in law.items() if probability}
+
+
+@pytest.mark.usefixtures("as_python")
 @pytest.mark.parametrize("rounds_left", [0, 1, 2, 3])
 def test_finite_pool_has_the_paper_s_law(rounds_left: int) -> None:
     """Binomial then multinomial counts equal a context and a Z for every future round, exactly."""
-    pool = FinitePool(np.arange(3.0)[:, None], weights=[1, 2, 1])
-    weights = {0: Fraction(1, 4), 1: Fraction(1, 2), 2: Fraction(1, 4)}
+    pool = FinitePool(np.arange(3.0)[:, None], weights=[4, 1, 3])
+    weights = {0: Fraction(1, 2), 1: Fraction(1, 8), 2: Fraction(3, 8)}
     drawn = law_of(every_draw(lambda rng: pool.future(4, 5 + rounds_left, 0.375, rng)))
     assert drawn == by_definition([weights] * rounds_left, Fraction(3, 8), 3)
 
@@ -180,6 +203,66 @@ def test_finite_pool_counts_by_chi_square() -> None:
         assert chisquare(cells, expected).pvalue > 1e-4
     joint = multinomial(3, pool.weights)
     assert joint.pmf([3, 0, 0, 0]) == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (63, 0.5), (64, 0.5), (65, 0.5), (70, 0.128), (200, 0.9), (5000, 0.01)])
+def test_binomial_draws_by_chi_square(n: int, p: float) -> None:
+    """Also where p has no short binary expansion, and across the borders of words."""
+    state = np.random.default_rng(n).bit_generator.random_raw(1)
+    drawn = np.array([kernels.binomial(n, p, state) for _ in range(10_000)])
+    grid = np.unique(binom.ppf([0.1, 0.3, 0.5, 0.7, 0.9], n, p))
+    cells = np.bincount(np.searchsorted(grid, drawn), minlength=len(grid) + 1)
+    expected = np.diff([0.0, *binom.cdf(grid, n, p), 1.0]) * 10_000
+    assert chisquare(cells[expected > 0], expected[expected > 0]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1, 2], [0, 3, 1], [1, 1, 1], [5, 1, 0, 2], [0, 0, 1, 0, 4]])
+def test_multinomial_draws_by_chi_square(weights: list[float]) -> None:
+    """All contexts together, for any number of them; one of weight 0 is never drawn."""
+    share, rng = np.array(weights) / sum(weights), np.random.default_rng(len(weights))
+    law = Multinomial(share)
+    drawn = Counter(tuple(law.draw(4, rng).tolist()) for _ in range(6000))
+    outcomes = [c for c in product(range(5), repeat=len(weights)) if sum(c) == 4]
+    expected = {c: 6000 * multinomial(4, share).pmf(c) for c in outcomes}
+    assert all(expected[c] > 0 for c in drawn)
+    often = [c for c in outcomes if expected[c] > 5]
+    rest = [6000 - sum(drawn[c] for c in often), 6000 - sum(expected[c] for c in often)]
+    seen, wanted = [drawn[c] for c in often], [expected[c] for c in often]
+    if rest[1] > 1:
+        seen, wanted = [*seen, rest[0]], [*wanted, rest[1]]
+    assert len(seen) == 1 or chisquare(seen, np.array(wanted) * sum(seen) / sum(wanted)).pvalue > 1e-4
+
+
+def test_very_many_rounds_have_the_same_law() -> None:
+    """Where numpy takes over, mean and variance of the counts stay what they were."""
+    share, rng = np.array([0.2, 0.5, 0.3]), np.random.default_rng(3)
+    for n in (MOST_SPREAD, MOST_SPREAD + 1):
+        drawn = np.array([Multinomial(share).draw(n, rng) for _ in range(1000)])
+        assert (drawn.sum(axis=1) == n).all()
+        assert drawn.mean(axis=0) == pytest.approx(n * share, rel=1e-3)
+        assert drawn.var(axis=0) == pytest.approx(n * share * (1 - share), rel=0.2)
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_coordinate_sums_by_chi_square(K: int) -> None:
+    """Two rounds of a context fall on any two actions, each with a sign of its own; other contexts are independent."""
+    rng, one = np.random.default_rng(K), np.eye(K, dtype=int)
+    steps = [sign * one[a] for a in range(K) for sign in (1, -1)]
+    law = Counter(tuple(x + y) for x in steps for y in steps)
+    draws = [coordinate_sums(np.array([2, 0, 1]), K, rng) for _ in range(5000)]
+    drawn = Counter(tuple(draw[0].tolist()) for draw in draws)
+    assert set(drawn) <= set(law)
+    expected = np.array([law[outcome] for outcome in law]) * 5000 / len(steps) ** 2
+    assert chisquare([drawn[outcome] for outcome in law], expected).pvalue > 1e-4
+    assert all((draw[1] == 0).all() and np.abs(draw[2]).sum() == 1 for draw in draws)
+    assert abs(np.corrcoef([(draw[0, 0], draw[2, 0]) for draw in draws], rowvar=False)[0, 1]) < 0.08
+
+
+def test_the_same_words_give_the_same_draws() -> None:
+    """Draws are made of whole numbers and exact halvings: these are the same on every machine."""
+    rng = np.random.default_rng(0)
+    assert Multinomial(np.full(5, 0.2)).draw(1000, rng).tolist() == GOLDEN_COUNTS
+    assert coordinate_sums(np.array([100, 7]), 3, rng).tolist() == GOLDEN_SUMS
 
 
 def test_the_noise_of_the_paper_is_0_or_2_in_its_units() -> None:

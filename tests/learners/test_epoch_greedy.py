@@ -82,11 +82,11 @@ def test_estimates_are_unbiased_exactly() -> None:
         learner = epochs(labelings=[[0, 1], [2, 1]], n_actions=3)
         q = learner.act(1)
         learner.learn(1, action, costs[action], q[action])
-        added += q[action] * np.array(learner.state()["totals"])
-        before = learner.state()["totals"]
+        added += q[action] * learner.estimates()
+        before = learner.estimates().tolist()
         q = learner.act(0)
         learner.learn(0, int(q.argmax()), 1.0, q.max())
-        assert learner.state()["totals"] == before
+        assert learner.estimates().tolist() == before
     assert added == pytest.approx(np.array([[0, 0, 0], costs]), abs=1e-15)
 
 

@@ -100,7 +100,7 @@ def test_estimates_from_all_rounds_are_unbiased_exactly() -> None:
         q = learner.act(1)
         assert q.max() > 0.7
         learner.learn(1, action, costs[action], q[action])
-        added += q[action] * (np.array(learner.state()["totals"]) - saved.state()["totals"])
+        added += q[action] * (learner.estimates() - saved.estimates())
     assert added == pytest.approx(np.array([[0, 0, 0], costs]), abs=1e-12)
 
 
@@ -109,21 +109,21 @@ def test_exploration_rounds_have_the_law_of_a_coin_before_the_action() -> None:
     games, c, K = 4000, 0.5, 2
     learner = greedy(data="exploration")
     play(learner, 40, GOOD, 1)
-    saved, q = learner.state(), learner._act(0)
+    saved, before, q = learner.state(), learner.estimates(), learner._act(0)
     e = K * q.min()
     for y in range(K):
         kept = 0
         for _ in range(games):
             learner.restore({**saved, "rng": learner.state()["rng"]})
             feed(learner, 0, y, c, q[y])
-            gained = learner.state()["totals"][0][y] - saved["totals"][0][y]
+            gained = learner.estimates()[0, y] - before[0, y]
             assert gained in (0.0, K * c)
             kept += gained > 0
         chance = e / K / q[y]
         assert abs(kept / games - chance) <= 5 * np.sqrt(chance * (1 - chance) / games) + 1e-9
     first = greedy(data="exploration", scale=1e-6)
     feed(first, 0, 1, c, 0.5)  # round 1 is uniform play: it explores for certain
-    assert first.state()["totals"][0] == [0.0, 2 * c]
+    assert first.estimates().tolist()[0] == [0.0, 2 * c]
 
 
 def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:

@@ -67,7 +67,7 @@ def test_it_commits_to_the_least_estimated_cost_with_one_question(seed: int) -> 
     assert [learner._act(row).tolist() for row in ROWS] == np.eye(2)[best].tolist()
     assert {q for *_, q in rounds[60:]} == {1.0}
     assert learner._log._oracle.calls == 1
-    assert learner.state()["totals"] == totals.tolist()  # the n-th round counts, no later one does
+    assert learner.estimates().tolist() == totals.tolist()  # the n-th round counts, no later one does
 
 
 def test_estimates_are_unbiased_exactly() -> None:
@@ -78,7 +78,7 @@ def test_estimates_are_unbiased_exactly() -> None:
         learner = etc(10, [[0, 1], [2, 1]], 3)
         q = learner.act(1)
         learner.learn(1, action, costs[action], q[action])
-        added += q[action] * np.array(learner.state()["totals"])
+        added += q[action] * learner.estimates()
     assert added == pytest.approx(np.array([[0, 0, 0], costs]), abs=1e-15)
 
 
@@ -92,7 +92,7 @@ def test_training_is_weighted_classification(seed: int) -> None:
     learner = etc(80, rounds=40)
     rounds, _ = play(learner, np.random.default_rng(seed).random((4, 2)), seed)
     errors = sum(2 * cost * (LABELINGS[:, row] != 1 - action) for row, action, cost, _ in rounds[:40])
-    assert learner._log.labels.tolist() == LABELINGS[int(np.argmin(errors))].tolist()
+    assert learner._log.state()["labels"] == LABELINGS[int(np.argmin(errors))].tolist()
     costs = np.random.default_rng(seed).random((4, 2))
     every_y = [(row, y) for row in ROWS for y in (0, 1)]
     paid = sum(2 * costs[row, y] * (LABELINGS[:, row] == y) for row, y in every_y)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from policies import kernels
+from milpcb import kernels
 
 FIRST_QUESTION = (
     "from milpcb import open_oracle; from policies import MonotoneRules;"
