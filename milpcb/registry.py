@@ -166,6 +166,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "plot": "milpcb.commands.plot:plot",
         "report": "milpcb.commands.report:report",
         "solve": "milpcb.commands.solve:solve",
+        "log": "milpcb.commands.log:log",
         "certify": "milpcb.commands.certify:certify",
         "bound": "milpcb.commands.bound:bound",
         "solvers": "milpcb.commands.solvers:solvers",
