@@ -14,7 +14,7 @@ from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 
 
-class Player(Protocol):
+class Playing(Protocol):
     """What a loop calls: a learner, or something around one."""
 
     @property
@@ -54,7 +54,7 @@ def checkpoints(horizon: int, count: int) -> Ints:
     return np.unique(np.rint(np.concatenate([logged, even, [horizon]])).astype(np.int64))
 
 
-def play(learner: Player, stream: Stream, tally: Tally, until: int, rng: np.random.Generator) -> None:
+def play(learner: Playing, stream: Stream, tally: Tally, until: int, rng: np.random.Generator) -> None:
     """Play on from where ``tally`` stands until ``until`` rounds are played; any cuts give the same numbers."""
     cost, seconds = tally.cost, tally.seconds
     for t in range(tally.round, until):
