@@ -64,7 +64,7 @@ VENDORS = {
     "pyscipopt": ("milpcb.solvers.scip",),
     "rich": ("milpcb.commands", "milpcb.experiments"),
     "sklearn": ("milpcb.environments.supervised", "milpcb.learners.contextualbandits", "milpcb.offline"),
-    "threadpoolctl": ("milpcb.experiments.run.play",),
+    "threadpoolctl": ("milpcb.experiments.run.play", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
     "vowpalwabbit": ("milpcb.learners.vw",),
 }

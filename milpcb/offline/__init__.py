@@ -1,9 +1,11 @@
 """What a policy is worth, from a log: scores, the values of fixed policies, and what holds after a search."""
 
-from milpcb.offline.evaluate import Estimate, Evaluation, LeafValue, cross_evaluate, evaluate
+from milpcb.offline.diagnostics import Diagnostics
+from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
 from milpcb.offline.inference import Inference, Stability, inference, stability
+from milpcb.offline.intervals import Estimate
 from milpcb.offline.log import Log, read_log
-from milpcb.offline.scores import Diagnostics, Scores, scores
+from milpcb.offline.scores import Scores, scores
 
 __all__ = [
     "Diagnostics",
