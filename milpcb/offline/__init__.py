@@ -5,6 +5,7 @@ from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evalu
 from milpcb.offline.inference import Inference, Stability, inference, stability
 from milpcb.offline.intervals import Estimate
 from milpcb.offline.log import Log, read_log
+from milpcb.offline.replay import LoggedRounds
 from milpcb.offline.scores import Scores, scores
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Inference",
     "LeafValue",
     "Log",
+    "LoggedRounds",
     "Scores",
     "Stability",
     "cross_evaluate",

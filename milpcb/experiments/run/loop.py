@@ -71,16 +71,19 @@ def play(learner: Playing, stream: Stream, tally: Tally, until: int, rng: np.ran
 
 
 def play_live(learner: Learner, stream: LiveStream, tally: Tally, until: int, rng: np.random.Generator) -> None:
-    """Play on as ``play`` does where only the cost of the action played becomes known."""
-    for t in range(tally.round, until):
-        row = stream.reveal(t)
+    """Play on as ``play`` does where only the cost of the action played becomes known; without one no round counts."""
+    while tally.round < until:
+        row = stream.reveal(tally.round)
         start = perf_counter()
         q = learner.act(row)
         action = draw_action(q, rng)
         tally.seconds += perf_counter() - start
         cost = stream.cost(action)
         start = perf_counter()
-        learner.learn(row, action, cost, float(q[action]))
+        if cost is None:
+            learner.give_up()
+        else:
+            learner.learn(row, action, cost, float(q[action]))
+            tally.cost += float(cost)
+            tally.round += 1
         tally.seconds += perf_counter() - start
-        tally.cost += float(cost)
-        tally.round = t + 1
