@@ -166,6 +166,15 @@ class Rule(ABC):
         return {name: entry for name, entry in plain(self).items() if name != "names"}
 
     @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the rule of ``document``; raises KeyError, TypeError or ValueError on what is none of this class."""
+        names = read(Names, {"columns": [], **document["names"]})  # columns came later than the format
+        rule = cls._from_plain(document["fields"], names)
+        if str(rule) != document["rules"]:
+            raise ValueError("its text in 'rules' is not that of its other entries")
+        return rule
+
+    @classmethod
     def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
         """Return the rule of ``_plain``'s data; raises KeyError, TypeError or ValueError on other data."""
         return cls(**read_fields(cls, data, but="names"), names=names)  # type: ignore[call-arg]  # every rule has names
@@ -210,14 +219,7 @@ def from_json(text: str) -> Any:
     if name not in known:
         raise UnknownNameError("policy", str(name), known)
     try:
-        return _read(registry.load("policy", name), document)
+        return registry.load("policy", name).from_document(document)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"the JSON of a {name} is damaged ({type(error).__name__}: {error})") from error
 
-
-def _read(cls: type[Rule], document: dict[str, Any]) -> Rule:
-    names = read(Names, {"columns": [], **document["names"]})  # columns came later than the format
-    rule = cls._from_plain(document["fields"], names)
-    if str(rule) != document["rules"]:
-        raise ValueError("its text in 'rules' is not that of its other entries")
-    return rule
