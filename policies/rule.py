@@ -66,14 +66,14 @@ class Rule(ABC):
         """Return the action of each context, (n, d) -> (n,) numbers; of a data frame, the columns the rule names."""
         return np.array(self.leaf_actions, dtype=np.int64)[self.apply(contexts)]
 
-    def apply(self, contexts: Any) -> Ints:
-        """Return the number of the part (n,) that each context is in, in the order in which parts are printed."""
-        return self._leaf(self._table(contexts))
-
     def predict_names(self, contexts: Any) -> list[str]:
         """Return the name of the action of each context; "action 0" and so on where actions were given no names."""
         given = self.names.actions
         return [given[a] if given else self.names.action(a) for a in self.predict(contexts).tolist()]
+
+    def apply(self, contexts: Any) -> Ints:
+        """Return the number of the part (n,) that each context (n, d) is in; ``leaf_actions`` has its action."""
+        return self._leaf(self._table(contexts))
 
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
@@ -222,4 +222,3 @@ def from_json(text: str) -> Any:
         return registry.load("policy", name).from_document(document)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"the JSON of a {name} is damaged ({type(error).__name__}: {error})") from error
-

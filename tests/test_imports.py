@@ -26,7 +26,15 @@ ROOT = Path(__file__).parents[1]
 # name that fits a module says which part it belongs to.
 LAYERS = (
     ("milpcb.errors",),
-    ("milpcb.decimals", "milpcb.extras", "milpcb.registry", "milpcb.rng", "milpcb.supply", "milpcb.text", "milpcb.types"),
+    (
+        "milpcb.decimals",
+        "milpcb.extras",
+        "milpcb.registry",
+        "milpcb.rng",
+        "milpcb.supply",
+        "milpcb.text",
+        "milpcb.types",
+    ),
     ("milpcb.checks", "milpcb.program"),
     ("milpcb.columns",),
     ("milpcb.arguments", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
@@ -65,8 +73,13 @@ VENDORS = {
     "pydantic": ("milpcb.experiments.study",),
     "pyscipopt": ("milpcb.solvers.scip",),
     "rich": ("milpcb.commands", "milpcb.experiments"),
-    "sklearn": ("milpcb.environments.supervised", "milpcb.learners.contextualbandits", "milpcb.offline", "milpcb.estimators"),
-    "threadpoolctl": ("milpcb.experiments.run.play",),
+    "sklearn": (
+        "milpcb.environments.supervised",
+        "milpcb.estimators",
+        "milpcb.learners.contextualbandits",
+        "milpcb.offline",
+    ),
+    "threadpoolctl": ("milpcb.experiments.run.play", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
     "vowpalwabbit": ("milpcb.learners.vw",),
 }

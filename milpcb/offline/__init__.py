@@ -1,0 +1,25 @@
+"""What a policy is worth, from a log: scores, the values of fixed policies, and what holds after a search."""
+
+from milpcb.offline.diagnostics import Diagnostics
+from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
+from milpcb.offline.inference import Inference, Stability, inference, stability
+from milpcb.offline.intervals import Estimate
+from milpcb.offline.log import Log, read_log
+from milpcb.offline.scores import Scores, scores
+
+__all__ = [
+    "Diagnostics",
+    "Estimate",
+    "Evaluation",
+    "Inference",
+    "LeafValue",
+    "Log",
+    "Scores",
+    "Stability",
+    "cross_evaluate",
+    "evaluate",
+    "inference",
+    "read_log",
+    "scores",
+    "stability",
+]
