@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from milpcb.text import escaped
 from milpcb.types import Floats
 
 Value = bool | int | float | str | None  # of a category; None is a missing one
-Objects = npt.NDArray[np.object_]
+Values = npt.NDArray[Any]  # (n,) of a column: floats, NaN being missing; or objects, None being missing
 
 HOLDS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -42,7 +43,7 @@ class Number:
         name = escaped(self.name)
         return name if self.missing is None else f"{name} (missing counts as {written(self.missing)})"
 
-    def read(self, values: Floats | Objects) -> Floats:
+    def read(self, values: Values) -> Floats:
         """Return the numbers (n,) of a column, NaN being missing; raises InputError on one that cannot be read."""
         if values.dtype == object:
             raise InputError(f"column '{escaped(self.name)}' must hold numbers, as it did when the policy was learnt")
@@ -81,7 +82,7 @@ class Membership:
         """What printed rules call the number: a condition in brackets, which is 1 where it holds and 0 elsewhere."""
         return f"[{self.words(holds=self.inside == 1)}]"
 
-    def read(self, values: Floats | Objects) -> Floats:
+    def read(self, values: Values) -> Floats:
         """Return 0 or 1 (n,) for the values of a column, of which None and NaN are missing."""
         lost = np.isnan(values) if values.dtype != object else np.array([value is None for value in values], dtype=bool)
         listed = [value for value in self.values if value is not None]
@@ -122,8 +123,8 @@ def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else written(value)
 
 
-def encoded(columns: Sequence[Column], values: Mapping[str, Floats | Objects], read: Iterable[int]) -> Floats:
-    """Return the numbers (n, columns) that a policy reads: those of ``read`` from ``values``, name to (n,), others 0."""
+def encoded(columns: Sequence[Column], values: Mapping[str, Values], read: Iterable[int]) -> Floats:
+    """Return the numbers (n, columns) that a policy reads: those of ``read`` from ``values``, the others 0."""
     table = np.zeros((len(next(iter(values.values()))), len(columns)))
     for i in read:
         table[:, i] = columns[i].read(values[columns[i].name])

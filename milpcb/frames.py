@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Objects, Value
+from milpcb.columns import Value, Values
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.extras import needs
-from milpcb.types import Floats
 
 
 def frame_names(table: Any) -> tuple[str, ...]:
@@ -20,7 +19,7 @@ def frame_names(table: Any) -> tuple[str, ...]:
     return tuple(columns) if len(columns) and all(isinstance(name, str) for name in columns) else ()
 
 
-def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Floats | Objects]:
+def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Values]:
     """Return some columns of a table by name.
 
     Parameters
@@ -50,7 +49,7 @@ def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> 
     return {name: _of_array(array[:, list(features).index(name)], name) for name in wanted}
 
 
-def _of_frame(table: Any, name: str, names: tuple[str, ...]) -> Floats | Objects:
+def _of_frame(table: Any, name: str, names: tuple[str, ...]) -> Values:
     with needs("learn", "reading a data frame with texts or missing values"):
         import narwhals as nw
     if names.count(name) != 1:
@@ -67,11 +66,11 @@ def _of_frame(table: Any, name: str, names: tuple[str, ...]) -> Floats | Objects
     return _objects(listed, name)
 
 
-def _of_array(column: Any, name: str) -> Floats | Objects:
+def _of_array(column: Any, name: str) -> Values:
     if column.dtype.kind == "b":
-        return column.astype(float)  # an array has one type: its truth values are 0 and 1
+        return np.asarray(column, dtype=float)  # an array has one type: its truth values are 0 and 1
     if column.dtype.kind in "iuf":
-        return column.astype(float)
+        return np.asarray(column, dtype=float)
     return _objects([None if _lost(value) else value for value in column.tolist()], name)
 
 
@@ -79,7 +78,7 @@ def _lost(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and isnan(value))
 
 
-def _objects(values: list[Any], name: str) -> Floats | Objects:
+def _objects(values: list[Any], name: str) -> Values:
     """Return numbers where all are numbers, else objects; raises InputError on what is no text, number or truth."""
     plain = [_plain(value, name) for value in values]
     if all(value is None or type(value) in (int, float) for value in plain):

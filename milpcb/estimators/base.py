@@ -82,15 +82,18 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def predict(self, X: Any) -> Any:
         """Return the name of the action (n,) for each row."""
-        return self.actions_[self._policy().predict(checked(self, X, reset=False))]
+        policy = self._policy()
+        return self.actions_[policy.predict(checked(self, X, reset=False))]
 
     def predict_value(self, X: Any) -> Floats:
         """Return (n, K): what each action costs (or earns) on average in the part of the policy that a row is in."""
-        return cast("Floats", self.leaf_values_[self.apply(X)])
+        parts = self.apply(X)
+        return self.leaf_values_[parts]
 
     def apply(self, X: Any) -> Ints:
         """Return the number of the part (n,) of the policy that each row is in, in the order in which they print."""
-        return cast("Ints", self._policy().apply(checked(self, X, reset=False)))
+        policy = self._policy()
+        return cast("Ints", policy.apply(checked(self, X, reset=False)))
 
     def decision_path(self, X: Any) -> Any:
         """Return a sparse matrix (n, nodes) of the nodes of ``policy_.graph()`` that each row passes, its part last."""
@@ -105,7 +108,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return csr_matrix(passed[parts])
 
     def to_json(self) -> str:
-        """Return the fitted estimator as JSON that ``milpcb.estimators.from_json`` reads, and ``policies.from_json``."""
+        """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""
         from milpcb.estimators.saved import to_json
 
         return to_json(self)
@@ -131,7 +134,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept])
         sign = -1.0 if maximise else 1.0
         costs = rows.total(sign * targets)
-        thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
+        thresholds = explicit_cuts(self._thresholds(), columns, names, rows, from_below=self._adds_up)
         policies = self._policy_class(len(actions), thresholds)
         rules = bind_all(self.constraints, Bound(features.values, actions.tolist(), rows))
         answer = self._optimise(policies, rows, costs, rules)

@@ -129,6 +129,10 @@ class AnySettings(PolicyEstimator):
     def _thresholds(self) -> Any:
         return getattr(self._named(2), "thresholds", None)
 
+    @property
+    def _adds_up(self) -> bool:  # type: ignore[override]
+        return isinstance(self._named(2), registry.load("policies", "linear_rules"))
+
     def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
         policies = self._named(n_actions)
         if not is_dataclass(policies):

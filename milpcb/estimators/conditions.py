@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Membership, Objects, Value
+from milpcb.columns import Membership, Value, Values
 from milpcb.errors import InputError, did_you_mean, shown
-from milpcb.types import Bools, Floats
+from milpcb.types import Bools
 
 _COMPARE: Mapping[str, Callable[[Any, float], Any]] = {
     "<=": np.less_equal,
@@ -25,12 +26,13 @@ _COMPARED = re.compile(r"(?P<sign><=|<|>=|>|!=|=|is not) (?P<value>.+)")
 _ITEM = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^,"]+))\s*(?:,|$)')
 
 
-def holds(where: str, values: Mapping[str, Floats | Objects]) -> Bools:
+def holds(where: str, values: Mapping[str, Values]) -> Bools:
     """Return at which rows (n,) a condition holds; ``values`` are the columns of the table by name.
 
     A test is ``COLUMN <= NUMBER`` (or <, >=, >), ``COLUMN = VALUE``, ``COLUMN is not VALUE``, ``COLUMN in {VALUE,
     VALUE}``, ``COLUMN not in {...}``, ``COLUMN is missing`` or ``COLUMN is not missing``; " and " joins several. Texts
-    may be in double quotes. Comparisons of a missing number fail. Raises InputError on anything else.
+    may be in double quotes. A missing value is not any other, and its comparisons with numbers fail. Raises InputError
+    on anything else.
     """
     if not isinstance(where, str):
         raise InputError(f'where must be a condition such as "pregnant = 1", got {shown(where)}')
@@ -40,7 +42,7 @@ def holds(where: str, values: Mapping[str, Floats | Objects]) -> Bools:
     return found
 
 
-def _holds(test: str, values: Mapping[str, Floats | Objects]) -> Bools:
+def _holds(test: str, values: Mapping[str, Values]) -> Bools:
     names = [name for name in values if test.startswith(f"{name} ")]
     if not names:
         raise InputError(
@@ -49,10 +51,10 @@ def _holds(test: str, values: Mapping[str, Floats | Objects]) -> Bools:
     name = max(names, key=len)
     column, rest = values[name], test[len(name) :].strip()
     if rest in ("is missing", "is not missing"):
-        return _among(name, column, (None,)) == (rest == "is missing")
+        return np.asarray(_among(name, column, (None,)) == (rest == "is missing"))
     if listed := _LISTED.fullmatch(rest):
         entries = [item["quoted"] or item["bare"].strip() for item in _ITEM.finditer(listed["values"])]
-        return _among(name, column, tuple(_value(entry, column) for entry in entries)) != bool(listed["no"])
+        return np.asarray(_among(name, column, tuple(_value(entry, column) for entry in entries)) != bool(listed["no"]))
     compared = _COMPARED.fullmatch(rest)
     if compared is None:
         raise InputError(f"the condition '{test}' is none: write, for example, '{name} = 1' or '{name} is missing'")
@@ -60,25 +62,28 @@ def _holds(test: str, values: Mapping[str, Floats | Objects]) -> Bools:
     if column.dtype == object:
         if sign not in ("=", "!="):
             raise InputError(f"column '{name}' holds texts, which '{test}' compares; write '{name} = {text}'")
-        return _among(name, column, (_value(text, column),)) == (sign == "=")
+        return np.asarray(_among(name, column, (_value(text, column),)) == (sign == "="))
     return np.asarray(_COMPARE[sign](column, _number(text, test)))
 
 
-def _among(name: str, column: Floats | Objects, chosen: tuple[Value, ...]) -> Bools:
-    return Membership(name, chosen, inside=1).read(column) == 1
+def _among(name: str, column: Values, chosen: tuple[Value, ...]) -> Bools:
+    return np.asarray(Membership(name, chosen, inside=1).read(column) == 1)
 
 
-def _value(text: str, column: Floats | Objects) -> Value:
-    """Return the value of a column that is written so; raises InputError where the column has none."""
+def _value(text: str, column: Values) -> Value:
+    """Return the value of a column that is written so; warns where no row has it."""
     if text == "missing":
         return None
     if column.dtype != object:
         return _number(text, text)
-    present = {value: str(value).lower() if isinstance(value, bool) else str(value) for value in set(column.tolist())}
-    written = {shape: value for value, shape in present.items() if value is not None}
-    if text not in written:
-        raise InputError(f"no row has the value '{text}'{did_you_mean(text, written)}")
-    return written[text]
+    present: dict[str, Value] = {_written(value): value for value in set(column.tolist()) if value is not None}
+    if text not in present:  # a rare value may be absent from a fold, so this is no error
+        warnings.warn(f"no row has the value '{text}' of a condition{did_you_mean(text, present)}", stacklevel=2)
+    return present.get(text, text)
+
+
+def _written(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _number(text: str, test: str) -> float:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milpcb.checks import real
-from milpcb.columns import Objects
+from milpcb.columns import Values
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.estimators.conditions import holds
@@ -28,11 +28,11 @@ from milpcb.types import Bools, Floats
 class Bound:
     """What a fit knows: the columns by name, the names of the actions, and the weighted rows."""
 
-    values: Mapping[str, Floats | Objects]
+    values: Mapping[str, Values]
     actions: Sequence[Any]
     rows: Rows
 
-    def column(self, name: str) -> Floats | Objects:
+    def column(self, name: str) -> Values:
         """Return a column (n,); raises UnknownNameError."""
         if name not in self.values:
             raise UnknownNameError("column of a constraint", name, map(str, self.values))
@@ -163,7 +163,7 @@ def bind_all(constraints: Any, bound: Bound) -> list[LabelConstraint]:
     return [rule for constraint in listed for rule in constraint.bind(bound)]
 
 
-def _groups(column: Floats | Objects) -> dict[str, Bools]:
+def _groups(column: Values) -> dict[str, Bools]:
     """Return the rows (n,) of each value of a column, by the value in words."""
     if column.dtype == object:
         return {str(value): np.array([entry == value for entry in column]) for value in sorted(set(column), key=str)}

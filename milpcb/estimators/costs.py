@@ -56,7 +56,8 @@ class FromCosts(PolicyEstimator):
 
         ``y`` as in ``fit``: with labels it is minus the share of wrong ones, or the share of right ones.
         """
-        labels = self._policy().predict(checked(self, X, reset=False))
+        policy = self._policy()
+        labels = policy.predict(checked(self, X, reset=False))
         targets, _ = read_targets(y, len(labels), maximise=self.maximise, actions=self.actions_)
         mean = np.average(targets[np.arange(len(labels)), labels], weights=read_weights(sample_weight, len(labels)))
         return float(mean if self.maximise else -mean)
@@ -66,7 +67,7 @@ class FromCosts(PolicyEstimator):
 class OptimalPolicy(FromCosts, AnySettings):
     """The optimal policy of any policy class.
 
-    Parameters: those of AnySettings, FromCosts and PolicyEstimator. Attributes: those of PolicyEstimator.
+    Parameters and attributes are those of AnySettings, FromCosts and PolicyEstimator.
     """
 
 
@@ -74,7 +75,7 @@ class OptimalPolicy(FromCosts, AnySettings):
 class OptimalPolicyTree(FromCosts, TreeSettings):
     """The optimal decision tree: of all trees up to a depth, the one with the best mean value.
 
-    Parameters: those of TreeSettings, FromCosts and PolicyEstimator. Attributes: those of PolicyEstimator.
+    Parameters and attributes are those of TreeSettings, FromCosts and PolicyEstimator.
     """
 
 
@@ -82,7 +83,7 @@ class OptimalPolicyTree(FromCosts, TreeSettings):
 class OptimalThresholdRule(FromCosts, ThresholdSettings):
     """The optimal threshold rule: one number is cut into pieces, with an action for each.
 
-    Parameters: those of ThresholdSettings, FromCosts and PolicyEstimator. Attributes: those of PolicyEstimator.
+    Parameters and attributes are those of ThresholdSettings, FromCosts and PolicyEstimator.
     """
 
 
@@ -90,7 +91,7 @@ class OptimalThresholdRule(FromCosts, ThresholdSettings):
 class OptimalRuleList(FromCosts, RuleListSettings):
     """The optimal list of rules: if, else if, ..., else, with one test each.
 
-    Parameters: those of RuleListSettings, FromCosts and PolicyEstimator. Attributes: those of PolicyEstimator.
+    Parameters and attributes are those of RuleListSettings, FromCosts and PolicyEstimator.
     """
 
 
@@ -98,5 +99,5 @@ class OptimalRuleList(FromCosts, RuleListSettings):
 class OptimalScoringRule(FromCosts, ScoringSettings):
     """The optimal points system: small whole weights, and cut points on their sum.
 
-    Parameters: those of ScoringSettings, FromCosts and PolicyEstimator. Attributes: those of PolicyEstimator.
+    Parameters and attributes are those of ScoringSettings, FromCosts and PolicyEstimator.
     """

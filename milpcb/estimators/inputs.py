@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from milpcb.columns import Objects
+from milpcb.columns import Values
 from milpcb.errors import InputError
 from milpcb.frames import frame_names, read_columns
 from milpcb.types import Bools, Floats
@@ -19,7 +19,7 @@ from milpcb.types import Bools, Floats
 class Features:
     """The columns of a table by name, in their order: floats, NaN being missing, or objects, None being missing."""
 
-    values: Mapping[str, Floats | Objects]
+    values: Mapping[str, Values]
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
@@ -62,7 +62,7 @@ def read_features(estimator: Any, X: Any) -> Features:
     return features
 
 
-def _codes(column: Floats | Objects) -> Floats:
+def _codes(column: Values) -> Floats:
     if column.dtype != object:
         return column
     listed = column.tolist()

@@ -106,7 +106,8 @@ class FromLog(PolicyEstimator):
         With neither reward nor cost it is the share of the rows in which the policy agrees with what was done.
         """
         done = self._done(y, action)
-        labels = self._policy().predict(checked(self, X, reset=False))
+        policy = self._policy()
+        labels = policy.predict(checked(self, X, reset=False))
         if reward is None and cost is None:
             agreement, _ = read_targets(done, len(labels), maximise=True, actions=self.actions_)
             weight = read_weights(sample_weight, len(labels))
@@ -128,7 +129,7 @@ class FromLog(PolicyEstimator):
         sample_weight: Any = None,
         **options: Any,
     ) -> Evaluation:
-        """Return what the policy is worth on rows that it was not learnt from, by part too; see milpcb.offline.evaluate.
+        """Return what the policy is worth on rows it was not learnt from, by part too; see milpcb.offline.evaluate.
 
         ``options`` are those of milpcb.offline.evaluate, such as ``interval="bootstrap"``.
         """
@@ -175,7 +176,7 @@ class FromLog(PolicyEstimator):
 class LoggedPolicy(FromLog, AnySettings):
     """The best policy of any policy class, by a log.
 
-    Parameters: those of AnySettings, FromLog and PolicyEstimator. Attributes: those of FromLog and PolicyEstimator.
+    Parameters and attributes are those of AnySettings, FromLog and PolicyEstimator.
     """
 
 
@@ -183,7 +184,7 @@ class LoggedPolicy(FromLog, AnySettings):
 class LoggedPolicyTree(FromLog, TreeSettings):
     """The best decision tree, by a log.
 
-    Parameters: those of TreeSettings, FromLog and PolicyEstimator. Attributes: those of FromLog and PolicyEstimator.
+    Parameters and attributes are those of TreeSettings, FromLog and PolicyEstimator.
     """
 
 
@@ -191,7 +192,7 @@ class LoggedPolicyTree(FromLog, TreeSettings):
 class LoggedThresholdRule(FromLog, ThresholdSettings):
     """The best threshold rule, by a log.
 
-    Parameters: those of ThresholdSettings, FromLog and PolicyEstimator. Attributes: those of FromLog and PolicyEstimator.
+    Parameters and attributes are those of ThresholdSettings, FromLog and PolicyEstimator.
     """
 
 
@@ -199,7 +200,7 @@ class LoggedThresholdRule(FromLog, ThresholdSettings):
 class LoggedRuleList(FromLog, RuleListSettings):
     """The best list of rules, by a log.
 
-    Parameters: those of RuleListSettings, FromLog and PolicyEstimator. Attributes: those of FromLog and PolicyEstimator.
+    Parameters and attributes are those of RuleListSettings, FromLog and PolicyEstimator.
     """
 
 
@@ -207,5 +208,5 @@ class LoggedRuleList(FromLog, RuleListSettings):
 class LoggedScoringRule(FromLog, ScoringSettings):
     """The best points system, by a log.
 
-    Parameters: those of ScoringSettings, FromLog and PolicyEstimator. Attributes: those of FromLog and PolicyEstimator.
+    Parameters and attributes are those of ScoringSettings, FromLog and PolicyEstimator.
     """

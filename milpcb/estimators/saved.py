@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,7 @@ def _plain(value: Any) -> Any:
         return [_plain(entry) for entry in value]
     for name, cls in NAMES.items():
         if type(value) is cls:
-            return {"constraint": name, **asdict(value)}
+            return {"constraint": name, **vars(value)}
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Column, Membership, Number, Objects, Value
+from milpcb.columns import Column, Membership, Number, Value, Values
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 
@@ -18,7 +18,7 @@ SIDES = ("either", "yes", "no")  # of a comparison, for a missing number
 
 
 def make_columns(
-    values: Mapping[str, Floats | Objects], features: Sequence[str], *, missing: str, most_subsets: int, scores: bool
+    values: Mapping[str, Values], features: Sequence[str], *, missing: str, most_subsets: int, scores: bool
 ) -> tuple[Column, ...]:
     """Return what the numbers that a policy class reads are made of.
 
@@ -50,7 +50,7 @@ def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
     """
     if features is None:
         return tuple(names)
-    chosen = tuple(names[f] if isinstance(f, (int, np.integer)) and 0 <= f < len(names) else f for f in features)
+    chosen = tuple(names[int(f)] if isinstance(f, (int, np.integer)) and 0 <= f < len(names) else f for f in features)
     for name in chosen:
         if name not in names:
             raise UnknownNameError("feature", name, names)
@@ -79,7 +79,7 @@ def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterat
         yield Number(name, above)
 
 
-def _categories(name: str, column: Objects, most_subsets: int, inside: int) -> Iterator[Column]:
+def _categories(name: str, column: Values, most_subsets: int, inside: int) -> Iterator[Column]:
     """Yield the memberships that divide the rows, none twice; of a set and the rest that with fewer categories."""
     categories = sorted(set(column.tolist()), key=_rank)
     count = len(categories)
