@@ -18,6 +18,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
 from milpcb.estimators.constraints import Bound, bind_all
 from milpcb.estimators.cuts import explicit_cuts
+from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked
 from milpcb.estimators.shown import html
 from milpcb.estimators.table import SIDES, chosen_features, make_columns
@@ -109,8 +110,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def to_json(self) -> str:
         """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""
-        from milpcb.estimators.saved import to_json
-
         return to_json(self)
 
     def to_sql(self) -> str:

@@ -1,40 +1,14 @@
-"""A fitted estimator as JSON, and back: what the command line writes, Python reads."""
+"""Estimators from JSON: what the command line writes, Python reads."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
-from milpcb import registry
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import costs, logged
-from milpcb.estimators.constraints import NAMES
-
-FORMAT = 1
-ARRAYS = ("constant_values_", "leaf_values_")
-SINGLE = ("policy_value_", "lower_bound_", "optimal_", "maximise_", "n_features_in_")
-
-
-def to_json(estimator: Any) -> str:
-    """Return a fitted estimator as JSON; parameters that are no plain data, such as models, are left out."""
-    check_is_fitted(estimator)
-    parameters = {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
-    names = getattr(estimator, "feature_names_in_", None)
-    document = {
-        "milpcb_estimator": FORMAT,
-        "class": type(estimator).__name__,
-        "parameters": {name: value for name, value in parameters.items() if _is_plain(value)},
-        "left_out": [name for name, value in parameters.items() if not _is_plain(value)],
-        "policy": estimator.policy_.document(),
-        "actions": {"type": estimator.actions_.dtype.str, "names": estimator.actions_.tolist()},
-        "feature_names_in_": None if names is None else names.tolist(),
-        **{name: getattr(estimator, name) for name in SINGLE},
-        **{name: _without_nan(getattr(estimator, name).tolist()) for name in ARRAYS},
-    }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.documents import FORMAT, restored
 
 
 def from_json(text: str) -> Any:
@@ -48,59 +22,14 @@ def from_json(text: str) -> Any:
         raise InputError(f"this is no JSON of an estimator: {error}") from error
     if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
         raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")
-    known = {name: cls for module in (costs, logged) for name, cls in vars(module).items() if _is_estimator(name)}
+    known = {name: cls for module in (costs, logged) for name, cls in vars(module).items() if _is_estimator(cls)}
     if document.get("class") not in known:
         raise UnknownNameError("estimator", document.get("class"), known)
     try:
-        return _read(known[document["class"]], document)
+        return restored(known[document["class"]], document)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"the JSON of an estimator is damaged ({type(error).__name__}: {error})") from error
 
 
-def _read(cls: Any, document: dict[str, Any]) -> Any:
-    estimator = cls(**{name: _unplain(value) for name, value in document["parameters"].items()})
-    policy = document["policy"]
-    if policy["class"] not in registry.names("policy"):
-        raise UnknownNameError("policy", policy["class"], registry.names("policy"))
-    estimator.policy_ = registry.load("policy", policy["class"]).from_document(policy)
-    estimator.actions_ = np.array(document["actions"]["names"], dtype=document["actions"]["type"])
-    if document["feature_names_in_"] is not None:
-        estimator.feature_names_in_ = np.array(document["feature_names_in_"], dtype=object)
-    for name in SINGLE:
-        setattr(estimator, name, document[name])
-    for name in ARRAYS:
-        setattr(estimator, name, np.array(document[name], dtype=float))
-    return estimator
-
-
-def _is_estimator(name: str) -> bool:
-    return name.startswith(("Optimal", "Logged"))
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter with constraints as mappings, as which they are read back."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    for name, cls in NAMES.items():
-        if type(value) is cls:
-            return {"constraint": name, **vars(value)}
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _unplain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_unplain(entry) for entry in value]
-    if isinstance(value, dict) and "constraint" in value:
-        return NAMES[value["constraint"]](**{name: entry for name, entry in value.items() if name != "constraint"})
-    return value
-
-
-def _is_plain(value: Any) -> bool:
-    try:
-        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)  # keys of mappings may change to texts
-    except (TypeError, ValueError):
-        return False
-
-
-def _without_nan(value: Any) -> Any:
-    return [_without_nan(entry) for entry in value] if isinstance(value, list) else None if value != value else value  # noqa: PLR0124 - NaN
+def _is_estimator(entry: Any) -> bool:
+    return isinstance(entry, type) and issubclass(entry, PolicyEstimator)
