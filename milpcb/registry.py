@@ -167,6 +167,8 @@ BUILTIN: dict[str, dict[str, str]] = {
         "report": "milpcb.commands.report:report",
         "solve": "milpcb.commands.solve:solve",
         "log": "milpcb.commands.log:log",
+        "learn": "milpcb.commands.learn:learn",
+        "evaluate": "milpcb.commands.evaluate:evaluate",
         "certify": "milpcb.commands.certify:certify",
         "bound": "milpcb.commands.bound:bound",
         "solvers": "milpcb.commands.solvers:solvers",

@@ -40,17 +40,26 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     are played once more, which gives the same ones.
     """
     from milpcb.experiments.results.files import write_file
-    from milpcb.experiments.results.store import check_config
-    from milpcb.experiments.run import trust as trusted
 
     if target.suffix not in ENDINGS:
         raise InputError(f"cannot write '{target.name}': the ending decides the format, use .csv or .parquet")
+    frame = rounds_of_run(directory, wanted, trust=trust)
+    content = frame.write_csv().encode() if target.suffix == ".csv" else _parquet(frame)
+    out.print(f"{frame.height:,} rounds: {write_file(target, content)}")
+
+
+def rounds_of_run(directory: Path, wanted: dict[str, str | int | None], *, trust: bool) -> pl.DataFrame:
+    """Return the rounds of the one play of a run that has the labels ``wanted`` (None for any): a row for each.
+
+    Raises RunError, InputError, UnknownNameError.
+    """
+    from milpcb.experiments.results.store import check_config
+    from milpcb.experiments.run import trust as trusted
+
     check_config(directory)
     if not trust:
         trusted.check(directory)
-    frame = _frame(directory, _cell(directory, wanted))
-    content = frame.write_csv().encode() if target.suffix == ".csv" else _parquet(frame)
-    out.print(f"{frame.height:,} rounds: {write_file(target, content)}")
+    return _frame(directory, _cell(directory, wanted))
 
 
 def _cell(directory: Path, wanted: dict[str, str | int | None]) -> Cell:
@@ -62,7 +71,7 @@ def _cell(directory: Path, wanted: dict[str, str | int | None]) -> Cell:
     cells = list(build_study(read_config(directory / CONFIG)).cells)
     for axis in AXES:
         known = list(dict.fromkeys(cell.labels[axis] for cell in cells))
-        if wanted[axis] is not None:
+        if wanted.get(axis) is not None:
             if wanted[axis] not in known:
                 raise UnknownNameError(axis, str(wanted[axis]), map(str, known))
             cells = [cell for cell in cells if cell.labels[axis] == wanted[axis]]

@@ -19,13 +19,23 @@ from milpcb.errors import InputError, OracleInexact
 from milpcb.estimators.constraints import Bound, bind_all
 from milpcb.estimators.cuts import explicit_cuts
 from milpcb.estimators.documents import to_json
-from milpcb.estimators.inputs import Features, checked
+from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.shown import html
 from milpcb.estimators.table import SIDES, chosen_features, make_columns
 from milpcb.estimators.totals import Rows
 from milpcb.oracles import open_oracle
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a fit searched: a policy class, what it reads of each row (n, d), side constraints, and kind of oracle."""
+
+    policies: PolicyClass
+    contexts: Floats
+    constraints: tuple[LabelConstraint, ...]
+    kind: str
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -56,6 +66,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         one where ``maximise_``); the two are equal, up to rounding, where ``optimal_``
     optimal_ : whether the policy is proved to be optimal; False only where ``time_limit`` or ``gap`` ended the search
     maximise_ : whether larger values are better
+    policies_ : the policy class that was searched, with its cut points
     leaf_values_ : (parts, K) means of the table over the rows of each part of the policy
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
@@ -108,6 +119,17 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             passed[part, [*nx.ancestors(graph, leaf), leaf]] = True
         return csr_matrix(passed[parts])
 
+    def problem(self, X: Any) -> Problem:
+        """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability."""
+        columns = self._policy().names.columns
+        features = read_features(self, checked(self, X, reset=False))
+        contexts = encoded(columns, features.values, range(len(columns)))
+        each = np.ones(len(contexts))
+        rows = Rows(contexts, np.arange(len(contexts)), each, each)
+        rules = bind_all(self.constraints, Bound(features.values, self.actions_.tolist(), rows))
+        opened = open_class(self.policies_, contexts)
+        return Problem(self.policies_, contexts, tuple(rules), self._kind(opened, constrained=bool(rules)))
+
     def to_json(self) -> str:
         """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""
         return to_json(self)
@@ -137,6 +159,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         policies = self._policy_class(len(actions), thresholds)
         rules = bind_all(self.constraints, Bound(features.values, actions.tolist(), rows))
         answer = self._optimise(policies, rows, costs, rules)
+        self.policies_ = policies
         self._keep(answer, rows, costs, sign)
         self.actions_, self.maximise_ = actions, maximise
         self.policy_ = _on_tables(answer.policy, features.names, columns, actions)
