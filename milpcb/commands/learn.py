@@ -60,7 +60,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **told: Any) -> None:
     check_folder(folder)
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, told, ctx.args, own)
-    questions = Questions(told["level"], 5, told["draws"], told["resamples"], _budget(source, told), told["seed"])
+    questions = Questions(told["level"], told["draws"], told["resamples"], _budget(source, told), told["seed"])
     found = find(source, estimator, questions, _say)
     page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import polars as pl
@@ -21,14 +21,12 @@ class Questions:
     """How the questions are asked.
 
     level : how often intervals and lower bounds hold
-    folds : of the cross-fitted claim
     draws, resamples : searches of the band and of the stability; 0 leaves the question out
     budget : name of the action whose share is limited in the curve of values; None for no curve
     seed : of everything that is drawn
     """
 
     level: float = 0.95
-    folds: int = 5
     draws: int = 1000
     resamples: int = 100
     budget: str | None = None
@@ -63,11 +61,12 @@ def find(source: Source, estimator: Any, questions: Questions, say: Callable[[st
     claims = stable = None
     if questions.draws:
         say(f"what can be claimed of it: {questions.draws} searches on reweighted rows")
-        options = {**again, "draws": questions.draws, "level": questions.level, "folds": questions.folds}
+        options = {**again, "draws": questions.draws, "level": questions.level}
         claims = inference(problem.policies, problem.contexts, scores, constraints=problem.constraints, **options)
     if questions.resamples and not problem.constraints:
         say(f"its stability: {questions.resamples} searches on resampled rows")
-        stable = stability(problem.policies, problem.contexts, scores, resamples=questions.resamples, **again)
+        found = stability(problem.policies, problem.contexts, scores, resamples=questions.resamples, **again)
+        stable = _in_words(found, estimator.policy_)
     say("the value against the budget")
     return Findings(
         source,
@@ -79,6 +78,22 @@ def find(source: Source, estimator: Any, questions: Questions, say: Callable[[st
         tuple(_budget(source, estimator, scores, questions.budget)),
         questions,
     )
+
+
+def _in_words(found: Stability, policy: Any) -> Stability:
+    """Return the same with tests as ``policy`` says them: what was searched again read the numbers made of columns."""
+    if not hasattr(policy, "graph"):
+        return found
+    rules: Any = (found.policy, policy)
+    nodes = zip(*(each.graph().nodes(data="label") for each in rules), strict=True)
+    said = {searched: words for (_, searched), (_, words) in nodes}
+    tests = {said.get(test, test): share for test, share in found.tests.items()}
+    depths = tuple(replace(each, policy=_named(each.policy, policy)) for each in found.by_depth)
+    return replace(found, tests=tests, by_depth=depths)
+
+
+def _named(searched: Any, policy: Any) -> Any:
+    return replace(searched, names=policy.names)
 
 
 def _budget(source: Source, estimator: Any, scores: Scores, action: str | None) -> list[BudgetPoint]:

@@ -97,8 +97,8 @@ def _depths(found: Findings) -> list[dict[str, str]]:
     if found.stability is None:
         return []
     return [
-        {"depth": str(depth), "value": f"{value:.4g}", "rules": str(policy)}
-        for depth, policy, value in found.stability.by_depth
+        {"depth": str(each.depth), "value": str(each.value), "rules": str(each.policy)}
+        for each in found.stability.by_depth
     ]
 
 

@@ -18,15 +18,15 @@ def verdict(found: Findings) -> str:
     best = claims.best_constant
     if found.evaluation.gain.value <= 0:
         return f"No policy of this class looks better than '{best}' for everybody."
+    looks = f"the policy looks better than '{best}' for everybody by {claims.gain:.4g}"
     if claims.p_value > SURE:
         return (
-            f"There is no evidence for targeting: the policy looks better than '{best}' for everybody by "
-            f"{claims.gain:.4g}, but the best of so many policies would look as good by chance alone "
-            f"(p = {claims.p_value:.2g})."
+            f"There is no evidence for targeting: {looks}, but the best of so many policies would look so good by "
+            f"chance alone (p = {claims.p_value:.2g})."
         )
     return (
-        f"Targeting pays: the policy is better than '{best}' for everybody, by at least {claims.lower:.4g} "
-        f"({claims.level:.0%} confidence, p = {claims.p_value:.2g}; it looks like {claims.gain:.4g})."
+        f"There is evidence for targeting (p = {claims.p_value:.2g}): {looks}; learnt on other rows, it gains "
+        f"{claims.cross_fitted.gain:.4g}."
     )
 
 
@@ -63,19 +63,14 @@ def _class_words(found: Findings) -> Iterator[str]:
 
 def _stable(found: Findings) -> Iterator[str]:
     stable = found.stability
-    if stable is None:
-        return
-    yield (
-        f"On rows drawn again, the best policy gives {stable.agreement:.0%} of the rows the same action on average"
-        + (
-            f"; {stable.near_best:,} ways to assign the actions are within one standard error of the best."
-            if stable.near_best is not None
-            else "."
-        )
-    )
+    if stable is not None:
+        yield from stable.words()
 
 
 def claims_table(claims: Inference) -> list[tuple[str, str, str, str]]:
     """Return the two claims: how, the gain behind it, its lower bound, its p-value."""
-    rows = (("a band over all policies of the class", claims.band), ("learnt on other folds", claims.cross_fitted))
+    rows = (
+        ("this policy: a band over all policies of the class", claims.band),
+        ("learning one: on the folds that it was not learnt from", claims.cross_fitted),
+    )
     return [(how, f"{claim.gain:.4g}", f"{claim.lower:.4g}", f"{claim.p_value:.3g}") for how, claim in rows]
