@@ -227,7 +227,7 @@ def _leaf_value(scores: Scores, assigned: Ints, here: Bools, part: int, found: M
 
 
 def _compared(other: str, gain: Estimate) -> str:
-    """Return in words whether the policy is better than something else, as far as the interval tells them apart."""
+    """Return in words whether the policy is better than something else, as far as the interval shows."""
     if gain.lower > 0:
         return f"It is better than {other}, by {gain}."
     if gain.upper < 0:
