@@ -96,7 +96,7 @@ def _check(path: Path, name: str, column: Floats, good: Any, wanted: str) -> Non
         raise InputError(f"{path}, round {place + 1}: {name} is {column[place]:g}; it must be {wanted}")
 
 
-def _n_actions(log: Log, given: int | None) -> int:
+def _n_actions(log: Rounds, given: int | None) -> int:
     """Return K, at least 2; raises InputError where the log plays more."""
     least = max(log.actions) + 1
     if given is not None and given < max(2, least):

@@ -17,6 +17,7 @@ from milpcb.offline.scores import Scores
 from milpcb.offline.scores import scores as make_scores
 from milpcb.types import Bools, Ints
 
+Found = Mapping[Any, IntervalEstimate]
 Procedure = Callable[[Scores, Ints], Any]
 
 
