@@ -4,7 +4,7 @@ from milpcb.offline.band import Claim
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
 from milpcb.offline.inference import Inference, inference
-from milpcb.offline.intervals import Estimate
+from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import Log, read_log
 from milpcb.offline.replay import LoggedRounds
 from milpcb.offline.scores import Scores, scores
@@ -14,9 +14,9 @@ __all__ = [
     "Claim",
     "DepthValue",
     "Diagnostics",
-    "Estimate",
     "Evaluation",
     "Inference",
+    "IntervalEstimate",
     "LeafValue",
     "Log",
     "LoggedRounds",

@@ -17,8 +17,8 @@ The gain over the best constant is the least of those over any k, and so is its 
 the constant that is best in truth is. The same goes for p-values, of which the greatest is taken.
 
 The p-value is the share of draws that reach the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
-their function phi(4)): policies that look worse than k need not be feared to be as good, so v(pi) / sqrt(log n) is added
-to N(pi). That is less than nothing for them, but more than nothing for those that look better; the lesser of the maxima
+their function phi(4)): policies that look worse than k need not be feared to be as good, so v(pi) / sqrt(log n) is
+added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
 with and without it is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
 """
 

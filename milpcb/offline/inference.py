@@ -14,7 +14,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.band import Claim, band, least_favourable
 from milpcb.offline.evaluate import held_out_actions
-from milpcb.offline.intervals import Estimate, Mean, estimates
+from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.scores import Scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -160,7 +160,7 @@ def _cross_fitted(oracle: Oracle, contexts: Any, scores: Scores, constants: list
     return least_favourable([_one_sided(each) for each in estimates(means, "normal", 2 * level - 1, seed=0).values()])
 
 
-def _one_sided(gain: Estimate) -> Claim:
+def _one_sided(gain: IntervalEstimate) -> Claim:
     """Return the claim that the lower end makes; where the rows do not differ at all, nothing is gained."""
     p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
     return Claim(gain.value, gain.lower, p_value)

@@ -22,7 +22,7 @@ CELLS = 4_000_000  # numbers that the bootstrap holds at a time
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A number with its standard error and its interval, in the unit of the outcome."""
 
     value: float
@@ -52,13 +52,13 @@ class Mean:
         return float(self.width * self.weight.max() * len(self.values) / self.weight.sum())
 
 
-def estimates(means: Mapping[Any, Mean], interval: str, level: float, seed: int) -> dict[Any, Estimate]:
+def estimates(means: Mapping[Any, Mean], interval: str, level: float, seed: int) -> dict[Any, IntervalEstimate]:
     """Return the estimate of every mean, by the name of an interval in ``INTERVALS``."""
     numbers = np.column_stack([mean.numbers() for mean in means.values()])
     widths = np.array([mean.stretched() for mean in means.values()])
     ends = INTERVALS[interval](numbers, widths, level, seed)
     columns = np.column_stack([numbers.mean(axis=0), standard_errors(numbers), *ends]).tolist()
-    return {name: Estimate(*column) for name, column in zip(means, columns, strict=True)}
+    return {name: IntervalEstimate(*column) for name, column in zip(means, columns, strict=True)}
 
 
 Interval = Callable[[Floats, Floats, float, int], tuple[Floats, Floats]]

@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.offline.inference import best_policy, held_out
-from milpcb.offline.intervals import Estimate, Mean, estimates
+from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.scores import Scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
@@ -25,7 +25,7 @@ class DepthValue:
 
     depth: int
     policy: Policy
-    value: Estimate
+    value: IntervalEstimate
 
 
 @dataclass(frozen=True)
