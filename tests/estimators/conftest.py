@@ -47,5 +47,5 @@ def _costs(table: Any, seed: int) -> Any:
     lost, often = table[AGE].isna().to_numpy(), (table["visits"] > 5).to_numpy()
     right = np.where(lost, 2, np.where(old, 1 * near, 2 * (often & table["member"].to_numpy())))
     noise = rng.normal(0, 0.5, (len(table), 3))
-    frame = pd.DataFrame(noise, columns=["call", "it's \"nothing\"", "write"])
+    frame = pd.DataFrame(noise, columns=["call", 'it\'s "nothing"', "write"])
     return frame + (np.arange(3) != right[:, None])

@@ -32,7 +32,7 @@ ESTIMATORS = {
     "threshold": OptimalThresholdRule(max_cuts=3),
     "list": OptimalRuleList(max_rules=3, thresholds=3),
     "score": OptimalScoringRule(),
-    "levels": OptimalScoringRule(features=["level", 'the "age"', "member"], thresholds=5),
+    "levels": OptimalScoringRule(features=["level", 'the "age"', "member"], thresholds=5, max_tests=2),
     "box": OptimalPolicy(policies="box_rules"),
     "monotone": OptimalPolicy(policies="monotone_rules", features=["level", "visits", "sex"]),
 }
@@ -44,7 +44,9 @@ def fitted(request, people, costs_of):
     table = people(400, 0)
     estimator = ESTIMATORS[request.param].fit(table, costs_of(table, 1))
     rows = people(10_000, 2)
-    cuts = np.array([data["threshold"] for _, data in estimator.policy_.graph().nodes(data=True) if "threshold" in data])
+    cuts = np.array(
+        [data["threshold"] for _, data in estimator.policy_.graph().nodes(data=True) if "threshold" in data]
+    )
     if len(cuts):  # a column of floats gets the numbers that the rule compares with
         rows["level"] = np.where(np.arange(len(rows)) % 3 == 0, np.resize(cuts, len(rows)), rows["level"])
     rows.loc[::7, "sex"] = None
@@ -133,12 +135,16 @@ def test_numbers_are_read_as_exactly_these_floats(seed):
 def test_every_type_of_number_is_compared_alike(kind):
     """The types of a database are compared with cuts, and added up, as the floats that they are."""
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"x": rng.integers(-100, 100, 300), "y": rng.integers(-100, 100, 300)})
+    unit = 10 if kind in ("FLOAT", "DOUBLE", "DECIMAL(9, 2)") else 1
+    table = pd.DataFrame(rng.integers(-100, 100, (300, 2)) / unit, columns=["x", "y"])
+    rows = table.astype(np.float32) if kind == "FLOAT" else table
     costs = np.column_stack([table["x"] * 2 + table["y"], np.zeros(300)])
-    for estimator in (OptimalPolicyTree(thresholds=5), OptimalScoringRule()):
+    ties = {"x": np.unique(table["x"]), "y": [0.1]}
+    for estimator in (OptimalPolicyTree(thresholds=ties), OptimalScoringRule(thresholds=ties, max_tests=2)):
         estimator.fit(table, costs)
-        sql = f"SELECT {estimator.to_sql()} FROM (SELECT CAST(x AS {kind}) AS x, CAST(y AS {kind}) AS y FROM 'table')"
-        assert [a for (a,) in duckdb.sql(sql.replace("'table'", "table")).fetchall()] == estimator.predict(table).tolist()
+        columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name in rows)
+        answers = duckdb.sql(f"SELECT {estimator.to_sql()} FROM (SELECT {columns} FROM rows)").fetchall()
+        assert [answer for (answer,) in answers] == estimator.predict(rows).tolist()
 
 
 def test_a_number_that_never_was_missing(people, costs_of):
