@@ -1,7 +1,7 @@
 """What the numbers that a policy reads are made of: columns of a table with texts and missing values.
 
-A policy class reads numbers. A Number or a Membership describes how one of them comes from a column of a data frame.
-Predicting, printing, JSON, SQL and Python source all go by this one description.
+A policy class reads numbers. A Number, a Membership or a Reached describes how one of them comes from a column of a
+data frame. Predicting, printing, JSON, SQL and Python source all go by this one description.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -95,11 +95,7 @@ class Membership:
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return a comparison of the number with a ``cut`` between 0 and 1 in words."""
         del binary  # it always is
-        return self.words(holds=self.where(sign, cut))
-
-    def where(self, sign: str, cut: float) -> bool:
-        """Return whether a comparison with a ``cut`` between 0 and 1 holds where the value is one of ``values``."""
-        return HOLDS[sign](self.inside, cut)
+        return self.words(holds=HOLDS[sign](self.inside, cut))
 
     def words(self, *, holds: bool) -> str:
         """Return the condition that the value is one of ``values``, or is not, in words."""
@@ -111,7 +107,36 @@ class Membership:
         return f"{name} {'in' if holds else 'not in'} {{{', '.join(values)}}}"
 
 
-Column = Number | Membership
+@dataclass(frozen=True)
+class Reached:
+    """Whether the number in column ``name`` is ``cut`` or more: 1 where it is, 0 where it is not or is missing."""
+
+    name: str
+    cut: float
+    inside: ClassVar[int] = 1
+
+    @property
+    def title(self) -> str:
+        """What printed rules call the number, see Membership."""
+        return f"[{self.words(holds=True)}]"
+
+    def read(self, values: Values) -> Floats:
+        """Return 0 or 1 (n,) for the numbers of a column, NaN being missing; raises InputError on texts."""
+        return (Number(self.name, -np.inf).read(values) >= self.cut).astype(float)
+
+    def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
+        """Return a comparison of the 0 or 1 with a ``cut`` between them in words."""
+        del binary  # it always is
+        return self.words(holds=HOLDS[sign](1, cut))
+
+    def words(self, *, holds: bool) -> str:
+        """Return the condition that the number is ``cut`` or more, or is not, in words."""
+        name = f"{escaped(self.name)} {'>=' if holds else '<'} {written(self.cut)}"
+        return name if holds else f"{name} (or missing)"
+
+
+Indicator = Membership | Reached  # the number is ``inside`` where a condition holds, and 1 - ``inside`` elsewhere
+Column = Number | Indicator
 
 
 def _shown(value: Value) -> str:

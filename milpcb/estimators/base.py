@@ -17,7 +17,7 @@ from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
 from milpcb.estimators.constraints import Bound, bind_all
-from milpcb.estimators.cuts import explicit_cuts
+from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.shown import html
@@ -89,7 +89,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the cut points as they were asked for; None where the class has none."""
         return getattr(self, "thresholds", None)
 
-    _adds_up = False  # whether policies weight the numbers and add them up
+    _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
     _counts_rows = False  # whether a parameter counts rows, so that each must be there
 
     def predict(self, X: Any) -> Any:
@@ -151,11 +151,11 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         names = chosen_features(self.features, features.names)
         kept = weight > 0
         features, targets = features.take(kept), targets[kept]
-        columns = self._columns(features, names)
+        columns = self._columns(features, names, weight[kept])
         rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept])
         sign = -1.0 if maximise else 1.0
         costs = rows.total(sign * targets)
-        thresholds = explicit_cuts(self._thresholds(), columns, names, rows, from_below=self._adds_up)
+        thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
         policies = self._policy_class(len(actions), thresholds)
         rules = bind_all(self.constraints, Bound(features.values, actions.tolist(), rows))
         answer = self._optimise(policies, rows, costs, rules)
@@ -165,10 +165,12 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self.policy_ = _on_tables(answer.policy, features.names, columns, actions)
         return self
 
-    def _columns(self, features: Features, names: Sequence[str]) -> tuple[Column, ...]:
+    def _columns(self, features: Features, names: Sequence[str], weight: Floats) -> tuple[Column, ...]:
         choice("missing", self.missing, SIDES)
         most = whole("most_subsets", self.most_subsets, 1)
         made = make_columns(features.values, names, missing=self.missing, most_subsets=most, scores=self._adds_up)
+        if self._adds_up:
+            made = tuple(as_tests(made, self._thresholds(), names, features.values, weight))
         return made or (Membership(names[0], (None,)),)  # nothing to test: some number must be there
 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:

@@ -84,32 +84,32 @@ class RuleListSettings(PolicyEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ScoringSettings(PolicyEstimator):
-    """Points systems: small whole weights, and cut points on their sum.
+    """Points systems: tests with small whole points, and cut points on their sum.
 
-    Numbers that are not whole earn one point for each threshold at or below them; a missing number earns none, and that
-    it is missing has a weight of its own. With more than two actions, a higher score means a later action.
+    A test is age >= 40 for each of the cut points, region in {north, west}, or age is missing; a missing number is not
+    40 or more. With more than two actions, a higher score means a later action.
 
     Parameters
     ----------
-    max_weight : largest weight, and smallest as -max_weight
-    max_features : most features with a weight, None for no limit
+    max_weight : most points of a test, and fewest as -max_weight
+    max_tests : most tests with points, None for no limit
     thresholds : see TreeSettings
 
     """
 
     max_weight: int = 2
-    max_features: int | None = 2
-    thresholds: Any = 3
+    max_tests: int | None = 3
+    thresholds: Any = 7
 
     _adds_up = True
 
     def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+        del thresholds  # numbers are tests already
         return _made(
             "linear_rules",
             n_actions=n_actions,
             max_weight=self.max_weight,
-            max_features=self.max_features,
-            thresholds=thresholds,
+            max_features=self.max_tests,
         )
 
 

@@ -30,7 +30,7 @@ def make_columns(
         both; that a number is missing is a test of its own beside
     most_subsets : columns with up to so many categories, missing being one, are tested by every subset of them, others
         by one category against the rest
-    scores : whether the numbers are to be weighted and added up: then a missing number counts as 0 or as less than all
+    scores : whether conditions are to be weighted and added up, so that they are 1 where they hold
 
     """
     found: list[Column] = []
@@ -71,7 +71,7 @@ def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterat
     low, high = float(known.min()), float(known.max())
     below, above = float(floor(low - max(1.0, abs(low)))), float(ceil(high + max(1.0, abs(high))))
     if scores:
-        yield Number(name, 0.0 if (known == np.rint(known)).all() else below)
+        yield Number(name)
         return
     if missing in ("either", "yes"):
         yield Number(name, below)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from milpcb.columns import HOLDS, Column, Membership, Number, Value
+from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
 from policies.names import Names
@@ -65,24 +65,27 @@ class _Writer:
 
     def _test(self, column: Column, sign: str, cut: float) -> str:
         x = self._variables[column.name]
-        if isinstance(column, Membership):
-            inside, outside = column.where(sign, cut), HOLDS[sign](1 - column.inside, cut)
-            return self._member(column, holds=inside) if inside != outside else str(inside)
+        if not isinstance(column, Number):
+            inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
+            return self._holds(column, holds=inside) if inside != outside else str(inside)
         test = f"float({x}) {sign} {cut!r}"
         if column.missing is None:
             return test
         return f"({x} is None or {test})" if HOLDS[sign](column.missing, cut) else f"({x} is not None and {test})"
 
-    def _member(self, column: Membership, *, holds: bool) -> str:
+    def _holds(self, column: Indicator, *, holds: bool) -> str:
         x = self._variables[column.name]
+        if isinstance(column, Reached):
+            reached = f"({x} is not None and float({x}) >= {column.cut!r})"
+            return reached if holds else f"not {reached}"
         if column.values == (None,):
             return f"{x} is {'' if holds else 'not '}None"
         return f"{x} {'in' if holds else 'not in'} {column.values!r}"
 
     def _term(self, term: Term) -> str:
         column = self._names.column(term.feature)
-        if isinstance(column, Membership):
-            points = self._member(column, holds=column.inside == 1)
+        if not isinstance(column, Number):
+            points = self._holds(column, holds=column.inside == 1)
         elif term.steps is not None:
             points = " + ".join(f"({self._test(column, '>=', step)})" for step in term.steps)
         else:

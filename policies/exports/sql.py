@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 
-from milpcb.columns import HOLDS, Column, Membership, Number, Value
-from milpcb.decimals import written
+from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
 from policies.names import Names
 
 ALWAYS, NEVER = "1 = 1", "1 = 0"
+SMALL = 2**24  # whole numbers below it are the same in every type of number
 
 
 def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -> str:
@@ -63,16 +62,20 @@ def _condition(condition: Condition, names: Names) -> str:
 
 
 def _test(column: Column, sign: str, cut: float) -> str:
-    if isinstance(column, Membership):
-        inside, outside = column.where(sign, cut), HOLDS[sign](1 - column.inside, cut)
-        return _member(column, holds=inside) if inside != outside else ALWAYS if inside else NEVER
+    if not isinstance(column, Number):
+        inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
+        return _holds(column, holds=inside) if inside != outside else ALWAYS if inside else NEVER
     test = f"{_name(column)} {sign} {literal(float(cut))}"
     holds = column.missing is not None and HOLDS[sign](column.missing, cut)
     return f"({test} OR {_name(column)} IS NULL)" if holds else test
 
 
-def _member(column: Membership, *, holds: bool) -> str:
+def _holds(column: Indicator, *, holds: bool) -> str:
+    """Return the condition of a column, or its opposite; see ``_condition``."""
     name, word = _name(column), "IN" if holds else "NOT IN"
+    if isinstance(column, Reached):
+        cut = literal(column.cut)
+        return f"{name} >= {cut}" if holds else f"({name} < {cut} OR {name} IS NULL)"
     listed = [value for value in column.values if value is not None]
     if not listed:
         return f"{name} IS {'' if holds else 'NOT '}NULL"
@@ -83,8 +86,8 @@ def _member(column: Membership, *, holds: bool) -> str:
 
 def _term(term: Term, column: Column) -> str:
     """Return weight * points as floats, so that small types of integers do not overflow."""
-    if isinstance(column, Membership):
-        points = f"CASE WHEN {_member(column, holds=column.inside == 1)} THEN 1 ELSE 0 END"
+    if not isinstance(column, Number):
+        points = f"CASE WHEN {_holds(column, holds=column.inside == 1)} THEN 1 ELSE 0 END"
     elif term.steps is not None:
         points = " + ".join(f"CASE WHEN {_test(column, '>=', step)} THEN 1 ELSE 0 END" for step in term.steps)
     else:
@@ -105,11 +108,10 @@ def literal(value: Value) -> str:
         return _quoted(value, "'")
     if isinstance(value, int):
         return str(int(value))
-    digits = Decimal(repr(value)).normalize()
-    _, figures, exponent = digits.as_tuple()
-    # A decimal of up to 15 figures and a power of ten up to 22 are floats, so that their quotient is rounded once.
-    exact = len(figures) <= 15 and isinstance(exponent, int) and -22 <= exponent <= 0
-    return written(value) if exact or value == int(value) else f"{digits:e}"
+    if value == int(value) and abs(value) < SMALL:
+        return str(int(value))
+    text = repr(value)  # with an exponent it is a float: without, databases would compare decimals, or exact integers
+    return text if "e" in text else f"{text}e0"
 
 
 def _quoted(text: str, quote: str) -> str:
