@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -21,7 +21,10 @@ from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import Learner, Policy, PolicyClass
 from milpcb.protocols.learners import Aside
 
-FORMAT = 1  # of a saved file
+if TYPE_CHECKING:
+    from milpcb.offline import Log
+
+FORMAT = 2  # of a saved file
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class _Open:
     q: list[float]
     played: int
     action: int
+    features: list[float] | None = None  # the context as it came, where the bandit keeps a log
 
 
 class Bandit:
@@ -68,6 +72,7 @@ class Bandit:
     oracle : kind of the oracle, or its options, as in ``{"kind": "milp", "solver": "highs"}``
     reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest -
         least)
+    keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
 
     Raises
     ------
@@ -85,6 +90,7 @@ class Bandit:
         contexts: Any = None,
         oracle: str | Mapping[str, Any] = "search",
         reward_range: tuple[float, float] | None = None,
+        keep_log: bool = False,
         **options: Any,
     ) -> None:
         self._lock = RLock()
@@ -92,6 +98,8 @@ class Bandit:
         self._policies = policies
         kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)
         self._settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
+        self._settings["keep_log"] = keep_log
+        self._log: list[list[Any]] | None = [] if keep_log else None  # features, action, cost, q of each decision
         opened = open_oracle(policies, contexts, **kind) if contexts is not None else GrowingOracle(policies, **kind)
         self._oracle: Any = opened
         self._arrive = contexts is None
@@ -114,10 +122,12 @@ class Bandit:
                     f"decision {next(iter(self._open))} is not learnt, and {type(self._learner).__name__} "
                     "takes costs in order: call learn(decision, cost=...) before the next act"
                 )
-            row = int(self._oracle.rows(self._table(context))[0])
+            table = self._table(context)
+            row = int(self._oracle.rows(table)[0])
             q = self._learner.act(row)
             action = rng.draw_action(q, self._rng)
-            self._open[self._next] = _Open(row, q.tolist(), self._learner.played, action)
+            features = None if self._log is None else self._policies.read(table)[0].tolist()
+            self._open[self._next] = _Open(row, q.tolist(), self._learner.played, action, features)
             decision = Decision(self._next, self._name(action), float(q[action]))
             if self._learner.delayed:
                 self._learner.set_aside()
@@ -138,6 +148,8 @@ class Bandit:
             if self._learner.delayed:
                 self._learner.take_up(Aside(known.row, known.q, known.played))
             self._learner.learn(known.row, known.action, paid, known.q[known.action])
+            if self._log is not None:
+                self._log.append([known.features, known.action, paid, known.q])
 
     def policy(self) -> Policy:
         """Return the best policy so far: of least total estimated cost; see Learner.policy."""
@@ -153,6 +165,23 @@ class Bandit:
         """Return the standard error of ``certificate()``."""
         with self._lock:
             return self._learner.certificate_error(self._oracle)
+
+    def log(self) -> Log:
+        """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
+
+        It is what milpcb.offline reads. Raises InputError unless the bandit was made with ``keep_log=True``, and while
+        some action has never been played.
+        """
+        from milpcb.offline import read_log  # it needs more than a service does
+
+        with self._lock:
+            if not self._log:
+                reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
+                raise InputError(f"there is no log: {reason}")
+            features, played, costs, chances = zip(*self._log, strict=True)
+        names = [self._name(action) for action in range(self._policies.n_actions)]
+        taken = [names[action] for action in played]
+        return read_log(np.array(features), taken, cost=costs, propensity=np.array(chances), actions=names)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, from which ``load`` goes on as if nothing had happened; replaces an old one.
@@ -216,6 +245,7 @@ class Bandit:
             "actions": rng.freeze(self._rng),
             "open": {number: asdict(known) for number, known in self._open.items()},
             "next": self._next,
+            "log": self._log,
         }
 
     def _go_on(self, saved: Mapping[str, Any]) -> None:
@@ -225,6 +255,7 @@ class Bandit:
         rng.thaw(self._rng, saved["actions"])
         self._open = {int(number): _Open(**known) for number, known in saved["open"].items()}
         self._next = saved["next"]
+        self._log = saved["log"]
 
     def _table(self, context: Any) -> Any:
         """Return one context as a table of one row."""

@@ -10,10 +10,10 @@ from typing import Any, Self, cast
 import numpy as np
 
 from milpcb.checks import whole
+from milpcb.decimals import shortest_between
 from milpcb.errors import InputError
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
-from policies.decimals import shortest_between, written
 from policies.named import NamedClass
 from policies.names import Names
 
@@ -122,10 +122,7 @@ def describe_test(names: Names, feature: int, cut: float, *, binary: bool, below
 
     The number is read back as exactly the one that is compared with.
     """
-    name = names.feature(feature)
-    if binary:
-        return f"{name} = {0 if below else 1}"
-    return f"{name} {'<=' if below else '>'} {written(cut)}"
+    return names.test(feature, "<=" if below else ">", cut, binary=binary)
 
 
 def is_binary(column: Floats) -> bool:

@@ -64,6 +64,8 @@ def leaf_label(part: int, action: int, names: Names, leaves: Sequence[LeafSummar
         lines.append(f"{leaves[part].share:.1%} of contexts")
         if leaves[part].mean_cost is not None:
             lines.append(f"mean cost {leaves[part].mean_cost:.3g}")
+        if leaves[part].note:
+            lines.append(leaves[part].note)
     return "\n".join(lines)
 
 

@@ -10,14 +10,15 @@ class LeafSummary:
     """The action of one part of a rule, and what is known of the contexts there.
 
     ``share`` (0..1) is the part's share of the contexts, ``mean_cost`` what the action costs there on average, None
-    where no costs are known or no context is in the part.
+    where no costs are known or no context is in the part; ``note`` is a further line, as a value with its interval.
     """
 
     action: int
     name: str
     share: float
     mean_cost: float | None = None
+    note: str = ""
 
     def __str__(self) -> str:
         cost = "" if self.mean_cost is None else f", mean cost {self.mean_cost:.3g}"
-        return f"{self.name} on {self.share:.1%} of contexts{cost}"
+        return f"{self.name} on {self.share:.1%} of contexts{cost}{self.note and f', {self.note}'}"

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from milpcb.checks import context_array
+from milpcb.columns import Column, Number, encoded
+from milpcb.decimals import written
 from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.frames import frame_names, read_columns
 from milpcb.text import escaped
 from milpcb.types import Floats
 
 
 @dataclass(frozen=True)
 class Names:
-    """Feature and action names; where none are given, features are called x0, x1, ... and actions by their number."""
+    """Feature and action names; where none are given, features are called x0, x1, ... and actions by their number.
+
+    Where there are ``columns``, number i of a context is what ``columns[i]`` makes of the tables that are handed in;
+    ``features`` are the names of the columns of these tables.
+    """
 
     features: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
 
     @classmethod
     def of(cls, features: Sequence[str] | None, actions: Sequence[str] | None) -> Names:
@@ -32,20 +40,25 @@ class Names:
         A data frame brings the names of its features, unless there are some already: then its columns of these names
         are taken. Raises InputError where the numbers of names, features and actions differ.
         """
-        columns = column_names(contexts)
+        columns = frame_names(contexts)
         named = Names(self.features or columns, self.actions)
         array = named.table(contexts) if columns else context_array(contexts)
         _check_count("feature_names", named.features, array.shape[1], "features")
         _check_count("action_names", named.actions, n_actions, "actions")
         return named, array
 
-    def table(self, contexts: Any, least_columns: int = 1) -> Floats:
+    def table(self, contexts: Any, least_columns: int = 1, tested: Collection[int] | None = None) -> Floats:
         """Return contexts as an array (m, d); of a data frame the columns that carry the names of the features.
 
-        Raises InputError where one of them is missing, or there are fewer than ``least_columns`` columns, or more
-        columns of a table without names than the features have.
+        Of texts and missing values only those numbers are made that are ``tested``, None for all. Raises InputError
+        where a column is not there, or there are fewer than ``least_columns`` columns, or more columns of a table
+        without names than the features have.
         """
-        columns = column_names(contexts)
+        if self.columns:
+            read = range(len(self.columns)) if tested is None else tested
+            wanted = {self.columns[i].name for i in read} or {self.features[0]}  # of a constant, to count the rows
+            return encoded(self.columns, read_columns(contexts, self.features, wanted), read)
+        columns = frame_names(contexts)
         if not (columns and self.features):
             return self._by_position(context_array(contexts, least_columns))
         for name in self.features:
@@ -66,17 +79,29 @@ class Names:
 
     def feature(self, i: int) -> str:
         """Return the name of feature ``i`` as it is printed, without control characters."""
-        return escaped(self.features[i]) if self.features else f"x{i}"
+        return self.column(i).title
+
+    def column(self, i: int) -> Column:
+        """Return what feature ``i`` is made of: where nothing else is known, a number that is never missing."""
+        return self.columns[i] if self.columns else Number(self.features[i] if self.features else f"x{i}")
+
+    def test(self, i: int, sign: str, cut: float, *, binary: bool = False) -> str:
+        """Return the comparison of feature ``i`` with ``cut`` in words: ``sign`` is "<=" or ">".
+
+        Of a ``binary`` feature, which is 0 or 1, it is "x = 0" or "x = 1".
+        """
+        return self.column(i).test(sign, cut, binary=binary)
+
+    def between(self, i: int, low: float, high: float) -> str:
+        """Return low < feature ``i`` <= high in words."""
+        column = self.column(i)
+        if column == Number(column.name):
+            return f"{written(low)} < {column.title} <= {written(high)}"
+        return f"{column.test('>', low)} and {column.test('<=', high)}"
 
     def action(self, a: int) -> str:
         """Return the name of action ``a`` as it is printed, without control characters."""
         return escaped(self.actions[a]) if self.actions else f"action {a}"
-
-
-def column_names(table: Any) -> tuple[str, ...]:
-    """Return the names of a data frame's columns; () for arrays, lists, and frames whose columns are only numbered."""
-    columns = getattr(table, "columns", ())
-    return tuple(columns) if len(columns) and all(isinstance(name, str) for name in columns) else ()
 
 
 def _distinct(option: str, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,9 +13,11 @@ import numpy as np
 
 from milpcb import registry
 from milpcb.checks import cost_array
+from milpcb.columns import Column, Value
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.extras import needs
 from milpcb.types import Floats, Ints
+from policies.exports import Decision, python_source, sql_expression, tested
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.plain import plain, read, read_fields
@@ -61,12 +64,16 @@ class Rule(ABC):
 
     def predict(self, contexts: Any) -> Ints:
         """Return the action of each context, (n, d) -> (n,) numbers; of a data frame, the columns the rule names."""
-        return np.array(self.leaf_actions, dtype=np.int64)[self._leaf(self.names.table(contexts, self.n_features))]
+        return np.array(self.leaf_actions, dtype=np.int64)[self.apply(contexts)]
 
     def predict_names(self, contexts: Any) -> list[str]:
         """Return the name of the action of each context; "action 0" and so on where actions were given no names."""
         given = self.names.actions
         return [given[a] if given else self.names.action(a) for a in self.predict(contexts).tolist()]
+
+    def apply(self, contexts: Any) -> Ints:
+        """Return the number of the part (n,) that each context (n, d) is in; ``leaf_actions`` has its action."""
+        return self._leaf(self._table(contexts))
 
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
@@ -74,7 +81,7 @@ class Rule(ABC):
         ``counts`` (n,) is how often each context occurred, None for once. Raises InputError on tables that do not go
         together.
         """
-        array = self.names.table(contexts, self.n_features)
+        array = self._table(contexts)
         part, often = self._leaf(array), _often(counts, len(array))
         sizes = np.bincount(part, often, minlength=len(self.leaf_actions))
         means: list[float | None] = [None] * len(sizes)
@@ -89,6 +96,31 @@ class Rule(ABC):
             LeafSummary(action, self.names.action(action), size / often.sum(), mean)
             for action, size, mean in zip(self.leaf_actions, sizes.tolist(), means, strict=True)
         ]
+
+    def decision(self) -> Decision | None:
+        """Return the rule as nested decisions, from which its source is written; None where it is none."""
+        return None
+
+    def to_sql(self, actions: Sequence[Value] | None = None) -> str:
+        """Return a CASE expression whose value is the action of a row: its name, or its number where it has none.
+
+        It is plain SQL: columns are named and quoted as in the tables that the rule reads, NULL is a missing value.
+        Where ``predict`` raises since a number is missing that never was, it is NULL. ``actions`` are other values to
+        return, one for each action. Raises InputError where the rule has no ``decision``.
+        """
+        return sql_expression(self._written(), self.names, self._values(actions))
+
+    def to_python(self, actions: Sequence[Value] | None = None, name: str = "decide") -> str:
+        """Return the source of a function ``name(row)`` that needs no import, see ``to_sql``.
+
+        ``row`` maps names of columns to values, None and NaN being missing.
+        """
+        return python_source(self._written(), self.names, self._values(actions), name)
+
+    def with_columns(self, features: Sequence[str], columns: Sequence[Column], actions: Sequence[str] = ()) -> Self:
+        """Return the rule as one that reads tables with columns ``features``, of which ``columns`` are made."""
+        names = Names(tuple(features), tuple(actions), tuple(columns))
+        return replace(self, names=names)  # type: ignore[type-var]  # every subclass is a dataclass
 
     def draw(self, axes: Any, leaves: Sequence[LeafSummary] | None = None) -> None:
         """Draw the rule on matplotlib axes; ``leaves`` adds shares and mean costs."""
@@ -112,9 +144,35 @@ class Rule(ABC):
         head = {"milpcb_policy": FORMAT, "class": type(self).__name__, "rules": str(self)}
         return {**head, "names": plain(self.names), "fields": self._plain()}
 
+    def _values(self, actions: Sequence[Value] | None) -> Sequence[Value]:
+        return actions or self.names.actions or range(max(self.leaf_actions) + 1)
+
+    def _written(self) -> Decision:
+        decision = self.decision()
+        if decision is None:
+            raise InputError(
+                f"a {type(self).__name__} cannot be written as SQL or Python so that it always agrees with predict; "
+                "take to_json, or another class of rules"
+            )
+        return decision
+
+    def _table(self, contexts: Any) -> Floats:
+        """Return the numbers that the rule reads; where they are made of columns, only those that it depends on."""
+        decision = self.decision() if self.names.columns else None
+        return self.names.table(contexts, self.n_features, None if decision is None else tested(decision))
+
     def _plain(self) -> dict[str, Any]:
         """Return the fields but the names, as plain data."""
         return {name: entry for name, entry in plain(self).items() if name != "names"}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the rule of ``document``; raises KeyError, TypeError or ValueError on what is none of this class."""
+        names = read(Names, {"columns": [], **document["names"]})  # columns came later than the format
+        rule = cls._from_plain(document["fields"], names)
+        if str(rule) != document["rules"]:
+            raise ValueError("its text in 'rules' is not that of its other entries")
+        return rule
 
     @classmethod
     def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
@@ -161,14 +219,6 @@ def from_json(text: str) -> Any:
     if name not in known:
         raise UnknownNameError("policy", str(name), known)
     try:
-        return _read(registry.load("policy", name), document)
+        return registry.load("policy", name).from_document(document)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"the JSON of a {name} is damaged ({type(error).__name__}: {error})") from error
-
-
-def _read(cls: type[Rule], document: dict[str, Any]) -> Rule:
-    names = read(Names, document["names"])
-    rule = cls._from_plain(document["fields"], names)
-    if str(rule) != document["rules"]:
-        raise ValueError("its text in 'rules' is not that of its other entries")
-    return rule

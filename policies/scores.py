@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from milpcb.decimals import written
 from milpcb.types import Floats, Ints
-from policies.decimals import written
 from policies.drawing import chain, fan
 from policies.leaves import LeafSummary
 from policies.names import Names

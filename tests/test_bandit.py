@@ -293,3 +293,31 @@ def test_mistakes_end_in_one_line(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+# ------------------------------------------------------------------- the log
+
+
+def test_the_log_holds_what_was_shown_done_and_paid(tmp_path: Path) -> None:
+    """Contexts as they came, names, costs and the whole law of each decision; a saved bandit goes on with it."""
+    bandit = Bandit(TREES, seed=1, keep_log=True, reward_range=(0, 10))
+    shown = [[0.1 * t, float(t % 2), float(t % 3 == 0)] for t in range(40)]
+    made = [bandit.act(context) for context in shown]
+    for decision in reversed(made):
+        bandit.learn(decision, reward=7.5)
+    bandit.save(tmp_path / "bandit.json")
+    for log in (bandit.log(), Bandit.load(tmp_path / "bandit.json").log()):
+        assert log.features.tolist() == shown[::-1]
+        assert [log.actions[a] for a in log.action] == [decision.action for decision in reversed(made)]
+        assert log.outcome.tolist() == [0.25] * 40
+        assert not log.maximise
+        assert log.propensity is not None
+        assert log.propensity[np.arange(40), log.action].tolist() == [d.probability for d in reversed(made)]
+
+
+def test_there_is_no_log_without_asking() -> None:
+    """Nor before a decision is learnt."""
+    with pytest.raises(InputError, match="without keep_log=True"):
+        Bandit(NUMBERED).log()
+    with pytest.raises(InputError, match="no decision is learnt yet"):
+        Bandit(NUMBERED, keep_log=True).log()

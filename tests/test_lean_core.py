@@ -31,7 +31,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 import milpcb, policies
 
-STUDIES = ("milpcb.experiments", "milpcb.commands", "milpcb.cli")
+STUDIES = ("milpcb.experiments", "milpcb.commands", "milpcb.cli", "milpcb.estimators")
 for package in (milpcb, policies):
     for module in walk_packages(package.__path__, package.__name__ + "."):
         if not module.name.startswith(STUDIES):
@@ -128,6 +128,13 @@ def test_what_needs_the_extra_says_so(code: str, what: str, tmp_path: Path, monk
     assert what in last
     assert last.endswith("needs the extra 'studies': pip install 'milpcb[studies]'")
     assert issubclass(extras.ExtraMissingError, ImportError)
+
+
+def test_estimators_say_so() -> None:
+    """Importing the estimators without scikit-learn is one line with the pip command."""
+    done = run(f"{WITHOUT}\nimport milpcb.estimators")
+    line = "milpcb.errors.ExtraMissingError: milpcb.estimators needs the extra 'learn': pip install 'milpcb[learn]'"
+    assert done.stderr.splitlines()[-1] == line
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["list"], ["run", "study.toml"]])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from milpcb import registry, supply
@@ -14,12 +15,20 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[s
 
     ``given`` is known already; ``own`` are the options of the command, for the nearest name of a mistyped one.
     """
-    import tomllib
-
     from milpcb.experiments.study.options import check_options, option_names
 
     cls = registry.load("policies", name)
-    keys = {f"--{key.replace('_', '-')}": key for key in option_names(cls, given)}
+    table = options_of(name, option_names(cls, given), arguments, own)
+    options = check_options(cls, table, name, tuple(given))
+    return supply.make(cls, given, options)
+
+
+def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:
+    """Return --key value pairs as a table; a value is read as TOML where it is that, else it is a text.
+
+    Raises InputError on a key that is none of the ``known`` ones of ``name``.
+    """
+    keys = {f"--{key.replace('_', '-')}": key for key in known}
     table: dict[str, Any] = {}
     for option, text in _pairs(arguments):
         if option not in keys:
@@ -28,8 +37,7 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[s
             table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):  # no number, list or truth value: a text
             table[keys[option]] = text
-    options = check_options(cls, table, name, tuple(given))
-    return supply.make(cls, given, options)
+    return table
 
 
 def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:

@@ -211,6 +211,15 @@ class Learner(ABC):
         else:
             self.played += 1
 
+    def give_up(self) -> None:
+        """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
+
+        Whether a round is given up may depend on its action, and not on its cost: what was never seen has none.
+        """
+        if self._turn is None or self._learnt is not None:
+            raise InputError(f"{self._round()} has not begun, or was learnt already: give_up() comes after act(row)")
+        self._turn = None
+
     def learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs of a round, after ``learn``; only learners with ``full_information`` are shown them."""
         if not self.full_information:

@@ -11,8 +11,8 @@ import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
 from policies.cuts import describe_test
-from policies.decimals import written
 from policies.drawing import chain
+from policies.exports import AllOf, Decision, Test, chain_of
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.rule import Rule
@@ -36,13 +36,19 @@ class Interval:
         lower, upper = -inf if self.lower is None else self.lower, inf if self.upper is None else self.upper
         return np.asarray((lower < column) & (column <= upper))
 
+    def tests(self) -> list[Test]:
+        """Return the comparisons that the condition is made of; without bounds it is one that always holds."""
+        below = [Test(self.feature, ">", self.lower)] if self.lower is not None else []
+        above = [Test(self.feature, "<=", self.upper)] if self.upper is not None else []
+        return below + above or [Test(self.feature, "<=", inf)]
+
     def condition(self, names: Names) -> str:
         """Return the condition in words."""
         if self.lower is None:
             return describe_test(names, self.feature, inf if self.upper is None else self.upper, binary=self.binary)
         if self.upper is None:
             return describe_test(names, self.feature, self.lower, binary=self.binary, below=False)
-        return f"{written(self.lower)} < {names.feature(self.feature)} <= {written(self.upper)}"
+        return names.between(self.feature, self.lower, self.upper)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +75,11 @@ class BoxRule(Rule):
     def n_features(self) -> int:
         """The largest number of a tested feature, plus one."""
         return 1 + max((interval.feature for interval in self.intervals), default=0)
+
+    def decision(self) -> Decision:
+        """Return the one decision, inside or outside."""
+        tests = tuple(test for interval in self.intervals for test in interval.tests())
+        return chain_of([AllOf(tests)] if tests else [], self.leaf_actions)
 
     def _leaf(self, contexts: Floats) -> Ints:
         outside = np.zeros(len(contexts), dtype=np.int64)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from milpcb.decimals import MOST_DIGITS
 from milpcb.program import ProgramBuilder
 from milpcb.types import Bools, Floats
-from policies.decimals import MOST_DIGITS
 from policies.halfspaces.geometry import Points, highs, scaled, vertex
 from policies.halfspaces.rule import HalfspaceRule
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from milpcb.decimals import written
 from milpcb.types import Floats
-from policies.decimals import written
+from policies.exports import Decision, Reaches, Term, chain_of
 from policies.names import Names
 from policies.scores import ScoreRule, weighted_sum
 
@@ -32,6 +33,14 @@ class LinearRule(ScoreRule):
     @property
     def _bounds(self) -> tuple[int, ...]:
         return self.cuts
+
+    def decision(self) -> Decision:
+        """Return the chain of cuts that the score may reach, from the largest down."""
+        terms = tuple(Term(self.weights[i], i, self.steps[i]) for i in self._used)
+        if not terms:
+            return self.leaf_actions[0]
+        reached = [Reaches(terms, cut) for cut in reversed(self.cuts)]
+        return chain_of(reached, range(len(self.cuts), -1, -1))
 
     def _points(self, contexts: Floats) -> Floats:
         return points_of(super()._points(contexts), self.steps)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.decimals import written
 from policies.drawing import chain
+from policies.exports import AllOf, AnyOf, Decision, Test, chain_of
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.rule import Rule
@@ -41,17 +41,17 @@ class Axis:
 
     def condition(self, floor: float, names: Names) -> str:
         """Return "stands at ``floor`` or further" in plain English; "" when that is always so."""
-        name = names.feature(self.feature)
+        test = self.test(floor)
+        return "" if test is None else names.test(*test, binary=self.binary)
+
+    def test(self, floor: float) -> tuple[int, str, float] | None:
+        """Return "stands at ``floor`` or further" as feature, comparison and number; None when that is always so."""
         if self.steps is None:
-            return f"{name} >= {written(floor)}" if self.sign > 0 else f"{name} <= {written(0.0 - floor)}"
+            return (self.feature, ">=", floor) if self.sign > 0 else (self.feature, "<=", 0.0 - floor)
         below = int(abs(floor))
         if below == (0 if self.sign > 0 else len(self.steps)):
-            return ""
-        if self.binary:
-            return f"{name} = {below}"
-        return (
-            f"{name} > {written(self.steps[below - 1])}" if self.sign > 0 else f"{name} <= {written(self.steps[below])}"
-        )
+            return None
+        return (self.feature, ">", self.steps[below - 1]) if self.sign > 0 else (self.feature, "<=", self.steps[below])
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,6 +77,15 @@ class MonotoneRule(Rule):
     def n_features(self) -> int:
         """One feature an axis."""
         return len(self.axes)
+
+    def decision(self) -> Decision:
+        """Return the chain of levels, from the largest action down."""
+        levels = [AnyOf(tuple(map(self._reached, floors))) for _, floors in reversed(self.levels)]
+        return chain_of(levels, self.leaf_actions)
+
+    def _reached(self, floor: Point) -> AllOf:
+        tests = (axis.test(place) for axis, place in zip(self.axes, floor, strict=True))
+        return AllOf(tuple(Test(*test) for test in tests if test is not None))
 
     def _leaf(self, contexts: Floats) -> Ints:
         points = places(contexts, self.axes)

@@ -11,6 +11,7 @@ import numpy as np
 from milpcb.types import Bools, Floats, Ints
 from policies.cuts import describe_test
 from policies.drawing import chain
+from policies.exports import Decision, Test, chain_of
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.rule import Rule
@@ -70,6 +71,11 @@ class RuleList(Rule):
     def n_features(self) -> int:
         """The largest number of a tested feature, plus one."""
         return 1 + max((rule.feature for rule in self.rules), default=0)
+
+    def decision(self) -> Decision:
+        """Return the chain of conditions."""
+        tests = [Test(rule.feature, "<=" if rule.below else ">", rule.threshold) for rule in self.rules]
+        return chain_of(tests, self.leaf_actions)
 
     def _leaf(self, contexts: Floats) -> Ints:
         first = np.full(len(contexts), len(self.rules), dtype=np.int64)

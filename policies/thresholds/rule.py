@@ -12,6 +12,7 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.cuts import describe_test
 from policies.drawing import chain
+from policies.exports import Decision, Test, chain_of
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.rule import Rule
@@ -51,6 +52,10 @@ class ThresholdRule(Rule):
     def n_features(self) -> int:
         """The number of the tested feature, plus one."""
         return self.feature + 1
+
+    def decision(self) -> Decision:
+        """Return the chain of tests."""
+        return chain_of([Test(self.feature, "<=", cut) for cut in self.cuts], self.actions)
 
     def _leaf(self, contexts: Floats) -> Ints:
         return np.searchsorted(self.cuts, contexts[:, self.feature]).astype(np.int64)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from milpcb.decimals import written
 from milpcb.types import Floats, Ints
 from policies.cuts import describe_test
-from policies.decimals import written
 from policies.drawing import leaf_label
+from policies.exports import Decision, If
+from policies.exports import Test as Comparison
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.rule import Rule
@@ -70,6 +72,10 @@ class DecisionTree(Rule):
             node = node.yes if context[node.feature] <= node.threshold else node.no
         return node.action
 
+    def decision(self) -> Decision:
+        """Return the tree as nested decisions."""
+        return _decision(self.root)
+
     def _leaf(self, contexts: Floats) -> Ints:
         leaf = np.empty(len(contexts), dtype=np.int64)
         numbers = count()
@@ -120,6 +126,12 @@ def _nodes(node: Node) -> Iterator[Node]:
     if isinstance(node, Split):
         yield from _nodes(node.yes)
         yield from _nodes(node.no)
+
+
+def _decision(node: Node) -> Decision:
+    if isinstance(node, Leaf):
+        return node.action
+    return If(Comparison(node.feature, "<=", node.threshold), _decision(node.yes), _decision(node.no))
 
 
 def _lines(node: Node, names: Names, indent: str) -> list[str]:

@@ -13,14 +13,17 @@ from milpcb.types import Floats, Ints
 
 
 class LiveEnvironment(Protocol):
-    """Anything that is asked in turns: for the context of a round, then for the cost of the action played in it."""
+    """Anything that is asked in turns: for the context of a round, then for the cost of the action played in it.
+
+    One that can be played again from its start has a method ``begin(seed)``, called before each play.
+    """
 
     def context(self) -> Any:
         """Return the context (d,) of the round that begins."""
         ...
 
-    def cost(self, action: int) -> float:
-        """Return the cost in [0, 1] of the action played."""
+    def cost(self, action: int) -> float | None:
+        """Return the cost in [0, 1] of the action played, None where it never becomes known: then no round counts."""
         ...
 
 
@@ -56,6 +59,11 @@ class LiveStream:
             )
         return row
 
-    def cost(self, action: int) -> float:
-        """Return the cost of the action played."""
+    def begin(self, seed: int) -> None:
+        """Begin another play: from the start, where the environment can do that."""
+        if hasattr(self._environment, "begin"):
+            self._environment.begin(seed)
+
+    def cost(self, action: int) -> float | None:
+        """Return the cost of the action played, or None; see LiveEnvironment."""
         return self._environment.cost(action)

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Protocol
 
 import numpy as np
 
 from milpcb.experiments.run.live import LiveStream
 from milpcb.protocols import Learner, Stream
 from milpcb.rng import draw_action
-from milpcb.types import Ints
+from milpcb.types import Floats, Ints
+
+
+class Playing(Protocol):
+    """What a loop calls: a learner, or something around one."""
+
+    @property
+    def full_information(self) -> bool:
+        """Return whether all costs of a round are shown after it."""
+        ...
+
+    def act(self, row: int) -> Floats:
+        """See Learner.act."""
+        ...
+
+    def learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """See Learner.learn."""
+        ...
+
+    def learn_all(self, row: int, costs: Floats) -> None:
+        """See Learner.learn_all."""
+        ...
 
 
 @dataclass
@@ -32,7 +54,7 @@ def checkpoints(horizon: int, count: int) -> Ints:
     return np.unique(np.rint(np.concatenate([logged, even, [horizon]])).astype(np.int64))
 
 
-def play(learner: Learner, stream: Stream, tally: Tally, until: int, rng: np.random.Generator) -> None:
+def play(learner: Playing, stream: Stream, tally: Tally, until: int, rng: np.random.Generator) -> None:
     """Play on from where ``tally`` stands until ``until`` rounds are played; any cuts give the same numbers."""
     cost, seconds = tally.cost, tally.seconds
     for t in range(tally.round, until):
@@ -49,16 +71,19 @@ def play(learner: Learner, stream: Stream, tally: Tally, until: int, rng: np.ran
 
 
 def play_live(learner: Learner, stream: LiveStream, tally: Tally, until: int, rng: np.random.Generator) -> None:
-    """Play on as ``play`` does where only the cost of the action played becomes known."""
-    for t in range(tally.round, until):
-        row = stream.reveal(t)
+    """Play on as ``play`` does where only the cost of the action played becomes known; without one no round counts."""
+    while tally.round < until:
+        row = stream.reveal(tally.round)
         start = perf_counter()
         q = learner.act(row)
         action = draw_action(q, rng)
         tally.seconds += perf_counter() - start
         cost = stream.cost(action)
         start = perf_counter()
-        learner.learn(row, action, cost, float(q[action]))
+        if cost is None:
+            learner.give_up()
+        else:
+            learner.learn(row, action, cost, float(q[action]))
+            tally.cost += float(cost)
+            tally.round += 1
         tally.seconds += perf_counter() - start
-        tally.cost += float(cost)
-        tally.round = t + 1

@@ -49,8 +49,10 @@ def play(
     Parameters
     ----------
     environment : registered name, an Environment, or anything live: an object with ``context()``, which returns the
-        context (d,) of the next round, and ``cost(action)``, which returns the cost in [0, 1] of the action played.
-        Learners and seeds take turns on a live one, ``horizon`` rounds each
+        context (d,) of the next round, and ``cost(action)``, which returns the cost in [0, 1] of the action played, or
+        None where it never becomes known: then no round counts. Learners and seeds take turns on a live one,
+        ``horizon`` rounds each; before each turn its ``begin(seed)`` is called where it has one, as the replay of a log
+        (milpcb.offline.LoggedRounds)
     learners : a name, a Learner class, or a table with the key ``name`` and that learner's options, of which ``label``
         and ``oracle`` may be two; a list of these; or a mapping from labels to them
     horizon : number of rounds T of each play
@@ -183,6 +185,8 @@ def _played(
     label: str, player: LearnerPlayer, world: Surroundings, best: Hindsight | None, line: ProgressLine
 ) -> Played:
     """Play one learner with one seed to the horizon."""
+    if isinstance(world.stream, LiveStream):
+        world.stream.begin(world.seed)
     tick = line.ticker(f"{label}, seed {world.seed}", world.horizon)
     while player.tally.round < world.horizon:
         player.advance(SLICE)

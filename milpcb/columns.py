@@ -1,0 +1,156 @@
+"""What the numbers that a policy reads are made of: columns of a table with texts and missing values.
+
+A policy class reads numbers. A Number, a Membership or a Reached describes how one of them comes from a column of a
+data frame. Predicting, printing, JSON, SQL and Python source all go by this one description.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from milpcb.checks import LARGEST
+from milpcb.decimals import written
+from milpcb.errors import InputError
+from milpcb.text import escaped
+from milpcb.types import Floats
+
+Value = bool | int | float | str | None  # of a category; None is a missing one
+Values = npt.NDArray[Any]  # (n,) of a column: floats, NaN being missing; or objects, None being missing
+
+HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}  # the comparisons that tests are made of
+
+
+@dataclass(frozen=True)
+class Number:
+    """The number in column ``name``. A missing one counts as ``missing``; where that is None, none may be missing."""
+
+    name: str
+    missing: float | None = None
+
+    @property
+    def title(self) -> str:
+        """What printed rules call the number."""
+        name = escaped(self.name)
+        return name if self.missing is None else f"{name} (missing counts as {written(self.missing)})"
+
+    def read(self, values: Values) -> Floats:
+        """Return the numbers (n,) of a column, NaN being missing; raises InputError on one that cannot be read."""
+        if values.dtype == object:
+            raise InputError(f"column '{escaped(self.name)}' must hold numbers, as it did when the policy was learnt")
+        lost = np.isnan(values)
+        if self.missing is None and lost.any():
+            raise InputError(
+                f"column '{escaped(self.name)}' is missing in row {int(lost.argmax())}, which it never was when the "
+                "policy was learnt: fill it in, leave the row out, or learn from rows in which it is missing"
+            )
+        if not (np.abs(values[~lost]) <= LARGEST).all():
+            raise InputError(f"column '{escaped(self.name)}' has numbers that are infinite or beyond {LARGEST:g}")
+        return np.where(lost, 0.0 if self.missing is None else self.missing, values)
+
+    def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
+        """Return a comparison with ``cut`` in words, and on which side of it a missing number is."""
+        name = escaped(self.name)
+        words = f"{name} = {0 if sign == '<=' else 1}" if binary else f"{name} {sign} {written(cut)}"
+        if self.missing is None:
+            return words
+        return f"{words} ({'or' if HOLDS[sign](self.missing, cut) else 'not'} missing)"
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Whether the value in column ``name`` is one of ``values``: ``inside`` (0 or 1) where it is, else the other one.
+
+    A missing value is one of ``values`` where they hold None. A value that was never seen is like any other.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    inside: int = 0
+
+    @property
+    def title(self) -> str:
+        """What printed rules call the number: a condition in brackets, which is 1 where it holds and 0 elsewhere."""
+        return f"[{self.words(holds=self.inside == 1)}]"
+
+    def read(self, values: Values) -> Floats:
+        """Return 0 or 1 (n,) for the values of a column, of which None and NaN are missing."""
+        lost = np.isnan(values) if values.dtype != object else np.array([value is None for value in values], dtype=bool)
+        listed = [value for value in self.values if value is not None]
+        among = lost & (None in self.values)
+        if listed:
+            known = np.array([value in listed for value in values[~lost].tolist()], dtype=bool)
+            among[~lost] = known
+        return np.where(among, float(self.inside), 1.0 - self.inside)
+
+    def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
+        """Return a comparison of the number with a ``cut`` between 0 and 1 in words."""
+        del binary  # it always is
+        return self.words(holds=HOLDS[sign](self.inside, cut))
+
+    def words(self, *, holds: bool) -> str:
+        """Return the condition that the value is one of ``values``, or is not, in words."""
+        name, values = escaped(self.name), [_shown(value) for value in self.values]
+        if self.values == (None,):
+            return f"{name} is {'' if holds else 'not '}missing"
+        if len(values) == 1:
+            return f"{name} {'=' if holds else 'is not'} {values[0]}"
+        return f"{name} {'in' if holds else 'not in'} {{{', '.join(values)}}}"
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Whether the number in column ``name`` is ``cut`` or more: 1 where it is, 0 where it is not or is missing."""
+
+    name: str
+    cut: float
+    inside: ClassVar[int] = 1
+
+    @property
+    def title(self) -> str:
+        """What printed rules call the number, see Membership."""
+        return f"[{self.words(holds=True)}]"
+
+    def read(self, values: Values) -> Floats:
+        """Return 0 or 1 (n,) for the numbers of a column, NaN being missing; raises InputError on texts."""
+        return (Number(self.name, -np.inf).read(values) >= self.cut).astype(float)
+
+    def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
+        """Return a comparison of the 0 or 1 with a ``cut`` between them in words."""
+        del binary  # it always is
+        return self.words(holds=HOLDS[sign](1, cut))
+
+    def words(self, *, holds: bool) -> str:
+        """Return the condition that the number is ``cut`` or more, or is not, in words."""
+        name = f"{escaped(self.name)} {'>=' if holds else '<'} {written(self.cut)}"
+        return name if holds else f"{name} (or missing)"
+
+
+Indicator = Membership | Reached  # the number is ``inside`` where a condition holds, and 1 - ``inside`` elsewhere
+Column = Number | Indicator
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, str):
+        bare = value == value.strip() and value != "missing" and not set(value) & set('{},"') and value
+        return escaped(value) if bare else '"' + escaped(value).replace('"', '\\"') + '"'
+    return str(value).lower() if isinstance(value, bool) else written(value)
+
+
+def encoded(columns: Sequence[Column], values: Mapping[str, Values], read: Iterable[int]) -> Floats:
+    """Return the numbers (n, columns) that a policy reads: those of ``read`` from ``values``, the others 0."""
+    table = np.zeros((len(next(iter(values.values()))), len(columns)))
+    for i in read:
+        table[:, i] = columns[i].read(values[columns[i].name])
+    return table

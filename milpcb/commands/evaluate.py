@@ -1,0 +1,107 @@
+"""``milpcb evaluate``: what a policy is worth by a log that it was not learnt from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from rich.table import Table
+
+from milpcb.checks import check_file
+from milpcb.commands.console import err, out
+from milpcb.commands.learn import values_table
+from milpcb.commands.log_source import source_of, source_options
+from milpcb.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from milpcb.logs.source import Source
+    from milpcb.offline import Evaluation, Scores
+
+
+@click.command()
+@source_options
+@click.argument("policy", type=click.Path(path_type=Path), required=False)
+@click.option("--method", default="dr", show_default=True, help="dr, ips, snips or dm: how scores are estimated.")
+@click.option("--interval", default="normal", show_default=True, help="normal, bootstrap or bernstein.")
+@click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
+@click.option("--seed", default=0, show_default=True, help="Of folds and bootstrap.")
+def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: float, seed: int, **told: Any) -> None:
+    """Show what POLICY is worth by LOG, beside playing one action always and what was done.
+
+    POLICY is a file of milpcb learn (policy.json), or what policy.to_json() returned. Without it the constants are
+    compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. The intervals are for a
+    policy that was fixed without these rows.
+    """
+    source = source_of(log, told)
+    from milpcb.offline import evaluate as value_of
+
+    found = _scores(source, method, seed)
+    for warning in (*source.warnings, *found.diagnostics.words()):
+        err.print(f"warning: {warning}")
+    given = _best_constant(found) if policy is None else _read(policy, source)
+    value = value_of(found, given, contexts=source.frame, interval=interval, level=level, seed=seed)
+    out.print(values_table(value))
+    for sentence in value.words():
+        out.print(sentence)
+    if value.leaves:
+        out.print(_parts(value))
+
+
+def _scores(source: Source, method: str, seed: int) -> Scores:
+    """Return the scores of a log; models read texts as their place in the alphabet."""
+    from milpcb.estimators.inputs import Features
+    from milpcb.frames import read_columns
+    from milpcb.offline import read_log, scores
+
+    names = source.frame.columns
+    numbers = Features(read_columns(source.frame, names, names)).numbers()
+    actions, propensity = source.log.actions, source.propensity
+    log = read_log(numbers, source.done, **source.outcome, propensity=propensity, actions=actions)
+    return scores(log, method, seed=seed)
+
+
+class _Named:
+    """A policy that says names of actions, as a log does."""
+
+    def __init__(self, policy: Any, source: Source) -> None:
+        self._policy, self._actions = policy, source.log.actions
+
+    def predict(self, table: Any) -> Any:
+        """Return names (n,); raises UnknownNameError on one that the log does not have."""
+        played = [str(name) for name in self._policy.predict_names(table)]
+        for name in dict.fromkeys(played):
+            if name not in self._actions:
+                raise UnknownNameError("action of the policy", name, self._actions)
+        return np.array(played, dtype=object)
+
+    def apply(self, table: Any) -> Any:
+        """Return the part (n,) of each row."""
+        return self._policy.apply(table)
+
+
+def _read(path: Path, source: Source) -> _Named:
+    """Return the policy of a file; raises InputError on another file."""
+    from milpcb.estimators import from_json as estimator_from_json
+    from policies import from_json
+
+    check_file(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    policy = estimator_from_json(text).policy_ if '"milpcb_estimator"' in text else from_json(text)
+    return _Named(policy, source)
+
+
+def _best_constant(scores: Scores) -> Any:
+    """Return the actions (n,) of the best constant."""
+    return np.full(len(scores.table), int((scores.weight @ scores.gains).argmax()))
+
+
+def _parts(value: Evaluation) -> Table:
+    table = Table("part", "action", "share of rows", "value", "gains over the best constant")
+    for leaf in value.leaves:
+        table.add_row(str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}", str(leaf.value), str(leaf.gain))
+    return table

@@ -1,0 +1,171 @@
+"""``milpcb learn``: the best readable policy by a log, what can be claimed of it, and a page that says so."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+
+from milpcb.commands.console import err, out
+from milpcb.commands.log_source import source_of, source_options
+from milpcb.errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from milpcb.logs.findings import Findings
+    from milpcb.logs.source import Source
+
+ESTIMATORS = {
+    "decision_trees": "LoggedPolicyTree",
+    "threshold_rules": "LoggedThresholdRule",
+    "rule_lists": "LoggedRuleList",
+    "linear_rules": "LoggedScoringRule",
+}
+HERE = ("constraints", "treatment_cost", "random_state", "policies", "model_outcome", "model_propensity")
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@source_options
+@click.option("--policies", "name", default="decision_trees", show_default=True, help=f"{', '.join(ESTIMATORS)}.")
+@click.option("--depth", type=int, help="Of trees: short for --max-depth.")
+@click.option("--at-most", multiple=True, metavar="ACTION=SHARE", help="Largest share of the rows that gets an action.")
+@click.option("--never", multiple=True, metavar="ACTION:CONDITION", help='E.g. "drug B: pregnant = 1".')
+@click.option("--always", multiple=True, metavar="ACTION:CONDITION", help="Where an action must be played.")
+@click.option(
+    "--parity", multiple=True, metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group."
+)
+@click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
+@click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
+@click.option("--level", default=0.95, show_default=True, help="How often intervals and lower bounds hold.")
+@click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
+@click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
+@click.option("--seed", default=0, show_default=True, help="Of everything that is drawn.")
+@click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for policy and report.")
+@click.pass_context
+def learn(ctx: click.Context, /, log: Path, folder: Path, **told: Any) -> None:
+    """Find the best policy by LOG, a .csv or .parquet file with a line for each decision, or a run directory.
+
+    It is printed with what it is worth, what can be claimed of it and what cannot; OUT gets the report, the drawing,
+    and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g. --thresholds all,
+    --min-samples-leaf 50, --method ips (see milpcb.estimators).
+    """
+    source = source_of(log, told)
+    from milpcb.logs.findings import Questions, find
+    from milpcb.logs.folder import check_folder, write
+
+    check_folder(folder)
+    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
+    estimator = _estimator(source, told, ctx.args, own)
+    questions = Questions(told["level"], told["draws"], told["resamples"], _budget(source, told), told["seed"])
+    found = find(source, estimator, questions, _say)
+    page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
+    _print(found)
+    out.print(f"report: {page}")
+
+
+def _estimator(source: Source, told: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
+    """Return the estimator that the options describe; raises InputError on a wrong one."""
+    from milpcb import estimators
+    from milpcb.commands.class_options import options_of
+
+    if told["name"] not in ESTIMATORS:
+        raise UnknownNameError("policy class of milpcb learn", told["name"], ESTIMATORS)
+    cls = getattr(estimators, ESTIMATORS[told["name"]])
+    known = [name for name in cls().get_params(deep=False) if name not in HERE]
+    options = options_of(told["name"], known, arguments, own)
+    if told["depth"] is not None:
+        options["max_depth"] = told["depth"]
+        if "max_depth" not in known:
+            raise InputError(f"--depth is of trees; {told['name']} have {', '.join(f'--{name}' for name in known[:2])}")
+    costs = {action: _number(cost, text) for text, action, cost in _split(told["treatment_cost"], "=", source)}
+    rules = list(_constraints(told, source))
+    return cls(**options, constraints=rules, treatment_cost=costs or None, random_state=told["seed"])
+
+
+def _constraints(told: dict[str, Any], source: Source) -> Iterator[Any]:
+    from milpcb import estimators
+
+    for text, action, share in _split(told["at_most"], "=", source):
+        yield estimators.share_at_most(action, _number(share, text))
+    for make, name in ((estimators.never, "never"), (estimators.always, "always")):
+        for _, action, condition in _split(told[name], ":", source):
+            yield make(action, condition)
+    for text, action, rest in _split(told["parity"], ":", source):
+        group, _, delta = rest.rpartition("=")
+        yield estimators.parity(action, group.strip(), _number(delta, text))
+
+
+def _split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[str, str, str]]:
+    """Yield each text, its action, and what follows the sign."""
+    for text in texts:
+        action, found, rest = text.partition(sign)
+        if not found or not rest.strip():
+            raise InputError(f"cannot read '{text}': write an action, '{sign}', and what is wanted of it")
+        yield text, _named(action.strip(), source), rest.strip()
+
+
+def _named(action: str, source: Source) -> str:
+    if action not in source.log.actions:
+        raise UnknownNameError("action", action, source.log.actions)
+    return action
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(f"cannot read '{whole}': '{text}' is no number") from error
+
+
+def _budget(source: Source, told: dict[str, Any]) -> str | None:
+    """Return the action of the budget curve: the one named, else the scarce or costly one, else the last of two."""
+    if told["budget"] is not None:
+        return _named(told["budget"], source)
+    for text, action, _ in _split((*told["at_most"], *told["treatment_cost"]), "=", source):
+        if text:
+            return action
+    return source.log.actions[-1] if len(source.log.actions) == 2 else None
+
+
+def _say(what: str) -> None:
+    """Say on a terminal what is being done."""
+    if err.is_terminal:
+        err.print(f"{what} ...")
+
+
+def _print(found: Findings) -> None:
+    from milpcb.logs import words
+
+    for warning in words.warnings(found):
+        err.print(f"warning: {warning}")
+    out.print(str(found.estimator.policy_))
+    out.print()
+    out.print(values_table(found.evaluation))
+    out.print(words.optimism(found.evaluation))
+    out.print()
+    for sentence in words.sentences(found):
+        out.print(sentence)
+    out.print(words.verdict(found))
+
+
+def values_table(evaluation: Any) -> Table:
+    """Return the values of a policy, of the constants and of what was done as a table."""
+    table = Table("", "value", f"{evaluation.level:.0%} interval", "the policy gains")
+    row: Callable[..., None] = table.add_row
+    value = evaluation.value
+    row("this policy", f"{value.value:.4g}", f"{value.lower:.4g} to {value.upper:.4g}", "")
+    for name, value in evaluation.constants.items():
+        gain = str(evaluation.gain_over[name])
+        row(f"always '{name}'", f"{value.value:.4g}", f"{value.lower:.4g} to {value.upper:.4g}", gain)
+    value = evaluation.logged
+    row(
+        "what was done",
+        f"{value.value:.4g}",
+        f"{value.lower:.4g} to {value.upper:.4g}",
+        str(evaluation.gain_over_logged),
+    )
+    return table

@@ -1,0 +1,111 @@
+"""``milpcb log``: the rounds of one play of a run, as a table that other programs read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from milpcb.commands.console import out
+from milpcb.errors import InputError, RunError, UnknownNameError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from milpcb.experiments.study.cells import Cell
+
+ENDINGS = (".csv", ".parquet")
+AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--learner", help="Its label.")
+@click.option("--environment", help="Its label.")
+@click.option("--policies", help="Label of the policy class.")
+@click.option("--oracle", help="Label of the oracle.")
+@click.option("--seed", type=int, help="Seed of the play.")
+@click.option("--horizon", type=int, help="Number of rounds of the play.")
+@click.option(
+    "--out", "target", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet."
+)
+@click.option("--trust", is_flag=True, help="Run classes of DIRECTORY's config that are not installed.")
+def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | None) -> None:
+    """Write the rounds of one play of the run in DIRECTORY: what was shown, done and paid, and with which probability.
+
+    A line a round: the columns of the context, then action (0, 1, ...), cost and probability, as milpcb certify,
+    evaluate and learn read them. Options pick the play where the run has several. A run does not keep its rounds; they
+    are played once more, which gives the same ones.
+    """
+    from milpcb.experiments.results.files import write_file
+
+    if target.suffix not in ENDINGS:
+        raise InputError(f"cannot write '{target.name}': the ending decides the format, use .csv or .parquet")
+    frame = rounds_of_run(directory, wanted, trust=trust)
+    content = frame.write_csv().encode() if target.suffix == ".csv" else _parquet(frame)
+    out.print(f"{frame.height:,} rounds: {write_file(target, content)}")
+
+
+def rounds_of_run(directory: Path, wanted: dict[str, str | int | None], *, trust: bool) -> pl.DataFrame:
+    """Return the rounds of the one play of a run that has the labels ``wanted`` (None for any): a row for each.
+
+    Raises RunError, InputError, UnknownNameError.
+    """
+    from milpcb.experiments.results.store import check_config
+    from milpcb.experiments.run import trust as trusted
+
+    check_config(directory)
+    if not trust:
+        trusted.check(directory)
+    return _frame(directory, _cell(directory, wanted))
+
+
+def _cell(directory: Path, wanted: dict[str, str | int | None]) -> Cell:
+    """Return the one finished cell with the labels that are wanted; raises RunError where that is none, or several."""
+    from milpcb.experiments.results.store import CONFIG, read_record
+    from milpcb.experiments.study.cells import build_study
+    from milpcb.experiments.study.config import read_config
+
+    cells = list(build_study(read_config(directory / CONFIG)).cells)
+    for axis in AXES:
+        known = list(dict.fromkeys(cell.labels[axis] for cell in cells))
+        if wanted.get(axis) is not None:
+            if wanted[axis] not in known:
+                raise UnknownNameError(axis, str(wanted[axis]), map(str, known))
+            cells = [cell for cell in cells if cell.labels[axis] == wanted[axis]]
+        elif len(known) > 1:
+            raise InputError(f"{directory} differs in {axis}: name one of {len(known)}, as in --{axis} '{known[0]}'")
+    if read_record(directory, cells[0].key, cells[0].horizon) is None:
+        raise RunError(
+            f"{directory} holds no finished record of '{cells[0].title}' as its files and the source code are now; "
+            f"milpcb resume {directory} plays it"
+        )
+    return cells[0]
+
+
+def _frame(directory: Path, cell: Cell) -> pl.DataFrame:
+    """Return the rounds of a cell, with the names of the environment's features or x0, x1, ..."""
+    import polars as pl
+
+    from milpcb.experiments.results.world_costs import WorldCosts
+    from milpcb.experiments.run.logged import rounds_of
+    from milpcb.experiments.run.progress_line import ProgressLine
+    from milpcb.experiments.study.worlds import open_world
+
+    world = open_world(cell, WorldCosts(directory, cell.world_key))
+    with ProgressLine() as line:
+        rounds = rounds_of(cell, world, line.ticker(cell.title, cell.horizon))
+    shown = np.asarray(world.stream.contexts)[rounds.rows]
+    names = world.environment.feature_names or [f"x{j}" for j in range(shown.shape[1])]
+    columns = {**dict(zip(names, shown.T, strict=True)), "action": rounds.actions}
+    return pl.DataFrame({**columns, "cost": rounds.costs, "probability": rounds.probabilities})
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    from io import BytesIO
+
+    buffer = BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()

@@ -1,0 +1,89 @@
+"""What ``milpcb learn`` and ``milpcb evaluate`` are told of a log: a file and its columns, or a play of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from milpcb.errors import InputError
+from milpcb.extras import needs
+
+if TYPE_CHECKING:
+    from milpcb.logs.source import Source
+
+Command = Callable[..., Any]
+OPTIONS = (
+    click.argument("log", type=click.Path(path_type=Path)),
+    click.option("--action", help="Column of what was done."),
+    click.option("--reward", help="Column of what came of it, larger is better."),
+    click.option("--cost", help="Column of what came of it, smaller is better."),
+    click.option(
+        "--propensity",
+        multiple=True,
+        help="Column of the probability of what was done; or K of them, one an action [default: estimated].",
+    ),
+    click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
+    click.option("--features", help="Columns that the policy may read, with commas between [default: all others]."),
+    click.option("--actions", help="Names of the actions in order, with commas between [default: sorted]."),
+    click.option("--learner", help="Of a run directory: the label of the learner."),
+    click.option("--seed-of-run", type=int, help="Of a run directory: the seed of the play."),
+    click.option("--trust", is_flag=True, help="Run classes of a run directory that are not installed."),
+)
+
+
+def source_options(command: Command) -> Command:
+    """Add the options to a command; they reach it as keywords, for ``source_of``."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def source_of(log: Path, told: dict[str, Any]) -> Source:
+    """Return the log; raises InputError where its columns are not named, or what is named is not there."""
+    with needs("learn", "milpcb learn and evaluate"):
+        import narwhals  # noqa: F401
+        import sklearn  # noqa: F401
+    from milpcb.logs.source import Columns, make_source, read_source
+
+    if log.is_dir():
+        return make_source(
+            str(log), _rounds(log, told), Columns("action", "cost", maximise=False, **_common(told), **PLAYED)
+        )
+    if told["action"] is None:
+        raise InputError("which column says what was done? name it, as in --action treat")
+    if (told["reward"] is None) == (told["cost"] is None):
+        raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
+    outcome = told["cost"] if told["reward"] is None else told["reward"]
+    columns = Columns(
+        told["action"],
+        outcome,
+        maximise=told["reward"] is not None,
+        propensity=told["propensity"],
+        randomised=told["randomised"],
+        **_common(told),
+    )
+    return read_source(log, columns)
+
+
+PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log writes
+
+
+def _common(told: dict[str, Any]) -> dict[str, Any]:
+    return {name: _listed(told[name]) for name in ("features", "actions")}
+
+
+def _rounds(directory: Path, told: dict[str, Any]) -> Any:
+    """Return the rounds of a play of a run; raises InputError on options that are for files."""
+    from milpcb.commands.log import rounds_of_run
+
+    for name in ("action", "reward", "cost", "propensity", "randomised"):
+        if told[name]:
+            raise InputError(f"--{name} is for files: in a run the actions, costs and probabilities are known")
+    return rounds_of_run(directory, {"learner": told["learner"], "seed": told["seed_of_run"]}, trust=told["trust"])
+
+
+def _listed(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(part.strip() for part in text.split(","))

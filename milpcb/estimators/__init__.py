@@ -1,0 +1,46 @@
+"""Optimal readable policies with the manners of scikit-learn: from a table of costs, or from a log."""
+
+from milpcb.extras import needs
+
+with needs("learn", "milpcb.estimators"):
+    import narwhals as _narwhals  # noqa: F401 - both are there, or one line names the extra
+    import sklearn as _sklearn  # noqa: F401
+
+from milpcb.estimators.budget import BudgetPoint, budget_curve
+from milpcb.estimators.constraints import always, mean_at_most, never, parity, share_at_most
+from milpcb.estimators.costs import (
+    OptimalPolicy,
+    OptimalPolicyTree,
+    OptimalRuleList,
+    OptimalScoringRule,
+    OptimalThresholdRule,
+)
+from milpcb.estimators.logged import (
+    LoggedPolicy,
+    LoggedPolicyTree,
+    LoggedRuleList,
+    LoggedScoringRule,
+    LoggedThresholdRule,
+)
+from milpcb.estimators.saved import from_json
+
+__all__ = [
+    "BudgetPoint",
+    "LoggedPolicy",
+    "LoggedPolicyTree",
+    "LoggedRuleList",
+    "LoggedScoringRule",
+    "LoggedThresholdRule",
+    "OptimalPolicy",
+    "OptimalPolicyTree",
+    "OptimalRuleList",
+    "OptimalScoringRule",
+    "OptimalThresholdRule",
+    "always",
+    "budget_curve",
+    "from_json",
+    "mean_at_most",
+    "never",
+    "parity",
+    "share_at_most",
+]

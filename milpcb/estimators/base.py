@@ -1,0 +1,249 @@
+"""What all estimators of optimal policies have in common: from a table of values by action to a fitted policy."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any, Self, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from milpcb.checks import choice, whole
+from milpcb.columns import Column, Membership, Number, encoded
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError, OracleInexact
+from milpcb.estimators.constraints import Bound, bind_all
+from milpcb.estimators.cuts import as_tests, explicit_cuts
+from milpcb.estimators.documents import to_json
+from milpcb.estimators.inputs import Features, checked, read_features
+from milpcb.estimators.shown import html
+from milpcb.estimators.table import SIDES, chosen_features, make_columns
+from milpcb.estimators.totals import Rows
+from milpcb.oracles import open_oracle
+from milpcb.protocols import Opened, PolicyClass, open_class
+from milpcb.types import Answer, Floats, Ints, Stop
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a fit searched: a policy class, what it reads of each row (n, d), side constraints, and kind of oracle."""
+
+    policies: PolicyClass
+    contexts: Floats
+    constraints: tuple[LabelConstraint, ...]
+    kind: str
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The base of all estimators here; a subclass is a dataclass whose fields are its parameters.
+
+    Parameters
+    ----------
+    features : columns that the policy may test, by name or number; None for all. The others are still there for
+        constraints
+    missing : the side of a comparison such as age <= 40 for a missing number: "yes" as if it held, "no" as if it
+        failed, "either" as the search finds best. That a number is missing is a test of its own beside. Printed rules
+        show the side; nothing is imputed
+    most_subsets : a column of texts or truth values with up to so many of them is tested by every subset (region in
+        {north, west}), one with more by one value against the rest. Missing counts as a value
+    constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
+    kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints, else
+        a solver ("milp")
+    solver, time_limit, gap : of kind "milp", see milpcb.open_oracle
+
+    Attributes
+    ----------
+    policy_ : the policy; it reads the tables that ``predict`` reads, prints as rules, and leaves as JSON, SQL, Python
+    actions_ : (K,) names of the actions, in the order of the columns of the table
+    policy_value_ : the weighted mean of the table over the rows of the fit under the policy
+    constant_values_ : (K,) the same for playing one action always
+    lower_bound_ : proved: no policy of the class that keeps the constraints has a better ``policy_value_`` (a larger
+        one where ``maximise_``); the two are equal, up to rounding, where ``optimal_``
+    optimal_ : whether the policy is proved to be optimal; False only where ``time_limit`` or ``gap`` ended the search
+    maximise_ : whether larger values are better
+    policies_ : the policy class that was searched, with its cut points
+    leaf_values_ : (parts, K) means of the table over the rows of each part of the policy
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    """
+
+    features: Any = None
+    missing: str = "either"
+    most_subsets: int = 4
+    constraints: Any = ()
+    kind: str = "auto"
+    solver: str | None = None
+    time_limit: float | None = None
+    gap: float = 0.0
+
+    @abstractmethod
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+        """Return the policy class; ``thresholds`` are one list of cut points a number, "all", or None where unused."""
+
+    def _thresholds(self) -> Any:
+        """Return the cut points as they were asked for; None where the class has none."""
+        return getattr(self, "thresholds", None)
+
+    _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
+    _counts_rows = False  # whether a parameter counts rows, so that each must be there
+
+    def predict(self, X: Any) -> Any:
+        """Return the name of the action (n,) for each row."""
+        policy = self._policy()
+        return self.actions_[policy.predict(checked(self, X, reset=False))]
+
+    def predict_value(self, X: Any) -> Floats:
+        """Return (n, K): what each action costs (or earns) on average in the part of the policy that a row is in."""
+        parts = self.apply(X)
+        return self.leaf_values_[parts]
+
+    def apply(self, X: Any) -> Ints:
+        """Return the number of the part (n,) of the policy that each row is in, in the order in which they print."""
+        policy = self._policy()
+        return cast("Ints", policy.apply(checked(self, X, reset=False)))
+
+    def decision_path(self, X: Any) -> Any:
+        """Return a sparse matrix (n, nodes) of the nodes of ``policy_.graph()`` that each row passes, its part last."""
+        import networkx as nx
+        from scipy.sparse import csr_matrix
+
+        parts, graph = self.apply(X), self.policy_.graph()
+        leaves = sorted(node for node, data in graph.nodes(data=True) if "action" in data)
+        passed = np.zeros((len(leaves), graph.number_of_nodes()), dtype=bool)
+        for part, leaf in enumerate(leaves):
+            passed[part, [*nx.ancestors(graph, leaf), leaf]] = True
+        return csr_matrix(passed[parts])
+
+    def problem(self, X: Any) -> Problem:
+        """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability."""
+        columns = self._policy().names.columns
+        features = read_features(self, checked(self, X, reset=False))
+        contexts = encoded(columns, features.values, range(len(columns)))
+        each = np.ones(len(contexts))
+        rows = Rows(contexts, np.arange(len(contexts)), each, each)
+        rules = bind_all(self.constraints, Bound(features.values, self.actions_.tolist(), rows))
+        opened = open_class(self.policies_, contexts)
+        return Problem(self.policies_, contexts, tuple(rules), self._kind(opened, constrained=bool(rules)))
+
+    def to_json(self) -> str:
+        """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""
+        return to_json(self)
+
+    def to_sql(self) -> str:
+        """Return the policy as a CASE expression with the values of ``predict``; see ``policy_.to_sql``."""
+        return cast("str", self._policy().to_sql(self.actions_.tolist()))
+
+    def to_python(self, name: str = "decide") -> str:
+        """Return the source of a function ``name(row)`` with the values of ``predict``; see ``policy_.to_python``."""
+        return cast("str", self._policy().to_python(self.actions_.tolist(), name))
+
+    def _policy(self) -> Any:
+        check_is_fitted(self)
+        return self.policy_
+
+    def _learn(self, features: Features, targets: Floats, actions: Any, weight: Floats, *, maximise: bool) -> Self:
+        """Set the fitted attributes from ``targets`` (n, K) and ``weight`` (n,)."""
+        names = chosen_features(self.features, features.names)
+        kept = weight > 0
+        features, targets = features.take(kept), targets[kept]
+        columns = self._columns(features, names, weight[kept])
+        rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept])
+        sign = -1.0 if maximise else 1.0
+        costs = rows.total(sign * targets)
+        thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
+        policies = self._policy_class(len(actions), thresholds)
+        rules = bind_all(self.constraints, Bound(features.values, actions.tolist(), rows))
+        answer = self._optimise(policies, rows, costs, rules)
+        self.policies_ = policies
+        self._keep(answer, rows, costs, sign)
+        self.actions_, self.maximise_ = actions, maximise
+        self.policy_ = _on_tables(answer.policy, features.names, columns, actions)
+        return self
+
+    def _columns(self, features: Features, names: Sequence[str], weight: Floats) -> tuple[Column, ...]:
+        choice("missing", self.missing, SIDES)
+        most = whole("most_subsets", self.most_subsets, 1)
+        made = make_columns(features.values, names, missing=self.missing, most_subsets=most, scores=self._adds_up)
+        if self._adds_up:
+            made = tuple(as_tests(made, self._thresholds(), names, features.values, weight))
+        return made or (Membership(names[0], (None,)),)  # nothing to test: some number must be there
+
+    def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
+        contexts = rows.contexts
+        if self._counts_rows:
+            counts = _whole_sizes(rows.sizes)
+            contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
+            rules = [replace(rule, weights=_on_first(np.asarray(rule.weights), counts)) for rule in rules]
+        opened = open_class(policies, contexts)
+        kind = self._kind(opened, constrained=bool(rules))
+        options = {"time_limit": self.time_limit, "gap": self.gap} if kind == "milp" else {}
+        solver = self.solver if kind in ("milp", "audited") else None
+        oracle = open_oracle(opened, contexts, kind, solver, list(rules), **options)
+        answer = oracle.minimise(costs)
+        if answer.policy is None:
+            raise OracleInexact(f"no policy was found in time_limit = {self.time_limit} seconds; give more")
+        return answer
+
+    def _kind(self, opened: Opened, *, constrained: bool) -> str:
+        if self.kind != "auto":
+            return self.kind
+        needed = {"search", "side_rows"} if constrained else {"search"}
+        return "search" if needed <= opened.can else "milp"
+
+    def _keep(self, answer: Answer, rows: Rows, costs: Floats, sign: float) -> None:
+        """Set what is known of the policy on the rows of the fit."""
+        policy: Any = answer.policy
+        labels = policy.predict(rows.contexts)
+        total = fsum(rows.weight)
+        self.policy_value_ = sign * fsum(costs[np.arange(len(labels)), labels]) / total
+        self.constant_values_ = sign * costs.sum(axis=0) / total
+        self.lower_bound_ = sign * answer.lower / total
+        self.optimal_ = answer.stop == Stop.OPTIMAL
+        parts = policy.apply(rows.contexts) if hasattr(policy, "apply") else labels
+        n_parts = len(policy.leaf_actions) if hasattr(policy, "leaf_actions") else costs.shape[1]
+        sizes = np.bincount(parts, rows.sizes, n_parts)
+        sums = np.array([np.bincount(parts, column, n_parts) for column in costs.T]).T
+        with np.errstate(invalid="ignore"):
+            self.leaf_values_ = sign * sums / sizes[:, None]  # NaN where a part has no rows
+
+    def _html_repr(self) -> str:
+        """Return what notebooks show: the policy once it is fitted, before that scikit-learn's own."""
+        return html(self) if hasattr(self, "policy_") else cast("str", super()._html_repr())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _on_tables(policy: Any, features: Sequence[str], columns: Sequence[Column], actions: Any) -> Any:
+    """Return the policy as one that reads tables of ``features``; raises InputError where it can read numbers only."""
+    names = () if np.array_equal(actions, np.arange(len(actions))) else tuple(map(str, actions.tolist()))
+    if hasattr(policy, "with_columns"):
+        return policy.with_columns(features, columns, names)
+    if list(columns) != [Number(name) for name in features]:
+        raise InputError(
+            f"a {type(policy).__name__} reads numbers only: give it a table without texts and missing values, "
+            "and leave the option features out"
+        )
+    return policy
+
+
+def _whole_sizes(sizes: Floats) -> Ints:
+    if not (sizes == np.rint(sizes)).all():
+        raise InputError("a limit on rows counts them: give whole sample weights, or leave the limit out")
+    return sizes.astype(np.int64)
+
+
+def _on_first(table: Floats, counts: Ints) -> Floats:
+    """Return a table (g, k) with a row for each of ``counts`` repetitions, all but the first of them 0."""
+    spread = np.zeros((int(counts.sum()), table.shape[1]))
+    spread[np.cumsum(counts) - counts] = table
+    return spread

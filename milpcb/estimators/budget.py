@@ -1,0 +1,62 @@
+"""Value against budget: the best policy for each share of the rows that may get an action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from milpcb.errors import InputError
+from milpcb.estimators.constraints import share_at_most
+from milpcb.estimators.targets import read_weights
+
+
+@dataclass(frozen=True)
+class BudgetPoint:
+    """The best policy where at most ``share`` (0..1) of the rows get the action.
+
+    ``value`` is its mean value on the rows of the fit, ``lower_bound`` what is proved of it (see PolicyEstimator),
+    ``optimal`` whether they are equal, ``used`` (0..1) the share that it gives the action to; ``estimator`` is fitted.
+    """
+
+    share: float
+    used: float
+    value: float
+    lower_bound: float
+    optimal: bool
+    estimator: Any
+
+
+def budget_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    action: Any,
+    shares: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    **fit_params: Any,
+) -> list[BudgetPoint]:
+    """Return a point for each of ``shares``, each a proved optimum unless a time limit or a gap is set.
+
+    Parameters
+    ----------
+    estimator : any of milpcb.estimators; it is cloned, and its own constraints are kept too
+    X, y, fit_params : as its ``fit`` takes them
+    action : name of the action that is scarce
+    shares : largest shares of the rows, weights counted, that may get it
+
+    """
+    listed = estimator.constraints if isinstance(estimator.constraints, (list, tuple)) else [estimator.constraints]
+    if not len(shares):
+        raise InputError("shares must hold at least one share, from 0 to 1")
+    points = []
+    for share in shares:
+        fitted = clone(estimator).set_params(constraints=[*listed, share_at_most(action, share)])
+        fitted.fit(X, y, **fit_params)
+        weight = read_weights(fit_params.get("sample_weight"), len(X))
+        used = float(np.average(fitted.predict(X) == action, weights=weight))
+        points.append(BudgetPoint(share, used, fitted.policy_value_, fitted.lower_bound_, fitted.optimal_, fitted))
+    return points

@@ -1,0 +1,153 @@
+"""The policy classes as estimators: their parameters, in scikit-learn's words where it has some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
+
+from milpcb import registry
+from milpcb.checks import whole
+from milpcb.errors import InputError, shown
+from milpcb.estimators.base import PolicyEstimator
+from milpcb.protocols import PolicyClass
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TreeSettings(PolicyEstimator):
+    """Decision trees up to a depth.
+
+    Parameters
+    ----------
+    max_depth : tests on the longest path
+    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
+        each feature, or a mapping from names of features to lists
+    min_samples_leaf : each leaf holds at least this many rows, weights counted
+    max_leaves : most leaves, None for no limit
+
+    """
+
+    max_depth: int = 2
+    thresholds: Any = 31
+    min_samples_leaf: int = 1
+    max_leaves: int | None = None
+
+    @property
+    def _counts_rows(self) -> bool:  # type: ignore[override]
+        return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1
+
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+        return _made(
+            "decision_trees",
+            n_actions=n_actions,
+            depth=self.max_depth,
+            thresholds=thresholds,
+            max_leaves=self.max_leaves,
+            min_leaf_size=self.min_samples_leaf if self._counts_rows else None,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ThresholdSettings(PolicyEstimator):
+    """Threshold rules: one number is cut into pieces, with an action for each.
+
+    Parameters
+    ----------
+    max_cuts : most cuts
+    thresholds : see TreeSettings
+
+    """
+
+    max_cuts: int = 1
+    thresholds: Any = 31
+
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+        return _made("threshold_rules", n_actions=n_actions, max_cuts=self.max_cuts, thresholds=thresholds)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RuleListSettings(PolicyEstimator):
+    """Lists of rules: if, else if, ..., else, with one test each.
+
+    Parameters
+    ----------
+    max_rules : most tests
+    thresholds : see TreeSettings
+
+    """
+
+    max_rules: int = 2
+    thresholds: Any = 15
+
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+        return _made("rule_lists", n_actions=n_actions, max_rules=self.max_rules, thresholds=thresholds)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ScoringSettings(PolicyEstimator):
+    """Points systems: tests with small whole points, and cut points on their sum.
+
+    A test is age >= 40 for each of the cut points, region in {north, west}, or age is missing; a missing number is not
+    40 or more. With more than two actions, a higher score means a later action.
+
+    Parameters
+    ----------
+    max_weight : most points of a test, and fewest as -max_weight
+    max_tests : most tests with points, None for no limit
+    thresholds : see TreeSettings
+
+    """
+
+    max_weight: int = 2
+    max_tests: int | None = 3
+    thresholds: Any = 7
+
+    _adds_up = True
+
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+        del thresholds  # numbers are tests already
+        return _made(
+            "linear_rules",
+            n_actions=n_actions,
+            max_weight=self.max_weight,
+            max_features=self.max_tests,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AnySettings(PolicyEstimator):
+    """Any policy class.
+
+    Parameters
+    ----------
+    policies : a policy class, such as ``BoxRules(n_actions=2)``, or its registered name; the number of actions is that
+        of the table, and a number of thresholds means weighted quantiles
+
+    """
+
+    policies: Any = "decision_trees"
+
+    def _thresholds(self) -> Any:
+        return getattr(self._named(2), "thresholds", None)
+
+    @property
+    def _adds_up(self) -> bool:  # type: ignore[override]
+        return isinstance(self._named(2), registry.load("policies", "linear_rules"))
+
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+        policies = self._named(n_actions)
+        if not is_dataclass(policies):
+            return policies
+        own = {"n_actions": n_actions, "feature_names": None, "action_names": None, "thresholds": thresholds}
+        known = {field.name for field in fields(policies)}
+        return cast("PolicyClass", replace(policies, **{name: own[name] for name in own if name in known}))
+
+    def _named(self, n_actions: int) -> PolicyClass:
+        if isinstance(self.policies, str):
+            return cast("PolicyClass", registry.load("policies", self.policies)(n_actions))
+        if not isinstance(self.policies, PolicyClass):
+            raise InputError(f"policies must be a policy class or the name of one, got {shown(self.policies)}")
+        return self.policies
+
+
+def _made(name: str, **options: Any) -> PolicyClass:
+    return cast("PolicyClass", registry.load("policies", name)(**options))

@@ -1,0 +1,103 @@
+"""Estimators that learn from a table of what each action costs, or earns, in each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from milpcb.checks import flag
+from milpcb.errors import InputError
+from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
+from milpcb.estimators.inputs import checked, read_features
+from milpcb.estimators.targets import read_targets, read_weights
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FromCosts(PolicyEstimator):
+    """Learns from a table of values by action.
+
+    Parameters
+    ----------
+    maximise : whether the table holds rewards, otherwise it holds costs
+
+    """
+
+    maximise: bool = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the optimal policy.
+
+        Parameters
+        ----------
+        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, truth values, and missing ones
+        y : (n, K) what each action costs (or earns) in each row; the columns of a data frame name the actions. Or (n,)
+            labels: a wrong one costs 1
+        sample_weight : (n,) how much each row counts; to repeat a row is to double its weight
+
+        Raises
+        ------
+        InputError, a ValueError; InfeasibleError where no policy keeps the constraints; OracleInexact where none was
+        found in time
+
+        """
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        features = read_features(self, checked(self, X, reset=True))
+        targets, actions = read_targets(y, len(features), maximise=flag("maximise", self.maximise))
+        return self._learn(
+            features, targets, actions, read_weights(sample_weight, len(features)), maximise=self.maximise
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean value of the policy on other rows, larger is better: minus the mean cost, or the mean reward.
+
+        ``y`` as in ``fit``: with labels it is minus the share of wrong ones, or the share of right ones.
+        """
+        policy = self._policy()
+        labels = policy.predict(checked(self, X, reset=False))
+        targets, _ = read_targets(y, len(labels), maximise=self.maximise, actions=self.actions_)
+        mean = np.average(targets[np.arange(len(labels)), labels], weights=read_weights(sample_weight, len(labels)))
+        return float(mean if self.maximise else -mean)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalPolicy(FromCosts, AnySettings):
+    """The optimal policy of any policy class.
+
+    Parameters and attributes are those of AnySettings, FromCosts and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalPolicyTree(FromCosts, TreeSettings):
+    """The optimal decision tree: of all trees up to a depth, the one with the best mean value.
+
+    Parameters and attributes are those of TreeSettings, FromCosts and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalThresholdRule(FromCosts, ThresholdSettings):
+    """The optimal threshold rule: one number is cut into pieces, with an action for each.
+
+    Parameters and attributes are those of ThresholdSettings, FromCosts and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalRuleList(FromCosts, RuleListSettings):
+    """The optimal list of rules: if, else if, ..., else, with one test each.
+
+    Parameters and attributes are those of RuleListSettings, FromCosts and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalScoringRule(FromCosts, ScoringSettings):
+    """The optimal points system: small whole weights, and cut points on their sum.
+
+    Parameters and attributes are those of ScoringSettings, FromCosts and PolicyEstimator.
+    """

@@ -1,0 +1,91 @@
+"""Cut points of numbers with weights: a repeated row and a doubled weight give the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.columns import Column, Number, Reached, Values
+from milpcb.decimals import shortest_between
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.estimators.totals import Rows, exact_sums
+from milpcb.types import Floats
+
+
+def explicit_cuts(thresholds: Any, columns: Sequence[Column], features: Sequence[str], rows: Rows) -> Any:
+    """Return one list of cut points for each of ``columns``; "all" and None are returned as they are.
+
+    ``thresholds`` is a number of quantiles, or the cut points of the features by their names, or one list for each of
+    ``features``.
+    """
+    if thresholds is None or isinstance(thresholds, str):
+        return thresholds
+    if isinstance(thresholds, (int, np.integer)):
+        count = whole("thresholds", thresholds, 1)
+        return tuple(quantile_cuts(rows.contexts[:, i], rows.sizes, count) for i in range(len(columns)))
+    given = _by_name(thresholds, features)
+    return tuple(given.get(column.name, ()) if isinstance(column, Number) else (0.5,) for column in columns)
+
+
+def as_tests(
+    columns: Sequence[Column], thresholds: Any, features: Sequence[str], values: Mapping[str, Values], weight: Floats
+) -> Iterator[Column]:
+    """Yield ``columns``, with a test x >= cut for each cut point in place of numbers that are not 0 or 1."""
+    given = {} if isinstance(thresholds, (int, np.integer, str)) else _by_name(thresholds, features)
+    for column in columns:
+        if not isinstance(column, Number):
+            yield column
+            continue
+        known = ~np.isnan(values[column.name])
+        numbers = values[column.name][known]
+        if known.all() and set(np.unique(numbers).tolist()) <= {0.0, 1.0}:
+            yield column
+        elif given:
+            yield from (Reached(column.name, cut) for cut in given.get(column.name, ()))
+        else:
+            count = len(numbers) if thresholds == "all" else whole("thresholds", thresholds, 1)
+            cuts = quantile_cuts(numbers, weight[known], count, from_below=True)
+            yield from (Reached(column.name, cut) for cut in cuts)
+
+
+def quantile_cuts(column: Floats, weight: Floats, count: int, *, from_below: bool = False) -> tuple[float, ...]:
+    """Return ``count`` weighted quantile cuts of a column, or all that divide it where these are no more.
+
+    A quantile is the least value at or below which lies its share of the weight; the cut is the shortest decimal
+    between that value and the next. It divides them by x <= cut, or by x >= cut where ``from_below``.
+    """
+    values, group = np.unique(column, return_inverse=True)
+    if set(values.tolist()) <= {0.0, 1.0}:
+        return (0.5,)
+    below = np.arange(len(values) - 1)
+    if len(below) > count:
+        weights = exact_sums(weight[:, None], np.ones_like(weight), group.ravel(), len(values))[:, 0]
+        reached = np.cumsum(weights)
+        levels = np.arange(1, count + 1) / (count + 1) * reached[-1]
+        below = np.unique(np.searchsorted(reached, levels))
+        below = below[below < len(values) - 1]
+    return tuple(_between(float(values[i]), float(values[i + 1]), from_below=from_below) for i in below)
+
+
+def _by_name(thresholds: Any, features: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    if not isinstance(thresholds, Mapping):
+        if len(thresholds) != len(features):
+            raise InputError(
+                f"thresholds list {len(thresholds)} features, but there are {len(features)}; give one list of cut "
+                "points for each, or a mapping from names of features to cut points"
+            )
+        thresholds = dict(zip(features, thresholds, strict=True))
+    for name in thresholds:
+        if name not in features:
+            raise UnknownNameError("feature in thresholds", name, features)
+    return {name: tuple(sorted({float(cut) for cut in cuts})) for name, cuts in thresholds.items()}
+
+
+def _between(low: float, high: float, *, from_below: bool) -> float:
+    middle = low + (high - low) / 2
+    if not low < middle < high:  # the two are neighbours among floats
+        return high if from_below else low
+    return shortest_between(low, high, middle, low_included=not from_below)

@@ -1,0 +1,82 @@
+"""A fitted estimator as JSON, and back, where its class is known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from milpcb import registry
+from milpcb.errors import UnknownNameError
+from milpcb.estimators.constraints import NAMES
+
+FORMAT = 1
+ARRAYS = ("constant_values_", "leaf_values_")
+SINGLE = ("policy_value_", "lower_bound_", "optimal_", "maximise_", "n_features_in_")
+
+
+def to_json(estimator: Any) -> str:
+    """Return a fitted estimator as JSON; parameters that are no plain data, such as models, are left out."""
+    check_is_fitted(estimator)
+    parameters = {name: _plain(value) for name, value in estimator.get_params(deep=False).items()}
+    names = getattr(estimator, "feature_names_in_", None)
+    document = {
+        "milpcb_estimator": FORMAT,
+        "class": type(estimator).__name__,
+        "parameters": {name: value for name, value in parameters.items() if _is_plain(value)},
+        "left_out": [name for name, value in parameters.items() if not _is_plain(value)],
+        "policy": estimator.policy_.document(),
+        "actions": {"type": estimator.actions_.dtype.str, "names": estimator.actions_.tolist()},
+        "feature_names_in_": None if names is None else names.tolist(),
+        **{name: getattr(estimator, name) for name in SINGLE},
+        **{name: _without_nan(getattr(estimator, name).tolist()) for name in ARRAYS},
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def restored(cls: Any, document: dict[str, Any]) -> Any:
+    """Return the estimator of a class that ``to_json`` wrote; raises LookupError, TypeError, ValueError on others."""
+    estimator = cls(**{name: _unplain(value) for name, value in document["parameters"].items()})
+    policy = document["policy"]
+    if policy["class"] not in registry.names("policy"):
+        raise UnknownNameError("policy", policy["class"], registry.names("policy"))
+    estimator.policy_ = registry.load("policy", policy["class"]).from_document(policy)
+    estimator.actions_ = np.array(document["actions"]["names"], dtype=document["actions"]["type"])
+    if document["feature_names_in_"] is not None:
+        estimator.feature_names_in_ = np.array(document["feature_names_in_"], dtype=object)
+    for name in SINGLE:
+        setattr(estimator, name, document[name])
+    for name in ARRAYS:
+        setattr(estimator, name, np.array(document[name], dtype=float))
+    return estimator
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter with constraints as mappings, as which they are read back."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    for name, cls in NAMES.items():
+        if type(value) is cls:
+            return {"constraint": name, **vars(value)}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unplain(entry) for entry in value]
+    if isinstance(value, dict) and "constraint" in value:
+        return NAMES[value["constraint"]](**{name: entry for name, entry in value.items() if name != "constraint"})
+    return value
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)  # keys of mappings may change to texts
+    except (TypeError, ValueError):
+        return False
+
+
+def _without_nan(value: Any) -> Any:
+    return [_without_nan(entry) for entry in value] if isinstance(value, list) else None if value != value else value  # noqa: PLR0124 - NaN

@@ -1,0 +1,70 @@
+"""Tables of features as estimators are handed them: checked in scikit-learn's manner, then read column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from milpcb.columns import Values
+from milpcb.errors import InputError
+from milpcb.frames import frame_names, read_columns
+from milpcb.types import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of a table by name, in their order: floats, NaN being missing, or objects, None being missing."""
+
+    values: Mapping[str, Values]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.values)
+
+    def take(self, rows: Bools) -> Features:
+        """Return some of the rows."""
+        return Features({name: column[rows] for name, column in self.values.items()})
+
+    def numbers(self) -> Floats:
+        """Return all columns as numbers (n, d), for models: texts by their place in the alphabet, NaN for missing."""
+        return np.column_stack([_codes(column) for column in self.values.values()])
+
+
+def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return a table that fits the estimator: a data frame as it is, anything else as an array.
+
+    ``reset`` takes number and names of its columns down; otherwise they must be those. Raises ValueError.
+    """
+    if not frame_names(X):
+        return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not len(X):
+        raise InputError("Found array with 0 sample(s), while a minimum of 1 is required: the data frame has no rows")
+    return X
+
+
+def read_features(estimator: Any, X: Any) -> Features:
+    """Return the columns of a table that was ``checked``."""
+    given = getattr(estimator, "feature_names_in_", None)
+    names = [f"x{i}" for i in range(estimator.n_features_in_)] if given is None else given.tolist()
+    features = Features(read_columns(X, names, names))
+    for name, column in features.values.items():
+        if column.dtype != object and np.isinf(column).any():
+            raise InputError(f"column '{name}' of X contains infinity; replace it, or leave the row out")
+    return features
+
+
+def _codes(column: Values) -> Floats:
+    if column.dtype != object:
+        return column
+    listed = column.tolist()
+    codes = {value: float(i) for i, value in enumerate(sorted({v for v in listed if v is not None}, key=str))}
+    return np.array([codes.get(value, np.nan) for value in listed])

@@ -1,0 +1,212 @@
+"""Estimators that learn from a log: what was done in each row, and what came of it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
+from milpcb.estimators.inputs import checked, read_features
+from milpcb.estimators.targets import read_targets, read_weights
+from milpcb.offline import Evaluation, Scores, evaluate, read_log, scores
+
+IMITATES = (
+    "neither reward nor cost was given, so the policy learns to do what was done most often; "
+    "give reward= or cost= to learn what works best"
+)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FromLog(PolicyEstimator):
+    """Learns from a log: a table of scores by action is estimated first, see milpcb.offline.scores.
+
+    Parameters
+    ----------
+    method : "dr", "ips", "snips" or "dm"
+    model_outcome, model_propensity : models of scikit-learn; they read X as it was given. None: models that read texts
+        as their place in the alphabet and leave missing values missing
+    cv : folds of the cross-fitting
+    min_propensity : smaller propensities are raised to it
+    treatment_cost : what each action costs beside its outcome: a mapping from names of actions, or a table
+    random_state : seed of the folds and of the models
+
+    Attributes
+    ----------
+    scores_ : the table of scores and what is to be known of it, ``scores_.diagnostics``; None without outcomes
+
+    """
+
+    method: str = "dr"
+    model_outcome: Any = None
+    model_propensity: Any = None
+    cv: int = 5
+    min_propensity: float = 0.01
+    treatment_cost: Any = None
+    random_state: int = 0
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        action: Any = None,
+        reward: Any = None,
+        cost: Any = None,
+        propensity: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Find the policy with the best estimated value.
+
+        Parameters
+        ----------
+        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, truth values, and missing ones
+        y, action : (n,) what was done, as ``y`` or, for metadata routing, by name
+        reward, cost : (n,) what came of it; one of the two. With neither, a warning is given, and the policy is learnt
+            that agrees most often with what was done
+        propensity : with which probability it was done, see milpcb.offline.read_log; None: it is estimated
+        sample_weight : (n,) how much each row counts
+
+        Raises
+        ------
+        InputError, a ValueError; InfeasibleError where no policy keeps the constraints; OracleInexact where none was
+        found in time
+
+        """
+        done = self._done(y, action)
+        X = checked(self, X, reset=True)
+        features = read_features(self, X)
+        weight = read_weights(sample_weight, len(features))
+        agreement, actions = read_targets(done, len(features), maximise=True)
+        if reward is None and cost is None:
+            warnings.warn(IMITATES, UserWarning, stacklevel=2)
+            self.scores_ = None
+            return self._learn(features, agreement, actions, weight, maximise=True)
+        self.actions_ = actions
+        self.scores_ = self._scores(X, done, reward, cost, propensity, weight)
+        return self._learn(features, self.scores_.table, actions, weight, maximise=self.scores_.maximise)
+
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        action: Any = None,
+        reward: Any = None,
+        cost: Any = None,
+        propensity: Any = None,
+        sample_weight: Any = None,
+    ) -> float:
+        """Return the estimated value of the policy on other rows, larger is better: the mean reward, or minus the cost.
+
+        With neither reward nor cost it is the share of the rows in which the policy agrees with what was done.
+        """
+        done = self._done(y, action)
+        policy = self._policy()
+        labels = policy.predict(checked(self, X, reset=False))
+        if reward is None and cost is None:
+            agreement, _ = read_targets(done, len(labels), maximise=True, actions=self.actions_)
+            weight = read_weights(sample_weight, len(labels))
+            return float(np.average(agreement[np.arange(len(labels)), labels], weights=weight))
+        found = self.evaluate(
+            X, done, reward=reward, cost=cost, propensity=propensity, sample_weight=sample_weight
+        ).value
+        return found.value if cost is None else -found.value
+
+    def evaluate(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        action: Any = None,
+        reward: Any = None,
+        cost: Any = None,
+        propensity: Any = None,
+        sample_weight: Any = None,
+        **options: Any,
+    ) -> Evaluation:
+        """Return what the policy is worth on rows it was not learnt from, by part too; see milpcb.offline.evaluate.
+
+        ``options`` are those of milpcb.offline.evaluate, such as ``interval="bootstrap"``.
+        """
+        X = checked(self, X, reset=False)
+        weight = read_weights(sample_weight, len(X))
+        found = self._scores(X, self._done(y, action), reward, cost, propensity, weight)
+        return evaluate(found, self._policy(), contexts=X, **options)
+
+    def _done(self, y: Any, action: Any) -> Any:
+        """Return what was done; raises InputError unless it is given once."""
+        if y is None and action is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: what was done")
+        if y is not None and action is not None:
+            raise InputError("what was done is given twice, as y and as action; give one of them")
+        done = np.asarray(action if y is None else y)
+        if done.ndim == 2 and done.shape[1] > 1:
+            raise InputError(f"action must be one name or number for each row, got a table of shape {done.shape}")
+        return done.ravel() if done.ndim else done
+
+    def _scores(self, X: Any, done: Any, reward: Any, cost: Any, propensity: Any, weight: Any) -> Scores:
+        own_models = self.model_outcome is not None or self.model_propensity is not None
+        log = read_log(
+            X if own_models else read_features(self, X).numbers(),
+            done,
+            reward=reward,
+            cost=cost,
+            propensity=propensity,
+            actions=self.actions_.tolist(),
+        )
+        return scores(
+            log,
+            self.method,
+            model_outcome=self.model_outcome,
+            model_propensity=self.model_propensity,
+            cv=self.cv,
+            seed=self.random_state,
+            min_propensity=self.min_propensity,
+            treatment_cost=self.treatment_cost,
+            sample_weight=weight,
+        )
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedPolicy(FromLog, AnySettings):
+    """The best policy of any policy class, by a log.
+
+    Parameters and attributes are those of AnySettings, FromLog and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedPolicyTree(FromLog, TreeSettings):
+    """The best decision tree, by a log.
+
+    Parameters and attributes are those of TreeSettings, FromLog and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedThresholdRule(FromLog, ThresholdSettings):
+    """The best threshold rule, by a log.
+
+    Parameters and attributes are those of ThresholdSettings, FromLog and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedRuleList(FromLog, RuleListSettings):
+    """The best list of rules, by a log.
+
+    Parameters and attributes are those of RuleListSettings, FromLog and PolicyEstimator.
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedScoringRule(FromLog, ScoringSettings):
+    """The best points system, by a log.
+
+    Parameters and attributes are those of ScoringSettings, FromLog and PolicyEstimator.
+    """

@@ -1,0 +1,103 @@
+"""From a table with texts and missing values to the numbers that policy classes read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+
+from milpcb.columns import Column, Membership, Number, Value, Values
+from milpcb.errors import InputError, UnknownNameError, clipped
+from milpcb.types import Floats
+
+MOST_CATEGORIES = 100  # each is a literal of its own: beyond it a column is rather an identifier
+SIDES = ("either", "yes", "no")  # of a comparison, for a missing number
+
+
+def make_columns(
+    values: Mapping[str, Values], features: Sequence[str], *, missing: str, most_subsets: int, scores: bool
+) -> tuple[Column, ...]:
+    """Return what the numbers that a policy class reads are made of.
+
+    Parameters
+    ----------
+    values : name to (n,): floats, NaN being missing, or objects, None being missing
+    features : names of the columns that policies may test
+    missing : the side of a comparison for a missing number: "yes" as if it held, "no" as if it failed, "either" offers
+        both; that a number is missing is a test of its own beside
+    most_subsets : columns with up to so many categories, missing being one, are tested by every subset of them, others
+        by one category against the rest
+    scores : whether conditions are to be weighted and added up, so that they are 1 where they hold
+
+    """
+    found: list[Column] = []
+    for name in features:
+        column = values[name]
+        if column.dtype == object:
+            found += _categories(name, column, most_subsets, inside=int(scores))
+        else:
+            found += _numbers(name, column, missing, scores=scores)
+    return tuple(found)
+
+
+def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the columns that policies may test: those of ``features``, by name or number; None for all.
+
+    Raises UnknownNameError, InputError.
+    """
+    if features is None:
+        return tuple(names)
+    chosen = tuple(names[int(f)] if isinstance(f, (int, np.integer)) and 0 <= f < len(names) else f for f in features)
+    for name in chosen:
+        if name not in names:
+            raise UnknownNameError("feature", name, names)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise InputError("features must name at least one column of the table, and each once")
+    return chosen
+
+
+def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterator[Column]:
+    lost = np.isnan(column)
+    known = column[~lost]
+    if not lost.any():
+        yield Number(name)
+        return
+    if not len(known):
+        return  # always missing: nothing to test
+    yield Membership(name, (None,), inside=int(scores))  # first: of tests that divide alike, classes take the first
+    low, high = float(known.min()), float(known.max())
+    below, above = float(floor(low - max(1.0, abs(low)))), float(ceil(high + max(1.0, abs(high))))
+    if scores:
+        yield Number(name)
+        return
+    if missing in ("either", "yes"):
+        yield Number(name, below)
+    if missing in ("either", "no"):
+        yield Number(name, above)
+
+
+def _categories(name: str, column: Values, most_subsets: int, inside: int) -> Iterator[Column]:
+    """Yield the memberships that divide the rows, none twice; of a set and the rest that with fewer categories."""
+    categories = sorted(set(column.tolist()), key=_rank)
+    count = len(categories)
+    if count > MOST_CATEGORIES:
+        raise InputError(
+            f"column '{clipped(name)}' has {count} different texts; group them, or leave it out by the option features"
+        )
+    sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)
+    for size in sizes:
+        for chosen in combinations(categories, size):
+            if 2 * size < count or chosen[0] == categories[0]:
+                yield Membership(name, chosen, inside)
+
+
+def _rank(value: Value) -> tuple[Any, ...]:
+    """Order categories: true before false, then numbers, texts, and missing last."""
+    if isinstance(value, bool):
+        return (0, -value)
+    if value is None:
+        return (3,)
+    return (2, value) if isinstance(value, str) else (1, value)

@@ -1,0 +1,86 @@
+"""What ``fit`` and ``score`` are handed beside the features: a table by action, or labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import LARGEST, number_array
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.frames import frame_names
+from milpcb.types import Floats
+
+
+def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) -> tuple[Floats, Any]:
+    """Return the table (n, K) of what each action costs or earns, and the names of the actions (K,).
+
+    Parameters
+    ----------
+    y : (n, K) numbers, K >= 2; the columns of a data frame name the actions, else they are 0..K-1. Or labels, (n,) or
+        (n, 1): then the actions are the distinct labels, and each costs 1 where it is not the label, or earns 1 where
+        it is
+    actions : (K,) where they are known already; a data frame may have its columns in any order then
+
+    """
+    names = frame_names(y)
+    array = np.asarray(y)
+    if array.ndim == 0 or len(array) != n_rows:
+        raise InputError(
+            f"Found input variables with inconsistent numbers of samples: {n_rows} rows of X, {_size(array)}"
+        )
+    if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
+        return _of_labels(array.ravel(), maximise=maximise, actions=actions)
+    if names and actions is not None:
+        array = array[:, [_place(action, names) for action in actions]]
+    table = number_array("costs", array)
+    if table.ndim != 2 or (actions is not None and table.shape[1] != len(actions)):
+        wanted = "a column for each action" if actions is None else f"one column for each of the {len(actions)} actions"
+        raise InputError(f"costs have shape {table.shape}; give a table with one row for each row of X and {wanted}")
+    if not (np.abs(table) <= LARGEST).all():
+        row, column = np.argwhere(~(np.abs(table) <= LARGEST))[0]
+        raise InputError(
+            f"costs[{row}, {column}] is {table[row, column]}; costs must be finite: Input y contains NaN or infinity"
+        )
+    return table, (
+        np.array(names, dtype=object) if names else np.arange(table.shape[1])
+    ) if actions is None else actions
+
+
+def _of_labels(labels: Any, *, maximise: bool, actions: Any) -> tuple[Floats, Any]:
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError("Input y contains NaN or infinity; give a label for each row, or a table of costs")
+    if any(label is None or label != label for label in labels.tolist()):  # noqa: PLR0124 - NaN
+        raise InputError("a label is missing; give one for each row, or a table of costs by action")
+    known = np.unique(labels) if actions is None else actions
+    if len(known) < 2:
+        raise InputError(f"y holds one class only, {known[0]!r}: there is nothing to choose; give two actions or more")
+    right = labels[:, None] == np.asarray(known)[None, :]
+    return (right if maximise else ~right).astype(float), known
+
+
+def _place(action: Any, names: Sequence[str]) -> int:
+    if action not in names:
+        raise UnknownNameError("action among the columns of costs: missing", action, names)
+    return names.index(action)
+
+
+def _size(array: Any) -> str:
+    return f"{len(array)} of y" if array.ndim else "one value as y"
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Return the weights of rows (n,), 1 for None; raises InputError, as for weights that are all 0."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = number_array("sample_weight", sample_weight)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise InputError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one number for each row")
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise InputError("sample_weight must be finite and not negative")
+    if not weight.any():
+        raise InputError("Sample weights must contain at least one non-zero number")
+    return weight

@@ -1,0 +1,69 @@
+"""Rows that are alike as one row: their weighted totals, the same to the last bit however often a row is repeated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+
+from milpcb.types import Floats, Ints
+
+_SPLIT = 2.0**27 + 1  # Dekker's constant: splits a float into halves whose products are exact
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Weighted rows merged into distinct contexts (g, d), which are in lexicographic order.
+
+    ``group`` (n,) is the distinct context of each row, ``weight`` (n,) its weight, above 0; ``sizes`` (g,) are the
+    total weights of the distinct contexts.
+    """
+
+    contexts: Floats
+    group: Ints
+    weight: Floats
+    sizes: Floats
+
+    @classmethod
+    def merge(cls, contexts: Floats, weight: Floats) -> Rows:
+        """Merge equal rows of ``contexts`` (n, d)."""
+        distinct, group = np.unique(contexts + 0.0, axis=0, return_inverse=True)  # adding 0 makes -0 and 0 the same
+        group = group.ravel().astype(np.int64)
+        return cls(
+            distinct, group, weight, exact_sums(weight[:, None], np.ones_like(weight), group, len(distinct))[:, 0]
+        )
+
+    def total(self, table: Floats) -> Floats:
+        """Return the weighted totals (g, k) of a table (n, k) at each distinct context, correctly rounded."""
+        return exact_sums(table, self.weight, self.group, len(self.contexts))
+
+
+def exact_sums(table: Floats, weight: Floats, group: Ints, n_groups: int) -> Floats:
+    """Return (n_groups, k): the sums of ``weight * table`` by group, each rounded once.
+
+    So the order of rows does not matter, nor whether a row is repeated or weighs more. Products are exact pairs of
+    floats (T. J. Dekker, Numer. Math. 18, 1971), their sums are math.fsum.
+    """
+    product, error = _exact_product(np.broadcast_to(weight[:, None], table.shape), table)
+    sums = np.empty((n_groups, table.shape[1]))
+    sums[group] = product
+    order = np.argsort(group, kind="stable")
+    counts = np.bincount(group, minlength=n_groups)
+    ends = np.cumsum(counts)
+    for g in np.flatnonzero(counts > 1).tolist():
+        rows = order[ends[g] - counts[g] : ends[g]]
+        sums[g] = [fsum(part) for part in np.concatenate([product[rows], error[rows]]).T.tolist()]
+    return sums
+
+
+def _exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return a * b rounded, and what rounding left out."""
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(x: Floats) -> tuple[Floats, Floats]:
+    high = _SPLIT * x - (_SPLIT * x - x)
+    return high, x - high

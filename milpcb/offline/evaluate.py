@@ -1,0 +1,238 @@
+"""What a policy is worth: values with intervals, of a policy fixed beforehand and of a procedure that learns one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import choice, real
+from milpcb.errors import InputError
+from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
+from milpcb.offline.log import Log, action_numbers, take_rows
+from milpcb.offline.ranges import EntryRanges
+from milpcb.offline.scores import Scores
+from milpcb.offline.scores import scores as make_scores
+from milpcb.types import Bools, Ints
+
+Found = Mapping[Any, IntervalEstimate]
+Procedure = Callable[[Scores, Ints], Any]
+
+
+@dataclass(frozen=True)
+class LeafValue:
+    """What one part of a policy is worth.
+
+    ``part`` is its number, ``share`` (0..1) its share of the rows, ``value`` the mean outcome there, ``gain`` how much
+    better its action is there than the action of the best constant.
+    """
+
+    part: int
+    action: int
+    name: str
+    share: float
+    value: IntervalEstimate
+    gain: IntervalEstimate
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a policy is worth.
+
+    Attributes
+    ----------
+    value : of the policy, in the unit and sign of the log
+    constants : by name of action, the value of always playing it
+    best_constant : the name of the constant that looks best
+    gain_over : by name of action, how much better the policy is than always playing it; positive is better, for rewards
+        and for costs
+    gain : how much better the policy is than the best constant. It is that over ``best_constant``, but for the lower
+        end, the least of all in ``gain_over``: it covers whichever constant is best in truth
+    logged : the value of what was done
+    gain_over_logged : how much better the policy is than what was done
+    leaves : the parts of the policy in which there are rows; () where the policy has no parts
+    interval, level : kind of the intervals, and how often each holds
+    maximise : whether a larger value is better
+
+    """
+
+    value: IntervalEstimate
+    constants: Mapping[str, IntervalEstimate]
+    best_constant: str
+    gain_over: Mapping[str, IntervalEstimate]
+    gain: IntervalEstimate
+    logged: IntervalEstimate
+    gain_over_logged: IntervalEstimate
+    leaves: tuple[LeafValue, ...]
+    interval: str
+    level: float
+    maximise: bool
+
+    def words(self) -> list[str]:
+        """Return the findings, a sentence each."""
+        level = f"{self.level:.0%}"
+        return [
+            f"The policy gives {self.value}; {level} interval in brackets.",
+            f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}.",
+            _compared("the best constant", self.gain),
+            _compared("what was done", self.gain_over_logged),
+        ]
+
+
+def evaluate(
+    scores: Scores,
+    policy: Any,
+    *,
+    contexts: Any = None,
+    interval: str = "normal",
+    level: float = 0.95,
+    outcome_range: tuple[float, float] | None = None,
+    seed: int = 0,
+) -> Evaluation:
+    """Return the value of a policy that was fixed without these rows.
+
+    Parameters
+    ----------
+    scores : see ``milpcb.offline.scores``
+    policy : anything with ``predict(contexts)``, or the actions (n,) that it plays; numbers 0..K-1 or names. Where it
+        has ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
+    contexts : (n, d) what the policy reads; None: the features of the log
+    interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n)
+    level : how often an interval covers the truth
+    outcome_range : the least and the greatest outcome there can be, for "bernstein"; None takes those of the log
+    seed : of the bootstrap
+
+    Raises
+    ------
+    InputError, UnknownNameError (interval, names of actions)
+
+    """
+    table = scores.log.features if contexts is None else contexts
+    played = policy.predict(table) if hasattr(policy, "predict") else policy
+    assigned = action_numbers("policy", played, scores.actions)
+    if len(assigned) != len(scores.table):
+        raise InputError(f"the policy plays {len(assigned)} actions for {len(scores.table)} rows; give contexts of all")
+    kind = choice("interval", interval, INTERVALS)
+    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
+    parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.zeros(0, dtype=np.int64)
+    means = _questions(scores, assigned, parts, EntryRanges.of(scores, outcome_range))
+    found = estimates(means, kind, share, seed)
+    over = [found["over", k] for k in range(len(scores.actions))]
+    best = _best_constant(scores)
+    return Evaluation(
+        value=found["value"],
+        constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
+        best_constant=scores.actions[best],
+        gain_over=dict(zip(scores.actions, over, strict=True)),
+        gain=_over_best(over, best),
+        logged=found["logged"],
+        gain_over_logged=found["over logged"],
+        leaves=tuple(_leaf_value(scores, assigned, parts == p, p, found) for p in np.unique(parts).tolist()),
+        interval=kind,
+        level=share,
+        maximise=scores.maximise,
+    )
+
+
+def cross_evaluate(
+    procedure: Procedure,
+    log: Log,
+    *,
+    contexts: Any = None,
+    folds: int = 5,
+    interval: str = "normal",
+    level: float = 0.95,
+    outcome_range: tuple[float, float] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Evaluation:
+    """Return the value of a *procedure*: it learns on all folds but one, and is evaluated on that one, in turn.
+
+    Models of outcomes and propensities follow the same folds: no row has a part in its own score, nor in the policy
+    that it evaluates. The value is that of learning from (folds - 1) / folds of the rows.
+
+    Parameters
+    ----------
+    procedure : ``procedure(scores, rows)`` returns a policy learnt from the ``scores`` of some ``rows`` (their numbers
+        in the log), cross-fitted among themselves
+    log : see ``read_log``
+    contexts : (n, d) what policies read; None: the features of the log
+    folds : number of folds, >= 2
+    interval, level, outcome_range : see ``evaluate``
+    seed : of all folds and of the bootstrap
+    options : further ones of ``scores``; arrays by row are not taken
+
+    Raises
+    ------
+    InputError, UnknownNameError
+
+    """
+    table = log.features if contexts is None else contexts
+    held_out = make_scores(log, cv=folds, seed=seed, **options)
+
+    def learn(rows: Ints) -> Any:
+        return procedure(make_scores(log.take(rows), cv=folds, seed=seed, **options), rows)
+
+    assigned = held_out_actions(learn, held_out.fold, table, held_out.actions)
+    return evaluate(held_out, assigned, interval=interval, level=level, outcome_range=outcome_range, seed=seed)
+
+
+def held_out_actions(learn: Callable[[Ints], Any], fold: Ints, contexts: Any, actions: tuple[str, ...]) -> Ints:
+    """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds."""
+    assigned = np.empty(len(fold), dtype=np.int64)
+    for number in np.unique(fold):
+        here = np.flatnonzero(fold == number)
+        policy = learn(np.flatnonzero(fold != number))
+        assigned[here] = action_numbers("policy", policy.predict(take_rows(contexts, here)), actions)
+    return assigned
+
+
+def _questions(scores: Scores, assigned: Ints, parts: Ints, ranges: EntryRanges) -> dict[Any, Mean]:
+    """Return every mean that an evaluation reports, by what it is."""
+    table, weight, sign = scores.table, scores.weight, 1.0 if scores.maximise else -1.0
+    own, best = table[np.arange(len(table)), assigned], _best_constant(scores)
+    means: dict[Any, Mean] = {
+        "value": Mean(own, weight, ranges.entry),
+        "logged": Mean(scores.logged, weight, ranges.outcome),
+        "over logged": Mean(sign * (own - scores.logged), weight, ranges.over_logged),
+    }
+    for k in range(len(scores.actions)):
+        means["constant", k] = Mean(table[:, k], weight, ranges.entry)
+        means["over", k] = Mean(sign * (own - table[:, k]), weight, ranges.difference)
+    for part in np.unique(parts).tolist():
+        inside = weight * (parts == part)
+        means["part", part] = Mean(own, inside, ranges.entry)
+        means["over in part", part] = Mean(sign * (own - table[:, best]), inside, ranges.difference)
+    return means
+
+
+def _best_constant(scores: Scores) -> int:
+    return int((scores.weight @ scores.gains).argmax())
+
+
+def _over_best(over: Sequence[IntervalEstimate], best: int) -> IntervalEstimate:
+    """Return the gain over the best constant; its lower end is the least of all, so it covers whichever is best.
+
+    A gain over the best constant is at most that over any one. So the least lower end is too high only if that over the
+    constant which is best in truth is.
+    """
+    return replace(over[best], lower=min(estimate.lower for estimate in over))
+
+
+def _leaf_value(
+    scores: Scores, assigned: Ints, here: Bools, part: int, found: Mapping[Any, IntervalEstimate]
+) -> LeafValue:
+    action = int(assigned[here][0])
+    share = float(scores.weight[here].sum() / scores.weight.sum())
+    return LeafValue(part, action, scores.actions[action], share, found["part", part], found["over in part", part])
+
+
+def _compared(other: str, gain: IntervalEstimate) -> str:
+    """Return in words whether the policy is better than something else, as far as the interval shows."""
+    if gain.lower > 0:
+        return f"It is better than {other}, by {gain}."
+    if gain.upper < 0:
+        return f"It is worse than {other}: it gains {gain}."
+    return f"There is no evidence that it is better or worse than {other}: it gains {gain}."

@@ -1,0 +1,214 @@
+"""A log: features, what was done, what came of it, and with which probability it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import ROUNDING, number_array
+from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.types import Floats, Ints
+
+RANDOMISED = "randomised"
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """n rows of what was done under K actions; ``read_log`` makes and checks one.
+
+    Attributes
+    ----------
+    features : (n, d) table for the models of outcome and propensity: an array or a data frame, in the order of the rows
+    action : (n,) numbers 0..K-1
+    outcome : (n,) in the caller's own unit
+    maximise : True where the outcome is a reward, False where it is a cost
+    actions : K names
+    propensity : (n, K) probability of each action, NaN where it is not known; None: to be estimated from the log
+    randomised : whether the propensities are the same in every row, as in a randomised trial
+
+    """
+
+    features: Any
+    action: Ints
+    outcome: Floats
+    maximise: bool
+    actions: tuple[str, ...]
+    propensity: Floats | None = None
+    randomised: bool = False
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def take(self, rows: Ints) -> Log:
+        """Return the log of ``rows`` (numbers); the names of the actions stay, so one may be absent."""
+        return replace(
+            self,
+            features=take_rows(self.features, rows),
+            action=self.action[rows],
+            outcome=self.outcome[rows],
+            propensity=None if self.propensity is None else self.propensity[rows],
+        )
+
+
+def read_log(
+    features: Any,
+    action: Any,
+    *,
+    reward: Any = None,
+    cost: Any = None,
+    propensity: Any = None,
+    actions: Sequence[Any] | None = None,
+) -> Log:
+    """Return a checked log.
+
+    Parameters
+    ----------
+    features : (n, d) array or data frame, whatever the models of ``scores`` can read; the default models take numbers
+        and NaN
+    action : (n,) what was done: names or whole numbers
+    reward, cost : (n,) what came of it; give one of the two, in any unit
+    propensity : with which probability it was done. None: estimated from the log. "randomised": the same for every
+        row, and estimated by the shares of the log. (K,): the same for every row, in the order of ``actions``. (n,): of
+        the logged action of each row. (n, K): of every action
+    actions : the K names in order; None takes the distinct ones of ``action``, sorted
+
+    Raises
+    ------
+    InputError, one line: which row has a missing outcome, a propensity outside (0, 1] or a sum that is not 1; an action
+    never taken; one action only; tables that differ in length
+
+    """
+    if (reward is None) == (cost is None):
+        raise InputError("give either reward= (larger is better) or cost= (smaller is better)")
+    maximise = reward is not None
+    outcome = _outcome("reward" if maximise else "cost", reward if maximise else cost)
+    numbers, names = _actions(action, actions)
+    table = features if hasattr(features, "shape") else np.asarray(features)
+    for what, length in (("action", len(numbers)), ("features", _length(table))):
+        if length != len(outcome):
+            raise InputError(f"{what} has {length} rows, but there are {len(outcome)} outcomes; give one for each row")
+    known, randomised = _propensity(propensity, numbers, names)
+    return Log(table, numbers, outcome, maximise, names, known, randomised)
+
+
+def take_rows(table: Any, rows: Ints) -> Any:
+    """Return some rows of an array or a data frame, in the order of ``rows``."""
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+
+
+def action_numbers(name: str, values: Any, names: tuple[str, ...]) -> Ints:
+    """Return actions (n,) as numbers 0..K-1: whole numbers are taken as they are, texts are names.
+
+    Raises InputError on numbers out of range, UnknownNameError on other names.
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name} must be a list of actions, one a row, got shape {array.shape}")
+    if array.dtype.kind in "iu":
+        if array.size and not 0 <= array.min() <= array.max() < len(names):
+            raise InputError(f"{name} must be numbers in 0..{len(names) - 1}, got {array.min()} to {array.max()}")
+        return array.astype(np.int64)
+    return _by_name(name, array, names)
+
+
+def _outcome(name: str, values: Any) -> Floats:
+    outcome = number_array(name, values)
+    if outcome.ndim != 1 or not outcome.size:
+        raise InputError(f"{name} must be one number a row, got shape {outcome.shape}")
+    if not np.isfinite(outcome).all():
+        row = int(np.flatnonzero(~np.isfinite(outcome))[0])
+        raise InputError(f"{name}[{row}] is {outcome[row]}; leave out rows whose outcome is missing or infinite")
+    return outcome
+
+
+def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str, ...]]:
+    """Return the number of each action and the names; raises InputError on those missing, unseen, or one only."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"action must be one action a row, got shape {array.shape}")
+    missing = [row for row, value in enumerate(array.tolist()) if value is None or value != value]  # noqa: PLR0124 - NaN
+    if missing:
+        raise InputError(f"action[{missing[0]}] is missing; leave out rows without an action")
+    names = tuple(map(_named, given if given is not None else sorted(set(array.tolist()), key=_order)))
+    if len(set(names)) < len(names):
+        raise InputError(f"actions {shown(list(names))} have a name twice; give each its own")
+    if len(names) < 2:
+        raise InputError(f"the log has one action only, {shown(names[0])}; there is nothing to choose from")
+    numbers = _by_name("action", array, names)
+    unseen = sorted(set(range(len(names))) - set(numbers.tolist()))
+    if unseen:
+        raise InputError(f"action '{names[unseen[0]]}' is never taken in the log; leave it out of actions")
+    return numbers, names
+
+
+def _by_name(name: str, array: Any, names: tuple[str, ...]) -> Ints:
+    number = {each: k for k, each in enumerate(names)}
+    found = [_named(value) for value in array.tolist()]
+    stranger = next((each for each in found if each not in number), None)
+    if stranger is not None:
+        raise UnknownNameError(name, stranger, names)
+    return np.array([number[each] for each in found], dtype=np.int64)
+
+
+def _named(value: Any) -> str:
+    """Return an action as text; 1.0 is "1", as tables with missing entries elsewhere hold whole numbers as floats."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    """Sort numbers by size, before texts."""
+    return (True, value) if isinstance(value, str) else (False, value)
+
+
+def _length(table: Any) -> int:
+    return int(table.shape[0]) if len(table.shape) else 0
+
+
+def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floats | None, bool]:
+    """Return propensities (n, K) or None, and whether they are the same in every row."""
+    n, K = len(action), len(names)
+    if values is None:
+        return None, False
+    if isinstance(values, str):
+        if values != RANDOMISED:
+            raise UnknownNameError("propensity", values, (RANDOMISED,))
+        return np.tile(np.bincount(action, minlength=K) / n, (n, 1)), True
+    array = number_array("propensity", values)
+    if array.shape == (n,):
+        full = np.full((n, K), np.nan)
+        full[np.arange(n), action] = _logged(array)
+        return full, False
+    if array.shape not in {(K,), (n, K)}:
+        raise InputError(
+            f"propensity has shape {array.shape}; give ({n},) of what was done, ({n}, {K}) of every action, or ({K},) "
+            "where it is the same in every row"
+        )
+    full = np.array(np.broadcast_to(array, (n, K)))
+    _check_sums(full)
+    _logged(full[np.arange(n), action])
+    return full, array.ndim == 1
+
+
+def _logged(logged: Floats) -> Floats:
+    """Return propensities of what was done; raises InputError on the first row where one is not in (0, 1]."""
+    wrong = np.flatnonzero(~((logged > 0) & (logged <= 1)))
+    if len(wrong):
+        raise InputError(
+            f"propensity of what was done in row {wrong[0]} is {logged[wrong[0]]:g}; it must be above 0 and at most 1"
+        )
+    return logged
+
+
+def _check_sums(full: Floats) -> None:
+    """Raise InputError on the first row whose propensities are not all in [0, 1] with sum 1."""
+    inside = ((full >= 0) & (full <= 1)).all(axis=1)
+    wrong = np.flatnonzero(~(inside & (np.abs(full.sum(axis=1) - 1) <= 1e3 * ROUNDING)))
+    if len(wrong):
+        row = full[wrong[0]]
+        raise InputError(
+            f"propensities of row {wrong[0]} are {shown(row.tolist())}, with sum {row.sum():.6g}; "
+            "they must be in [0, 1] with sum 1"
+        )

@@ -1,0 +1,117 @@
+"""The two models behind scores, of outcomes and of propensities, fitted so that none predicts a row it has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError, clipped
+from milpcb.extras import needs
+from milpcb.offline.log import Log, take_rows
+from milpcb.rng import child
+from milpcb.types import Floats, Ints
+
+SMALL = 500  # rows of the rarest action: with fewer, the default regression in a randomised trial is the mean
+Fitted = Callable[[Ints, Ints], Floats]  # rows to fit on, rows (m,) to predict -> (m, K)
+
+
+def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
+    """Return the number of the fold (n,) of each row; every action is dealt out evenly, in random order.
+
+    Raises InputError on fewer rows than folds, and where an action would be missing outside of a fold.
+    """
+    counts = np.bincount(log.action, minlength=len(log.actions))
+    if len(log) < cv:
+        raise InputError(f"the log has {len(log)} rows for {cv} folds; give more rows, or a smaller cv")
+    if counts.min() < 2:
+        raise InputError(
+            f"action '{log.actions[counts.argmin()]}' is taken only {counts.min()} times; it must be in two folds"
+        )
+    rng = child(seed, "offline", "folds")
+    dealt = np.concatenate([rng.permutation(np.flatnonzero(log.action == k)) for k in range(len(counts))])
+    fold = np.empty(len(log), dtype=np.int64)
+    fold[dealt] = np.arange(len(log)) % cv
+    return fold
+
+
+def cross_fitted(fitted: Fitted, fold: Ints) -> Floats:
+    """Return the predictions (n, K) of each row, by what was fitted on the other folds.
+
+    The models use one thread: the same log gives the same bytes, and boosting on several is slower where cores are
+    shared.
+    """
+    with needs("studies", "a model"):
+        from threadpoolctl import threadpool_limits
+    everyone = np.arange(len(fold))
+    parts = [(fold == number) for number in np.unique(fold)]
+    with threadpool_limits(1):
+        tables = [fitted(everyone[~part], everyone[part]) for part in parts]
+    return np.concatenate(tables)[np.argsort(np.concatenate([everyone[part] for part in parts]))]
+
+
+def outcome_model(log: Log, model: Any, seed: int) -> Fitted:
+    """Return what fits a copy of ``model`` to the rows of each action, and predicts every row by each of them."""
+    with needs("studies", "a regression of outcomes"):
+        from sklearn.base import clone, is_classifier
+    template = _default_outcome(log, seed) if model is None else model
+
+    def fitted(train: Ints, rows: Ints) -> Floats:
+        return np.column_stack([predicted(train[log.action[train] == k], rows) for k in range(len(log.actions))])
+
+    def predicted(train: Ints, rows: Ints) -> Any:
+        with _named("model_outcome", template):
+            copy = clone(template).fit(take_rows(log.features, train), log.outcome[train])
+            features = take_rows(log.features, rows)
+            return copy.predict_proba(features) @ copy.classes_ if is_classifier(copy) else copy.predict(features)
+
+    return fitted
+
+
+def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
+    """Return what fits a copy of the classifier ``model`` to the actions, and predicts the probability of each."""
+    with needs("studies", "a model of propensities"):
+        from sklearn.base import clone
+    template = _default_propensity(seed) if model is None else model
+
+    def fitted(train: Ints, rows: Ints) -> Floats:
+        with _named("model_propensity", template):
+            copy = clone(template).fit(take_rows(log.features, train), log.action[train])
+            return np.asarray(copy.predict_proba(take_rows(log.features, rows)), dtype=float)
+
+    return fitted
+
+
+def _default_outcome(log: Log, seed: int) -> Any:
+    """Return boosted trees, or the mean where a randomised trial is too small for them to be less noisy."""
+    from sklearn.dummy import DummyRegressor
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    if log.randomised and np.bincount(log.action).min() < SMALL:
+        return DummyRegressor()
+    return HistGradientBoostingRegressor(random_state=_model_seed(seed, "outcome"), **BOOSTING)
+
+
+def _default_propensity(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(random_state=_model_seed(seed, "propensity"), **BOOSTING)
+
+
+BOOSTING = {"max_iter": 50, "learning_rate": 0.1, "max_leaf_nodes": 8}  # scikit-learn's own defaults fit the noise
+
+
+def _model_seed(seed: int, name: str) -> int:
+    return int(child(seed, "offline", name).integers(2**31))
+
+
+@contextmanager
+def _named(role: str, model: Any) -> Iterator[None]:
+    """Turn what a model raises on data it cannot take into InputError, one line with the model's name."""
+    try:
+        yield
+    except (AttributeError, TypeError, ValueError) as error:
+        reason = clipped(str(error), 300)
+        raise InputError(f"{role} {type(model).__name__} cannot be fitted to this log: {reason}") from error

@@ -1,0 +1,51 @@
+"""In which range scores lie whatever the sample: what an empirical Bernstein interval has to be given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from milpcb.checks import check_range
+from milpcb.errors import InputError
+from milpcb.offline.scores import Scores
+
+
+@dataclass(frozen=True)
+class EntryRanges:
+    """Lengths of ranges: of outcomes, of the score of an action, of the difference of two, and of that to the outcome.
+
+    With outcomes in [y0, y1], regressions in [m0, m1] and propensities of at least e, a score m + 1[a = k] (y - m) / e
+    is between y0 / e - m1 (1 / e - 1) and y1 / e - m0 (1 / e - 1), or between m0 and m1. Of two scores of a row one at
+    most is not its regression.
+    """
+
+    outcome: float
+    entry: float
+    difference: float
+    over_logged: float
+
+    @classmethod
+    def of(cls, scores: Scores, outcome_range: Any = None) -> EntryRanges:
+        """Return the ranges of ``scores``; the outcomes of the log give theirs where none is given.
+
+        The regression and the least propensity are taken as known. Raises InputError where an outcome is out of range.
+        """
+        y0, y1 = _outcomes(scores, outcome_range)
+        m0, m1 = float(scores.regression.min()), float(scores.regression.max())
+        low, high = m0, m1
+        if scores.method != "dm":
+            least = max(scores.diagnostics.min_propensity, float(scores.diagnostics.least_propensity.min()))
+            low, high = min(low, y0 / least - m1 * (1 / least - 1)), max(high, y1 / least - m0 * (1 / least - 1))
+        return cls(y1 - y0, high - low, 2 * max(high - m0, m1 - low), 2 * max(high - y0, y1 - low))
+
+
+def _outcomes(scores: Scores, outcome_range: Any) -> tuple[float, float]:
+    """Return the least and the greatest outcome, treatment cost included."""
+    outcome, charge = scores.log.outcome, scores.charge
+    least, most = float(outcome.min()), float(outcome.max())
+    if outcome_range is not None:
+        given = check_range("outcome_range", outcome_range)
+        if not given[0] <= least <= most <= given[1]:
+            raise InputError(f"outcomes are from {least:g} to {most:g}, outside of outcome_range {given}; widen it")
+        least, most = given
+    return least + float(charge.min()), most + float(charge.max())

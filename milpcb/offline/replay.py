@@ -1,0 +1,77 @@
+"""Replay of a log to learners by rejection sampling: a round counts where the learner does what the log did."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb import rng
+from milpcb.checks import check_range, context_array
+from milpcb.errors import InputError
+from milpcb.offline.log import Log
+from milpcb.types import Floats
+
+
+class LoggedRounds:
+    """A live environment (``milpcb.play``) whose rounds are those of a log, in its order.
+
+    A learner is shown the features of a row and chooses. Where it chooses as the log did, the cost is that of the log;
+    elsewhere nobody knows it, and the round does not count. Where the log was made with probability p, a match counts
+    with probability p_min / p, with p_min the least of the log. So each row counts with probability p_min whatever the
+    learner chooses, and if rows are independent and of one law, the rounds that count are what the learner would have
+    met online (Li, Chu, Langford & Wang, WSDM 2011, for p = 1/K; rejection for others). About n p_min of n rows count.
+
+    Parameters
+    ----------
+    log : with the probability of what was done, given or "randomised"
+    outcome_range : least and greatest outcome, which become the costs 0 and 1, or 1 and 0 where it is a reward
+    seed : of the rejections
+
+    Raises
+    ------
+    InputError : the log has no propensities, features that are no numbers, or an outcome outside the range
+
+    """
+
+    def __init__(self, log: Log, *, outcome_range: tuple[float, float] = (0.0, 1.0), seed: int = 0) -> None:
+        if log.propensity is None:
+            raise InputError("replay needs to know how likely what was done was: give read_log the propensity")
+        self.contexts = context_array(log.features)
+        self._actions = log.action.tolist()
+        self._costs = _costs(log, outcome_range).tolist()
+        logged = log.propensity[np.arange(len(log)), log.action]
+        self._kept = (logged.min() / logged).tolist()
+        self.expected_rounds = float(logged.min() * len(log))
+        self.begin(seed)
+
+    def begin(self, seed: int) -> None:
+        """Begin with the first row again, for another play."""
+        self._next = 0
+        self._rng = rng.child(seed, "rejections")
+
+    def context(self) -> Floats:
+        """Return the features (d,) of the next row; raises InputError after the last."""
+        if self._next == len(self.contexts):
+            raise InputError(
+                f"the log ends before the horizon: of its {self._next:,} rows about {self.expected_rounds:,.0f} count; "
+                "make the horizon shorter"
+            )
+        self._next += 1
+        return np.asarray(self.contexts[self._next - 1])
+
+    def cost(self, action: int) -> float | None:
+        """Return the cost in [0, 1] of the row shown last, None where the round does not count."""
+        row = self._next - 1
+        counts = self._rng.random() < self._kept[row]
+        return self._costs[row] if counts and self._actions[row] == action else None
+
+
+def _costs(log: Log, outcome_range: tuple[float, float]) -> Floats:
+    """Return costs (n,) in [0, 1]; raises InputError on the first outcome outside the range."""
+    least, most = check_range("outcome_range", outcome_range)
+    outside = np.flatnonzero((log.outcome < least) | (log.outcome > most))
+    if len(outside):
+        raise InputError(
+            f"outcome {log.outcome[outside[0]]:g} of row {outside[0]} is outside outcome_range = ({least:g}, {most:g})"
+        )
+    share = (log.outcome - least) / (most - least)
+    return np.asarray(1.0 - share if log.maximise else share)

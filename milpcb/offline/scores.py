@@ -1,0 +1,211 @@
+"""Scores: what each action would have given in each row of a log, estimated.
+
+The score of action k in row j, with a_j what was done, y_j the outcome and e_j the propensity of what was done, is
+
+    Gamma_j(k) = m_j(k) + 1[a_j = k] / e_j * (y_j - m_j(k))
+
+The methods differ in m: 0 ("ips", Horvitz and Thompson 1952); the self-normalised mean of the action, sum(y / e) /
+sum(1 / e) over its rows ("snips": of a constant policy it is the Hajek mean, and the spread of the entries is that of
+the ratio); a cross-fitted regression ("dr", Robins, Rotnitzky and Zhao 1994). "dm" is the regression without the second
+summand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import choice, number_array, real, whole
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.offline.diagnostics import Diagnostics, effective_sizes
+from milpcb.offline.log import Log
+from milpcb.offline.nuisances import cross_fitted, outcome_model, propensity_model, stratified_folds
+from milpcb.types import Bools, Floats, Ints
+
+METHODS = ("dr", "ips", "snips", "dm")
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What each action would have given in each row, in the unit and sign of the log; a policy's value is the mean.
+
+    Attributes
+    ----------
+    table : (n, K); entry (j, k) estimates the outcome of action k in row j, less (rewards) or plus (costs) what the
+        treatment costs
+    log : the log
+    method : "dr", "ips", "snips" or "dm"
+    weight : (n,) weight of each row in every mean, 1 where none was given
+    fold : (n,) number of the fold of cross-fitting that each row is in
+    regression : (n, K) the m of the formula above, treatment cost included
+    charge : (n, K) what the treatment cost adds to outcomes, below 0 for rewards
+    diagnostics : how far the table can be trusted
+
+    """
+
+    table: Floats
+    log: Log
+    method: str
+    weight: Floats
+    fold: Ints
+    regression: Floats
+    charge: Floats
+    diagnostics: Diagnostics
+
+    @property
+    def maximise(self) -> bool:
+        """Whether larger scores are better."""
+        return self.log.maximise
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The K names of the actions."""
+        return self.log.actions
+
+    @property
+    def logged(self) -> Floats:
+        """(n,) the outcome as it was, treatment cost included: the value of what was done is its mean."""
+        return self.log.outcome + self.charge[np.arange(len(self.charge)), self.log.action]
+
+    @property
+    def gains(self) -> Floats:
+        """(n, K) the table with its sign turned so that larger is better."""
+        return self.table if self.maximise else -self.table
+
+    @property
+    def costs(self) -> Floats:
+        """(n, K) weighted costs for an oracle: the policy of least total cost is the best one."""
+        return -self.gains * self.weight[:, None]
+
+    def take(self, rows: Ints) -> Scores:
+        """Return the scores of some rows; the diagnostics stay those of all."""
+        own = ("table", "weight", "fold", "regression", "charge")
+        return replace(self, log=self.log.take(rows), **{name: getattr(self, name)[rows] for name in own})
+
+
+def scores(
+    log: Log,
+    method: str = "dr",
+    *,
+    model_outcome: Any = None,
+    model_propensity: Any = None,
+    cv: int | Ints = 5,
+    seed: int = 0,
+    min_propensity: float = 0.01,
+    treatment_cost: Mapping[Any, float] | Any = None,
+    sample_weight: Any = None,
+) -> Scores:
+    """Return the scores of a log, cross-fitted: no model predicts a row that it has seen.
+
+    Parameters
+    ----------
+    log : see ``read_log``
+    method : "dr" (doubly robust: regression plus weighted residual), "ips" (inverse propensity), "snips" (the same,
+        self-normalised per action) or "dm" (regression alone)
+    model_outcome : scikit-learn regressor, or a classifier where outcomes are 0 and 1, fitted once per action and fold;
+        None: histogram gradient boosting, or the mean of each action where the log is a small randomised trial
+    model_propensity : scikit-learn classifier, used where the log has no propensities; None: histogram gradient
+        boosting
+    cv : number of folds, >= 2, each with rows of every action; or the number of the fold of each row (n,)
+    seed : of the folds and of the default models
+    min_propensity : smaller propensities are raised to it, and counted
+    treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
+        from names of actions, 0 for those not named
+    sample_weight : (n,) weights of the rows in every mean, none negative; the models do not see them
+
+    Raises
+    ------
+    InputError (method, options, tables that do not fit the log, models that cannot take the features),
+    ExtraMissingError (scikit-learn is not installed)
+
+    """
+    choice("method", method, METHODS)
+    least = real("min_propensity", min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
+    fold = _folds(log, cv, seed)
+    charge = _charge(treatment_cost, log)
+    weight = _row_weights(sample_weight, len(log))
+    table = _propensities(log, model_propensity, fold, seed)
+    taken = log.action[:, None] == np.arange(len(log.actions))
+    logged = table[taken]
+    clipped = np.maximum(logged, least)
+    inverse = taken / clipped[:, None]
+    regression = _regression(log, method, inverse, model_outcome, fold, seed)
+    residual = inverse * (log.outcome[:, None] - regression) * (method != "dm")
+    return Scores(
+        table=regression + residual + charge,
+        log=log,
+        method=method,
+        weight=weight,
+        fold=fold,
+        regression=regression + charge,
+        charge=charge,
+        diagnostics=Diagnostics(
+            actions=log.actions,
+            least_propensity=np.nanmin(table, axis=0),
+            effective_size=effective_sizes(inverse),
+            clipped=int((logged < least).sum()),
+            min_propensity=least,
+            calibration=inverse.mean(axis=0),
+            calibration_error=inverse.std(axis=0) / np.sqrt(len(log)),
+            outcome_r2=_explained(log, taken, regression, method),
+            regression_only=method == "dm",
+        ),
+    )
+
+
+def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
+    if isinstance(cv, np.ndarray):
+        return cv
+    return stratified_folds(log, whole("cv", cv, 2), seed)
+
+
+def _propensities(log: Log, model: Any, fold: Ints, seed: int) -> Floats:
+    """Return the propensities (n, K), NaN where they are not known."""
+    return cross_fitted(propensity_model(log, model, seed), fold) if log.propensity is None else log.propensity
+
+
+def _regression(log: Log, method: str, inverse: Floats, model: Any, fold: Ints, seed: int) -> Floats:
+    """Return m (n, K) of the method."""
+    if method == "ips":
+        return np.zeros(inverse.shape)
+    if method == "snips":
+        return np.tile(log.outcome @ inverse / inverse.sum(axis=0), (len(log), 1))
+    return cross_fitted(outcome_model(log, model, seed), fold)
+
+
+def _explained(log: Log, taken: Bools, regression: Floats, method: str) -> Floats:
+    """Return R2 (K,) of the regression in the rows of each action."""
+    if method not in {"dr", "dm"}:
+        return np.full(taken.shape[1], np.nan)
+    missed = np.where(taken, log.outcome[:, None] - regression, 0.0)
+    spread = [np.square(log.outcome[own] - log.outcome[own].mean()).sum() for own in taken.T]
+    return np.asarray(1 - np.square(missed).sum(axis=0) / np.maximum(spread, np.finfo(float).tiny))
+
+
+def _charge(treatment_cost: Any, log: Log) -> Floats:
+    """Return what is added to scores (n, K): less than 0 for rewards."""
+    shape = (len(log), len(log.actions))
+    if treatment_cost is None:
+        return np.zeros(shape)
+    if isinstance(treatment_cost, Mapping):
+        for name in treatment_cost:
+            if str(name) not in log.actions:
+                raise UnknownNameError("action in treatment_cost", str(name), log.actions)
+        named = {str(name): price for name, price in treatment_cost.items()}
+        treatment_cost = [named.get(name, 0.0) for name in log.actions]
+    array = number_array("treatment_cost", treatment_cost)
+    if array.shape not in {shape[1:], shape} or not np.isfinite(array).all():
+        raise InputError(f"treatment_cost must be finite numbers, {shape[1:]} by action or {shape}, got {array.shape}")
+    return np.broadcast_to(-array if log.maximise else array, shape)
+
+
+def _row_weights(sample_weight: Any, n: int) -> Floats:
+    if sample_weight is None:
+        return np.ones(n)
+    weight = number_array("sample_weight", sample_weight)
+    if weight.shape != (n,) or not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        raise InputError(f"sample_weight must be {n} numbers, none negative and not all 0")
+    return weight

@@ -1,0 +1,84 @@
+"""A rule as nested decisions: what all languages that it is written in have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Test:
+    """The comparison of a feature with a number; ``sign`` is "<=", ">" or ">="."""
+
+    feature: int
+    sign: str
+    cut: float
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """All of the conditions hold; there is at least one."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """One of the conditions holds, or several; there is at least one."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """``weight`` times a feature, or times the number of ``steps`` at or below it."""
+
+    weight: float
+    feature: int
+    steps: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Reaches:
+    """The sum of the terms is ``cut`` or more."""
+
+    terms: tuple[Term, ...]
+    cut: float
+
+
+Condition = Test | AllOf | AnyOf | Reaches
+
+
+@dataclass(frozen=True)
+class If:
+    """One decision where a condition holds, another elsewhere."""
+
+    condition: Condition
+    yes: Decision
+    no: Decision
+
+
+Decision = If | int  # an int is the number of the action that is played
+
+
+def chain_of(conditions: Sequence[Condition], actions: Sequence[int]) -> Decision:
+    """Return "if condition 0: action 0, else if condition 1: action 1, ..., else: the last action"."""
+    decision: Decision = actions[-1]
+    for condition, action in zip(reversed(conditions), reversed(actions[:-1]), strict=True):
+        decision = If(condition, action, decision)
+    return decision
+
+
+def tested(decision: Decision) -> frozenset[int]:
+    """Return the features that a decision depends on."""
+    if isinstance(decision, int):
+        return frozenset()
+    return _read(decision.condition) | tested(decision.yes) | tested(decision.no)
+
+
+def _read(condition: Condition) -> frozenset[int]:
+    if isinstance(condition, Test):
+        return frozenset({condition.feature})
+    if isinstance(condition, Reaches):
+        return frozenset(term.feature for term in condition.terms)
+    return frozenset().union(*map(_read, condition.parts))

@@ -1,0 +1,94 @@
+"""Decisions as the source of a Python function that needs no import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.errors import InputError
+from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
+from policies.names import Names
+
+HEAD = '''\
+def {name}(row):
+    """Return the action of one row, a mapping from names of columns to values; None and NaN are missing."""
+'''
+NEVER = """\
+    if {unknown}:
+        raise ValueError("a number is missing that never was when the policy was learnt")
+"""
+
+
+def python_source(decision: Decision, names: Names, actions: Sequence[Value], name: str = "decide") -> str:
+    """Return the source of a function ``name(row)`` that returns one of ``actions``.
+
+    Raises InputError where ``name`` cannot be the name of a function. Where a number is missing that never was when the
+    policy was learnt, the function raises ValueError, as ``predict`` raises.
+    """
+    if not (isinstance(name, str) and name.isidentifier()):
+        raise InputError(f"name must be one that a Python function can have, got {name!r}")
+    used = [names.column(i) for i in sorted(tested(decision))]
+    variables = {column: f"x{i}" for i, column in enumerate(dict.fromkeys(column.name for column in used))}
+    lines = [HEAD.format(name=name)]
+    for column, variable in variables.items():
+        lines.append(
+            f"    {variable} = row[{column!r}]\n    {variable} = None if {variable} != {variable} else {variable}\n"
+        )
+    never = [variables[c.name] for c in used if isinstance(c, Number) and c.missing is None]
+    if never:
+        lines.append(NEVER.format(unknown=" or ".join(dict.fromkeys(f"{x} is None" for x in never))))
+    lines += _Writer(names, actions, variables).lines(decision, "    ")
+    return "".join(lines)
+
+
+class _Writer:
+    """Writes conditions over variables that are None where a value is missing."""
+
+    def __init__(self, names: Names, actions: Sequence[Value], variables: dict[str, str]) -> None:
+        self._names, self._actions, self._variables = names, actions, variables
+
+    def lines(self, decision: Decision, indent: str) -> list[str]:
+        """Return the statements of a decision."""
+        if isinstance(decision, int):
+            return [f"{indent}return {self._actions[decision]!r}\n"]
+        head = f"{indent}if {self._condition(decision.condition)}:\n"
+        return [head, *self.lines(decision.yes, indent + "    "), *self.lines(decision.no, indent)]
+
+    def _condition(self, condition: Condition) -> str:
+        if isinstance(condition, Test):
+            return self._test(self._names.column(condition.feature), condition.sign, condition.cut)
+        if isinstance(condition, Reaches):
+            score = " + ".join(self._term(term) for term in condition.terms)
+            return f"{score} >= {condition.cut!r}"
+        word = " and " if isinstance(condition, AllOf) else " or "
+        return f"({word.join(self._condition(part) for part in condition.parts)})"
+
+    def _test(self, column: Column, sign: str, cut: float) -> str:
+        x = self._variables[column.name]
+        if not isinstance(column, Number):
+            inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
+            return self._holds(column, holds=inside) if inside != outside else str(inside)
+        test = f"float({x}) {sign} {cut!r}"
+        if column.missing is None:
+            return test
+        return f"({x} is None or {test})" if HOLDS[sign](column.missing, cut) else f"({x} is not None and {test})"
+
+    def _holds(self, column: Indicator, *, holds: bool) -> str:
+        x = self._variables[column.name]
+        if isinstance(column, Reached):
+            reached = f"({x} is not None and float({x}) >= {column.cut!r})"
+            return reached if holds else f"not {reached}"
+        if column.values == (None,):
+            return f"{x} is {'' if holds else 'not '}None"
+        return f"{x} {'in' if holds else 'not in'} {column.values!r}"
+
+    def _term(self, term: Term) -> str:
+        column = self._names.column(term.feature)
+        if not isinstance(column, Number):
+            points = self._holds(column, holds=column.inside == 1)
+        elif term.steps is not None:
+            points = " + ".join(f"({self._test(column, '>=', step)})" for step in term.steps)
+        else:
+            x = self._variables[column.name]
+            points = f"float({x})" if column.missing is None else f"({column.missing!r} if {x} is None else float({x}))"
+        return f"{term.weight!r} * ({points})"

@@ -1,0 +1,120 @@
+"""Decisions as an SQL expression, in the words that all databases know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.errors import InputError
+from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
+from policies.names import Names
+
+ALWAYS, NEVER = "1 = 1", "1 = 0"
+SMALL = 2**24  # whole numbers below it are the same in every type of number
+
+
+def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -> str:
+    """Return a CASE expression whose value is the action of a row, one of ``actions``.
+
+    Columns are quoted and named as in the tables that the policy reads; NULL is a missing value. Where a number is
+    missing that never was when the policy was learnt, the answer is NULL, as ``predict`` raises there.
+    """
+    columns = [names.column(i) for i in sorted(tested(decision))]
+    never = [c for c in columns if isinstance(c, Number) and c.missing is None]
+    body = _decision(decision, names, actions, "  ")
+    if not never:
+        return body
+    unknown = " OR ".join(dict.fromkeys(f"{_name(column)} IS NULL" for column in never))
+    return f"CASE\n  WHEN {unknown} THEN NULL\n  ELSE\n    {_indented(body, '    ')}\nEND"
+
+
+def _decision(decision: Decision, names: Names, actions: Sequence[Value], indent: str) -> str:
+    """Return a literal, or a CASE with a line for each of a chain of conditions."""
+    if isinstance(decision, int):
+        return literal(actions[decision])
+    lines = []
+    while isinstance(decision, If):
+        then = _decision(decision.yes, names, actions, indent)
+        lines.append(f"{indent}WHEN {_condition(decision.condition, names)} THEN{_after(then, indent)}")
+        decision = decision.no
+    lines.append(f"{indent}ELSE{_after(_decision(decision, names, actions, indent), indent)}")
+    return "\n".join(["CASE", *lines, "END"])
+
+
+def _after(text: str, indent: str) -> str:
+    return f"\n{indent * 2}{_indented(text, indent * 2)}" if "\n" in text else f" {text}"
+
+
+def _indented(text: str, indent: str) -> str:
+    return text.replace("\n", f"\n{indent}")
+
+
+def _condition(condition: Condition, names: Names) -> str:
+    """Return a condition that is true where it holds; elsewhere it is false or NULL, which WHEN takes alike."""
+    if isinstance(condition, Test):
+        return _test(names.column(condition.feature), condition.sign, condition.cut)
+    if isinstance(condition, Reaches):
+        score = " + ".join(_term(term, names.column(term.feature)) for term in condition.terms)
+        return f"{score} >= {literal(float(condition.cut))}"
+    parts = [_condition(part, names) for part in condition.parts]
+    word = " AND " if isinstance(condition, AllOf) else " OR "
+    return parts[0] if len(parts) == 1 else f"({word.join(parts)})"
+
+
+def _test(column: Column, sign: str, cut: float) -> str:
+    if not isinstance(column, Number):
+        inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
+        return _holds(column, holds=inside) if inside != outside else ALWAYS if inside else NEVER
+    test = f"{_name(column)} {sign} {literal(float(cut))}"
+    holds = column.missing is not None and HOLDS[sign](column.missing, cut)
+    return f"({test} OR {_name(column)} IS NULL)" if holds else test
+
+
+def _holds(column: Indicator, *, holds: bool) -> str:
+    """Return the condition of a column, or its opposite; see ``_condition``."""
+    name, word = _name(column), "IN" if holds else "NOT IN"
+    if isinstance(column, Reached):
+        cut = literal(column.cut)
+        return f"{name} >= {cut}" if holds else f"({name} < {cut} OR {name} IS NULL)"
+    listed = [value for value in column.values if value is not None]
+    if not listed:
+        return f"{name} IS {'' if holds else 'NOT '}NULL"
+    value = f"CAST({name} AS INTEGER)" if all(isinstance(value, bool) for value in listed) else name
+    among = f"{value} {word} ({', '.join(map(literal, listed))})"
+    return f"({among} OR {name} IS NULL)" if (None in column.values) == holds else among
+
+
+def _term(term: Term, column: Column) -> str:
+    """Return weight * points as floats, so that small types of integers do not overflow."""
+    if not isinstance(column, Number):
+        points = f"CASE WHEN {_holds(column, holds=column.inside == 1)} THEN 1 ELSE 0 END"
+    elif term.steps is not None:
+        points = " + ".join(f"CASE WHEN {_test(column, '>=', step)} THEN 1 ELSE 0 END" for step in term.steps)
+    else:
+        number = _name(column) if column.missing is None else f"COALESCE({_name(column)}, {literal(column.missing)})"
+        points = f"CAST({number} AS DOUBLE PRECISION)"
+    return f"{literal(float(term.weight))} * ({points})"
+
+
+def _name(column: Column) -> str:
+    return _quoted(column.name, '"')
+
+
+def literal(value: Value) -> str:
+    """Return a value in SQL: texts quoted, truth as 1 and 0, numbers so that they are read as exactly this float."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return _quoted(value, "'")
+    if isinstance(value, int):
+        return str(int(value))
+    if value == int(value) and abs(value) < SMALL:
+        return str(int(value))
+    text = repr(value)  # with an exponent it is a float: without, databases would compare decimals, or exact integers
+    return text if "e" in text else f"{text}e0"
+
+
+def _quoted(text: str, quote: str) -> str:
+    if "\0" in text:
+        raise InputError("a name or category has a zero character, which SQL cannot hold; rename it")
+    return f"{quote}{text.replace(quote, quote * 2)}{quote}"

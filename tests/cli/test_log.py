@@ -1,0 +1,74 @@
+"""``milpcb log``: the rounds of a run are those that its record was made from."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+MIXED = """\
+[experiment]
+name = "mixed"
+horizon = 120
+seeds = [0, 1]
+[environment]
+name = "planted"
+n_contexts = 8
+n_features = 3
+[policies]
+name = "decision_trees"
+depth = 1
+[oracle]
+kind = "enumeration"
+[[learners]]
+name = "exp4"
+[[learners]]
+name = "uniform"
+"""
+ONE = ("--learner", "exp4", "--seed", "1")
+
+
+@pytest.fixture(scope="module")
+def ran(milpcb_, write, tmp_path_factory):
+    """Return a folder with a finished run."""
+    folder = tmp_path_factory.mktemp("log")
+    write(folder, {"mixed.toml": MIXED})
+    assert milpcb_(folder, "run", "mixed.toml", "--progress", "quiet").returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ["rounds.csv", "rounds.parquet"])
+def test_a_log_certifies_as_the_record_says(name, ran, milpcb_):
+    """The certificate of the written rounds is the last one of the curve, in every digit that is shown."""
+    assert milpcb_(ran, "log", "runs/mixed", *ONE, "--out", name).returncode == 0
+    curve = pl.read_csv(ran / "runs/mixed/curves.csv").filter((pl.col("learner") == "exp4") & (pl.col("seed") == 1))
+    wanted = curve.sort("round").tail(1).row(0, named=True)
+    done = milpcb_(ran, "certify", name, "--depth", "1", "--actions", "3", "--kind", "enumeration")
+    shown = f"certificate: {wanted['certificate']:,.6g}   standard error: {wanted['certificate_error']:,.6g}"
+    assert shown in done.stdout, done
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragments"),
+    [
+        (("--out", "a.csv"), ("differs in learner", "--learner 'exp4'")),
+        (("--learner", "exp4", "--out", "a.csv"), ("differs in seed", "--seed '0'")),
+        (("--learner", "exp", "--out", "a.csv"), ("unknown learner 'exp'", "exp4")),
+        ((*ONE, "--out", "a.xlsx"), (".csv or .parquet",)),
+    ],
+)
+def test_a_play_that_is_not_one_is_named(arguments, fragments, ran, milpcb_):
+    """What to add, in one line; nothing is written."""
+    done = milpcb_(ran, "log", "runs/mixed", *arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert all(fragment in done.stderr for fragment in fragments), done.stderr
+    assert not (ran / "a.csv").exists()
+
+
+def test_a_play_without_a_record_is_refused(ran, milpcb_):
+    """Rounds that no record vouches for are not written: the config says what would be played, not what was."""
+    index = ran / "runs/mixed/cells"
+    for record in index.glob("*.json"):
+        record.unlink()
+    done = milpcb_(ran, "log", "runs/mixed", *ONE, "--out", "b.csv")
+    assert (done.returncode, "milpcb resume" in done.stderr) == (2, True)

@@ -1,0 +1,194 @@
+"""What leaves does what ``predict`` does: SQL in two databases, Python source, JSON, pickles, on 10 000 rows."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import policies
+from milpcb.errors import InputError
+from milpcb.estimators import (
+    OptimalPolicy,
+    OptimalPolicyTree,
+    OptimalRuleList,
+    OptimalScoringRule,
+    OptimalThresholdRule,
+    from_json,
+)
+
+ESTIMATORS = {
+    "tree": OptimalPolicyTree(thresholds=7),
+    "deep_tree": OptimalPolicyTree(max_depth=3, thresholds=3, most_subsets=1),
+    "yes": OptimalPolicyTree(missing="yes", thresholds=7),
+    "no": OptimalPolicyTree(missing="no", thresholds=7),
+    "threshold": OptimalThresholdRule(max_cuts=3),
+    "list": OptimalRuleList(max_rules=3, thresholds=3),
+    "score": OptimalScoringRule(),
+    "levels": OptimalScoringRule(features=["level", 'the "age"', "member"], thresholds=5, max_tests=2),
+    "box": OptimalPolicy(policies="box_rules"),
+    "monotone": OptimalPolicy(policies="monotone_rules", features=["level", "visits", "sex"]),
+}
+
+
+@pytest.fixture(scope="module", params=ESTIMATORS)
+def fitted(request, people, costs_of):
+    """A fitted estimator of each class, and 10 000 other rows, many of which lie on its cut points."""
+    table = people(400, 0)
+    estimator = ESTIMATORS[request.param].fit(table, costs_of(table, 1))
+    rows = people(10_000, 2)
+    cuts = np.array(
+        [data["threshold"] for _, data in estimator.policy_.graph().nodes(data=True) if "threshold" in data]
+    )
+    if len(cuts):  # a column of floats gets the numbers that the rule compares with
+        rows["level"] = np.where(np.arange(len(rows)) % 3 == 0, np.resize(cuts, len(rows)), rows["level"])
+    rows.loc[::7, "sex"] = None
+    rows.loc[::11, "region; 'x'"] = "never seen"
+    return estimator, rows
+
+
+def without_nan(rows):
+    """Return the rows as tuples with None for what is missing."""
+    return [tuple(None if pd.isna(entry) else entry for entry in row) for row in rows.itertuples(index=False)]
+
+
+def test_the_rule_depends_on_the_table(fitted):
+    """No estimator here learnt a constant, so that the tests below compare something."""
+    estimator, rows = fitted
+    assert len(set(estimator.predict(rows))) > 1
+
+
+def test_sqlite_answers_as_predict(fitted):
+    """The CASE expression gives every row the action of ``predict``."""
+    estimator, rows = fitted
+    base = sqlite3.connect(":memory:")
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in rows.columns)
+    base.execute(f"CREATE TABLE people ({quoted})")
+    base.executemany(f"INSERT INTO people VALUES ({', '.join('?' * rows.shape[1])})", without_nan(rows))
+    answers = [answer for (answer,) in base.execute(f"SELECT {estimator.to_sql()} FROM people")]
+    assert answers == estimator.predict(rows).tolist()
+
+
+def test_duckdb_answers_as_predict(fitted):
+    """So it does in a database with strict types."""
+    estimator, rows = fitted
+    frame = pl.from_pandas(rows)
+    answers = duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()
+    assert [answer for (answer,) in answers] == estimator.predict(rows).tolist()
+    assert estimator.predict(frame).tolist() == estimator.predict(rows).tolist()
+
+
+def test_python_source_answers_as_predict(fitted):
+    """The function needs no import and no builtin but float, and takes None and NaN for missing."""
+    estimator, rows = fitted
+    scope = {"__builtins__": {"float": float, "ValueError": ValueError}}
+    exec(estimator.to_python("answer"), scope)  # noqa: S102 - it is what is tested
+    listed = rows.to_dict("records")
+    assert [scope["answer"](row) for row in listed] == estimator.predict(rows).tolist()
+    none = [dict(zip(rows.columns, row, strict=True)) for row in without_nan(rows)]
+    assert [scope["answer"](row) for row in none] == estimator.predict(rows).tolist()
+
+
+def test_json_and_pickle_answer_as_predict(fitted):
+    """The estimator comes back whole from both; its JSON is that of its policy as well."""
+    estimator, rows = fitted
+    expected = estimator.predict(rows).tolist()
+    for back in (from_json(estimator.to_json()), pickle.loads(pickle.dumps(estimator))):  # noqa: S301
+        assert back.predict(rows).tolist() == expected
+        assert back.policy_ == estimator.policy_
+        assert str(back.policy_) == str(estimator.policy_)
+        assert np.array_equal(back.predict_value(rows), estimator.predict_value(rows), equal_nan=True)
+        assert {**back.get_params(), "constraints": ()} == estimator.get_params()  # JSON has lists only
+        assert (back.policy_value_, back.lower_bound_, back.optimal_) == (
+            estimator.policy_value_,
+            estimator.lower_bound_,
+            estimator.optimal_,
+        )
+    assert policies.from_json(estimator.to_json()).predict_names(rows) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_are_read_as_exactly_these_floats(seed):
+    """A cut of any size, with any number of digits, separates the number itself from the next one above it."""
+    rng = np.random.default_rng(seed)
+    cuts = rng.normal(size=200) * 10.0 ** rng.integers(-20, 20, 200)
+    for cut in [*cuts.tolist(), 0.1, 1 / 3, 1e22, 1e23, 5e-324, 123456789012345678.0]:
+        rule = policies.DecisionTrees(2, depth=1, thresholds=[[cut]], feature_names=["x"])
+        values = [[cut], [np.nextafter(cut, np.inf)]]
+        tree = next(t for t in rule.on(np.array(values)).policies() if t.leaf_actions == (0, 1))
+        frame = pl.DataFrame({"x": [value for (value,) in values]})
+        assert [a for (a,) in duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall()] == [0, 1], cut
+        base = sqlite3.connect(":memory:")
+        base.execute("CREATE TABLE people (x REAL)")
+        base.executemany("INSERT INTO people VALUES (?)", values)
+        assert [a for (a,) in base.execute(f"SELECT {tree.to_sql()} FROM people")] == [0, 1], cut
+
+
+@pytest.mark.parametrize("kind", ["TINYINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)"])
+def test_every_type_of_number_is_compared_alike(kind):
+    """The types of a database are compared with cuts, and added up, as the floats that they are."""
+    rng = np.random.default_rng(0)
+    unit = 10 if kind in ("FLOAT", "DOUBLE", "DECIMAL(9, 2)") else 1
+    table = pd.DataFrame(rng.integers(-100, 100, (300, 2)) / unit, columns=["x", "y"])
+    rows = table.astype(np.float32) if kind == "FLOAT" else table
+    costs = np.column_stack([table["x"] * 2 + table["y"], np.zeros(300)])
+    ties = {"x": np.unique(table["x"]), "y": [0.1]}
+    for estimator in (OptimalPolicyTree(thresholds=ties), OptimalScoringRule(thresholds=ties, max_tests=2)):
+        estimator.fit(table, costs)
+        columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name in rows)
+        answers = duckdb.sql(f"SELECT {estimator.to_sql()} FROM (SELECT {columns} FROM rows)").fetchall()
+        assert [answer for (answer,) in answers] == estimator.predict(rows).tolist()
+
+
+def test_a_number_that_never_was_missing(people, costs_of):
+    """Where ``predict`` raises, SQL gives NULL and Python raises too; columns that the rule does not read may lack."""
+    table = people(300, 0)
+    estimator = OptimalThresholdRule(features=["visits"]).fit(table, costs_of(table, 1))
+    rows = table.astype({"visits": float})
+    rows.loc[3, "visits"] = np.nan
+    rows.loc[4, "level"] = np.nan
+    with pytest.raises(InputError, match="column 'visits' is missing in row 3, which it never was"):
+        estimator.predict(rows)
+    assert len(estimator.predict(rows.drop(3))) == 299
+    frame = pl.from_pandas(rows)
+    answers = [a for (a,) in duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()]
+    assert [i for i, answer in enumerate(answers) if answer is None] == [3]
+    scope = {}
+    exec(estimator.to_python(), scope)  # noqa: S102
+    with pytest.raises(ValueError, match="never was"):
+        scope["decide"](rows.iloc[3].to_dict())
+
+
+def test_a_pickle_needs_no_solver(people, costs_of, tmp_path):
+    """A fitted estimator predicts in a process in which no solver and no compiler can be imported."""
+    table = people(200, 0)
+    estimator = OptimalPolicyTree(kind="milp", thresholds=3).fit(table, costs_of(table, 1))
+    (tmp_path / "policy.pickle").write_bytes(pickle.dumps(estimator))
+    table.to_pickle(tmp_path / "table.pickle")
+    code = """
+import sys, pickle, pathlib
+for name in ("highspy", "pulp", "numba"):
+    sys.modules[name] = None
+estimator, table = (pickle.loads(pathlib.Path(name).read_bytes()) for name in ("policy.pickle", "table.pickle"))
+print(*estimator.predict(table), sep="|")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().split("|") == estimator.predict(table).tolist()
+
+
+def test_what_cannot_be_written_is_one_line():
+    """A halfspace has no source that always agrees; its JSON is there."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    estimator = OptimalPolicy(policies="halfspaces").fit(X, (X[:, 0] > 0).astype(int))
+    with pytest.raises(InputError, match="HalfspaceRule cannot be written as SQL or Python"):
+        estimator.to_sql()
+    assert np.array_equal(from_json(estimator.to_json()).predict(X), estimator.predict(X))
+    with pytest.raises(InputError, match="this is no JSON of an estimator in format 1"):
+        from_json(estimator.policy_.to_json())

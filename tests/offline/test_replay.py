@@ -1,0 +1,98 @@
+"""Replay of a log: rounds that count have the law of rounds online, whatever law the log was made with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import milpcb
+from milpcb.errors import InputError
+from milpcb.learners import Exp4
+from milpcb.offline import LoggedRounds, read_log
+from milpcb.oracles import open_oracle
+from policies import DecisionTrees
+
+TREES = DecisionTrees(n_actions=2, depth=1, thresholds=((0.5,),))
+BITS = np.array([[0.0], [1.0]])
+
+
+def made_log(n, chance, seed=0):
+    """Return a log of one bit; action 1 is taken with probability chance[bit], and costs 0.2 where it is the bit."""
+    rng = np.random.default_rng(seed)
+    bit = rng.integers(0, 2, n)
+    share = np.asarray(chance)[bit]
+    action = (rng.random(n) < share).astype(int)
+    cost = (rng.random(n) < np.where(action == bit, 0.2, 0.7)).astype(float)
+    return read_log(bit[:, None].astype(float), action, cost=cost, propensity=np.where(action, share, 1 - share))
+
+
+def replayed(rounds, choose, n):
+    """Return the bits and costs of the rounds of ``n`` rows that count."""
+    counted = []
+    for _ in range(n):
+        bit = int(rounds.context()[0])
+        cost = rounds.cost(choose(bit))
+        if cost is not None:
+            counted.append((bit, cost))
+    return np.array(counted)
+
+
+def test_where_all_actions_were_equally_likely_every_match_counts():
+    """Then there is nothing to reject."""
+    log = made_log(500, (0.5, 0.5))
+    counted = replayed(LoggedRounds(log), lambda bit: 1 - bit, 500)
+    matches = log.action != log.features[:, 0]
+    assert counted[:, 1].tolist() == log.outcome[matches].tolist()
+
+
+@pytest.mark.parametrize("flipped", [0, 1])
+def test_rounds_that_count_have_the_law_of_rounds_online(flipped):
+    """Both bits come equally often and cost what they cost, though the log took the actions 9 and 3 times of 10."""
+    log = made_log(40_000, (0.9, 0.3))
+    rounds = LoggedRounds(log)
+    counted = replayed(rounds, lambda bit: bit ^ flipped, 40_000)
+    n = len(counted)
+    assert abs(n - rounds.expected_rounds) <= 4 * np.sqrt(n)
+    assert abs(counted[:, 0].mean() - 0.5) <= 4 * 0.5 / np.sqrt(n)
+    assert abs(counted[:, 1].mean() - (0.7 if flipped else 0.2)) <= 4 * 0.5 / np.sqrt(n)
+
+
+def test_learners_play_a_log_from_its_start():
+    """Each learner and each call begin with the first row: same seeds, same numbers; Exp4 learns what is right."""
+    rounds = LoggedRounds(made_log(3_000, (0.6, 0.4)))
+    options = {"horizon": 900, "policies": TREES, "contexts": BITS, "seeds": [3]}
+    both = milpcb.play(rounds, ["exp4", "uniform"], **options)
+    alone = milpcb.play(rounds, ["uniform"], **options)
+    exp4, uniform = (play.points[-1]["cumulative_cost"] for play in both.plays)
+    assert uniform == alone.plays[0].points[-1]["cumulative_cost"]
+    assert exp4 < 0.35 * 900 < 0.4 * 900 < uniform
+
+
+def test_rewards_become_costs():
+    """The greatest reward costs 0."""
+    log = read_log([[0.0], [1.0]], [0, 1], reward=[5.0, 10.0], propensity=[0.5, 0.5])
+    rounds = LoggedRounds(log, outcome_range=(0, 10))
+    assert replayed(rounds, lambda bit: bit, 2)[:, 1].tolist() == [0.5, 0.0]
+
+
+def test_a_round_that_is_given_up_leaves_no_trace():
+    """The learner is where it was, and may act again; after learn there is nothing to give up."""
+    learner = Exp4(open_oracle(TREES, BITS, kind="search"), rate="certified")
+    learner.act(0)
+    learner.give_up()
+    fresh = Exp4(open_oracle(TREES, BITS, kind="search"), rate="certified")
+    assert learner.state() == fresh.state()
+    learner.learn(1, 0, 0.5, float(learner.act(1)[0]))
+    with pytest.raises(InputError, match=r"give_up\(\) comes after act"):
+        learner.give_up()
+
+
+def test_what_cannot_be_replayed_is_one_line():
+    """No propensities, an outcome out of range, a log that is too short."""
+    bits, actions = [[0.0], [1.0]], [0, 1]
+    with pytest.raises(InputError, match="give read_log the propensity"):
+        LoggedRounds(read_log(bits, actions, cost=[0, 1]))
+    with pytest.raises(InputError, match=r"outcome 3 of row 1 is outside outcome_range = \(0, 1\)"):
+        LoggedRounds(read_log(bits, actions, cost=[0, 3], propensity=[0.5, 0.5]))
+    with pytest.raises(InputError, match="of its 30 rows about 15 count; make the horizon shorter"):
+        milpcb.play(LoggedRounds(made_log(30, (0.5, 0.5))), ["uniform"], 30, policies=TREES, contexts=BITS)
