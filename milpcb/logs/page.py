@@ -13,7 +13,7 @@ from milpcb.experiments.results.report import picture
 from milpcb.logs import words
 from milpcb.logs.figures import budget_drawing, rule_figure
 from milpcb.logs.findings import Findings
-from milpcb.offline import Estimate
+from milpcb.offline import IntervalEstimate
 
 Row = list[str]
 
@@ -82,7 +82,7 @@ def _leaves(found: Findings) -> Iterator[Row]:
         yield [str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}", *_estimate(leaf.value), str(leaf.gain)]
 
 
-def _estimate(estimate: Estimate) -> Row:
+def _estimate(estimate: IntervalEstimate) -> Row:
     interval = f"{estimate.lower:.4g} to {estimate.upper:.4g}"
     return [f"{estimate.value:.4g}", f"{estimate.standard_error:.2g}", interval]
 
