@@ -236,7 +236,7 @@ def _check_under(
     if "columns" in oracle.can:
         table = oracle.table("columns")
         for context, action in np.ndindex(costs.shape):
-            table.add(context, action, costs[context, action])
+            table.add(context, action, float(costs[context, action]))
         assert np.allclose(table.profile(row), expected, atol=1e-9), (table.profile(row), expected)
 
 
