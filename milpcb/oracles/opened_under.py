@@ -68,10 +68,9 @@ def reduced(every: Sequence[Band], shape: tuple[int, int]) -> tuple[Bools, list[
 
     A cell forbidden by one band narrows the others, so they are gone through until nothing more is forbidden.
     """
-    allowed = np.ones(shape, bool)
-    n_allowed = -1
-    while n_allowed != allowed.sum() and allowed.any(axis=1).all():
-        n_allowed = allowed.sum()
+    allowed, before = np.ones(shape, bool), np.zeros(shape, bool)
+    while (allowed != before).any():
+        before = allowed
         for band in every:
             allowed = band.playable(allowed)
             if not allowed.any(axis=1).all():
@@ -109,7 +108,11 @@ class OpenedUnder(Opened):
         return self.search().value(np.zeros((len(self.contexts), self.n_actions))) < np.inf
 
     def search(self) -> Search:
-        """Return the search, of the class or of its terms under the rows."""
+        """Return the search, of the class or of its terms under the rows; always the same one."""
+        return self._search
+
+    @cached_property
+    def _search(self) -> Search:
         search = TermSearch(self._terms, self.contexts) if self._rows else self._opened.search()
         return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
 
