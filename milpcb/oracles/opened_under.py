@@ -124,7 +124,8 @@ class OpenedUnder(Opened):
     def _terms(self) -> Terms:
         """Return the terms under the rows alone."""
         terms = self._opened.terms()
-        rows = [TermRow(terms.totals(self.contexts, row.weights), row.lower, row.upper) for row in self._rows]
+        add_up = terms.adder(self.contexts)
+        rows = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in self._rows]
         return terms.under(rows) if rows else terms
 
     def fixed(self) -> PolicyClass:

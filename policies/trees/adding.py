@@ -35,11 +35,11 @@ class LeafAdder:
         return self._totals
 
     @cached_property
-    def _single(self) -> tuple[Array, ...]:
+    def _single(self) -> tuple[Array, Array, Array, Array]:
         return arrays(self._patterns, self._n_actions, np.float32)[:4]
 
     @cached_property
-    def _double(self) -> tuple[Array, ...]:
+    def _double(self) -> tuple[Array, Array, Array, Array]:
         return arrays(self._patterns, self._n_actions, np.float64)[:4]
 
 
