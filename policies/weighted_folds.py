@@ -4,10 +4,11 @@ A derivation, a head and a tail of one state (policies/derivations.py), has a we
 the rows are, and a cost, which changes from question to question.
 
 One row. With the heads of a state by falling and the tails by rising weight, the tails that may follow a head are a
-window of the list, and both of its ends only move up from head to head. So one pass adds up all windows, in (min, +) or
-in (log-sum-exp, +), in as many steps as there are heads and tails: far fewer than derivations.
+window of neighbours, both ends of which only move up from head to head; and so are the heads that a tail may follow.
+So one pass adds up all windows, in (min, +) or in (log-sum-exp, +), in as many steps as there are heads and tails: far
+fewer than derivations.
 Several rows. The windows are those of the row that leaves the fewest derivations; each of these is compared with the
-bounds of the other rows.
+bounds of the other rows, unless it costs too much to matter.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from milpcb.errors import InfeasibleError
 from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.derivations import Derivations, ListedTerms
-from policies.weighted_kernels import Array, Soft, add_up, one_row, several_rows, windows
+from policies.weighted_kernels import Array, Side, Soft, add_up, one_row, several_rows, windows
 
-_MOST_KEPT = 10**8  # actions of derivations that are kept from question to question, of a byte each
-_OTHER = -1  # the action of a head where the tail decides it, and the other way round
+_MOST_KEPT = 10**8  # actions of heads and tails that are kept from question to question, of a byte each
+_OTHER = -1  # the action of a head where tails decide it, and of a tail where heads do
 
 
 class KeptTerms(RestrictedTerms):
@@ -35,8 +36,9 @@ class KeptTerms(RestrictedTerms):
         super().__init__(terms)
         self._listed, self._rows = terms, tuple(rows)
         self._kept = kept = _kept(terms, self._rows)
-        self._heads, self._tails = np.empty(len(kept.heads)), np.empty(len(kept.tails))
-        self._played = lru_cache(1 + _MOST_KEPT // (len(kept.heads) + len(kept.tails)))(self._played_at)
+        size = len(kept.head_parts) + len(kept.tail_parts)
+        self._front = np.empty((size, 2))
+        self._played = lru_cache(1 + _MOST_KEPT // size)(self._played_at)
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms under these rows as well."""
@@ -44,41 +46,49 @@ class KeptTerms(RestrictedTerms):
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the derivations by the action at ``place``."""
-        return self._kept.answers(None, *self._costs(totals), self._played(place.tobytes()))[0]
+        return self._answers(None, totals, self._played(place.tobytes()))[0]
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
-        return -self._kept.answers(1.0, *self._costs(rate * totals), self._played(place.tobytes()))[0]
+        return -self._answers(1.0, rate * totals, self._played(place.tobytes()))[0]
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
         """Return the least total and a policy that attains it; the first head, then the first tail, wins a tie."""
-        kept, (heads, tails) = self._kept, self._costs(totals)
-        (least, *_), (head, *_) = kept.answers(None, heads, tails, self._nobody)
+        (least, *_), (head, *_) = self._answers(None, totals, self._nobody)
         if least == np.inf:
             raise InfeasibleError("no policy of the class keeps the side constraints")
-        after = kept.after(head)
-        tail = after[tails[after].argmin()]
-        return float(least), self._listed.policy([*kept.heads[head].tolist(), *kept.tails[tail].tolist()])
+        kept = self._kept
+        tails = np.arange(kept.heads.low[head], kept.heads.high[head])
+        weights = kept.heads.weights[head] + kept.tails.weights[tails]
+        tails = tails[((kept.bounds[0] <= weights) & (weights <= kept.bounds[1])).all(axis=1)]
+        tail = tails[kept.tails.costs[tails].argmin()]
+        return float(least), self._listed.policy([*kept.head_parts[head].tolist(), *kept.tail_parts[tail].tolist()])
 
-    def _costs(self, totals: Floats) -> tuple[Floats, Floats]:
-        """Return the costs of the heads and of the tails, in arrays that the next call writes over."""
-        parts = np.append(self._listed.parts(totals), 0.0)
-        add_up(parts, self._kept.heads, self._heads)
-        add_up(parts, self._kept.tails, self._tails)
-        return self._heads, self._tails
+    def _answers(self, soft: Soft, totals: Floats, played: _Played) -> tuple[Floats, Ints]:
+        """Return the answers by action, and what is chosen; see policies/weighted_kernels.py."""
+        kept, parts = self._kept, np.append(self._listed.parts(totals), 0.0)
+        add_up(parts, kept.head_parts, kept.heads.costs)
+        add_up(parts, kept.tail_parts, kept.tails.costs)
+        sides = (kept.heads._replace(actions=played.heads), kept.tails._replace(actions=played.tails))
+        answers, chosen = np.empty(self.n_actions), np.zeros(self.n_actions, dtype=np.int64)
+        if kept.bounds.shape[1]:
+            several_rows(soft, played.by_tails, *sides, kept.bounds, answers, chosen)
+        else:
+            one_row(soft, played.by_tails, *sides, self._front, answers, chosen)
+        return answers, chosen
 
     def _played_at(self, place: bytes) -> _Played:
         """Return who decides the action at a place, given by its bytes."""
-        kept, terms = self._kept, np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
+        terms = np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
         actions = np.append(self._listed.actions(terms), _OTHER).astype(np.int8)
-        heads, tails = (_most(actions, parts) for parts in (kept.heads, kept.tails))
-        return _Played(heads, tails, tails[kept.tail_start[:-1]] != _OTHER)
+        heads, tails = _most(actions, self._kept.head_parts), _most(actions, self._kept.tail_parts)
+        return _Played(heads, tails, tails[self._kept.tails.start[:-1]] != _OTHER)
 
     @cached_property
     def _nobody(self) -> _Played:
-        """All derivations as those that play action 0."""
-        heads, tails = (np.full(len(parts), a, np.int8) for parts, a in ((self._kept.heads, 0), (self._kept.tails, -1)))
-        return _Played(heads, tails, np.zeros(self._kept.n_states, dtype=bool))
+        """All derivations as those that play action 0, by their heads."""
+        heads, tails = (np.zeros(len(side.low), dtype=np.int8) for side in (self._kept.heads, self._kept.tails))
+        return _Played(heads, tails, np.zeros(len(self._kept.heads.start) - 1, dtype=bool))
 
 
 class _Played(NamedTuple):
@@ -89,71 +99,54 @@ class _Played(NamedTuple):
     by_tails: Bools
 
 
-class _Kept:
-    """The derivations in the order of their weights in the row ``first``, and the window of tails of each head."""
+class _Kept(NamedTuple):
+    """The derivations in order of weight in one row: their parts and windows, and the bounds (2, R) of other rows."""
 
-    def __init__(
-        self, every: Derivations, heads: Floats, tails: Floats, bounds: Floats, first: int, n_actions: int
-    ) -> None:
-        """Take the weights (n, R) of heads and (n', R) of tails in each row, and the bounds (2, R) of their sums."""
-        self._n_actions = n_actions
-        by_head = np.lexsort((-heads[:, first], every.head_state))
-        by_tail = np.lexsort((tails[:, first], every.tail_state))
-        heads, tails = heads[by_head], tails[by_tail]
-        self.heads, self.tails = every.heads[by_head].astype(np.int32), every.tails[by_tail].astype(np.int32)
-        self.n_states = int(every.head_state.max()) + 1
-        states = np.arange(self.n_states + 1)
-        self.head_start = np.searchsorted(every.head_state[by_head], states)
-        self.tail_start = np.searchsorted(every.tail_state[by_tail], states)
-        self._low, self._high = np.empty((2, len(heads)), dtype=np.int64)
-        weights = (np.ascontiguousarray(heads[:, first]), np.ascontiguousarray(tails[:, first]))
-        windows(self.head_start, self.tail_start, *weights, bounds[:, first].copy(), self._low, self._high)
-        others = np.arange(bounds.shape[1]) != first
-        self._weights = (heads[:, others], tails[:, others], np.ascontiguousarray(bounds[:, others]))
-        self._front = np.empty((len(tails), 2))
-
-    @property
-    def n_pairs(self) -> int:
-        """The number of derivations that keep the first row."""
-        return int((self._high - self._low).sum())
-
-    def answers(self, soft: Soft, heads: Floats, tails: Floats, played: _Played) -> tuple[Floats, Ints]:
-        """Return the answers by action, and the heads that are chosen; see policies/weighted_kernels.py."""
-        answers, chosen = np.empty(self._n_actions), np.zeros(self._n_actions, dtype=np.int64)
-        costs = (played.by_tails, heads, played.heads, tails, played.tails)
-        if self._weights[0].shape[1]:
-            states = (self.head_start, self.tail_start, self._low, self._high)
-            several_rows(soft, *states, *costs, *self._weights, answers, chosen)
-        else:
-            one_row(soft, self.head_start, self._low, self._high, *costs, self._front, answers, chosen)
-        return answers, chosen
-
-    def after(self, head: int) -> Ints:
-        """Return the numbers of the tails that may follow a head."""
-        tails = np.arange(self._low[head], self._high[head])
-        of_head, of_tail, (lower, upper) = self._weights
-        weights = of_head[head] + of_tail[tails]
-        kept: Ints = tails[((lower <= weights) & (weights <= upper)).all(axis=1)]
-        return kept
+    head_parts: Array
+    tail_parts: Array
+    heads: Side
+    tails: Side
+    bounds: Floats
 
 
 def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
     """Return the derivations in the order of the row that leaves the fewest."""
     every = terms.derivations()
     parts = [np.append(terms.parts(row.totals), 0.0) for row in rows]
-    heads = np.column_stack([_sums(part, every.heads) for part in parts])
-    tails = np.column_stack([_sums(part, every.tails) for part in parts])
+    heads = np.array([part[every.heads].sum(axis=1) for part in parts])
+    tails = np.array([part[every.tails].sum(axis=1) for part in parts])
     bounds = np.array([[row.lower for row in rows], [row.upper for row in rows]])
-    kept = (_Kept(every, heads, tails, bounds, first, terms.n_actions) for first in range(len(rows)))
-    return min(kept, key=lambda kept: kept.n_pairs)
+    ordered = (_in_order_of(first, every, heads, tails, bounds) for first in range(len(rows)))
+    return min(ordered, key=lambda kept: int((kept.heads.high - kept.heads.low).sum()))
 
 
-def _sums(parts: Floats, chosen: Ints) -> Floats:
-    """Return (n,): the sum of ``parts`` in each row of ``chosen`` (n, k)."""
-    total = np.zeros(len(chosen))
-    for column in chosen.T:
-        total += parts[column]
-    return total
+def _in_order_of(first: int, every: Derivations, heads: Floats, tails: Floats, bounds: Floats) -> _Kept:
+    """Return the derivations in the order of one row; weights are (R, n) and (R, n'), bounds of their sums (2, R)."""
+    by_head = np.lexsort((-heads[first], every.head_state))
+    by_tail = np.lexsort((tails[first], every.tail_state))
+    heads, tails = heads[:, by_head], tails[:, by_tail]
+    states = np.arange(every.head_state.max() + 2)
+    head_start = np.searchsorted(every.head_state[by_head], states)
+    tail_start = np.searchsorted(every.tail_state[by_tail], states)
+    lower, upper = bounds[:, first]
+    others = np.arange(len(heads)) != first
+    # Turned round, the weights of tails fall, and those of heads rise.
+    return _Kept(
+        every.heads[by_head].astype(np.int32),
+        every.tails[by_tail].astype(np.int32),
+        _side(head_start, tail_start, heads[first], tails[first], (lower, upper), heads[others]),
+        _side(tail_start, head_start, -tails[first], -heads[first], (-upper, -lower), tails[others]),
+        np.ascontiguousarray(bounds[:, others]),
+    )
+
+
+def _side(
+    start: Ints, other_start: Ints, weights: Floats, others: Floats, bounds: tuple[float, float], further: Floats
+) -> Side:
+    """Return one side, with its windows of the other side, and its weights (R, n) in further rows."""
+    low, high = np.empty((2, len(weights)), dtype=np.int64)
+    windows(start, other_start, weights, others, *bounds, low, high)
+    return Side(start, low, high, np.ascontiguousarray(further.T), np.empty(len(low)), np.zeros(len(low), np.int8))
 
 
 def _most(parts: Array, chosen: Array) -> Array:

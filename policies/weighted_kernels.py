@@ -1,19 +1,17 @@
 """The compiled passes over derivations that keep side rows; policies/weighted_folds.py states what they add up.
 
-State s has the heads from head_start[s] to head_start[s + 1], and its tails alike. A head may be followed by the tails
-of its state with low[head] <= number < high[head], the window of the head.
-
-In go the costs and the actions of heads (n,) and tails (n',): the action that a head or a tail plays at a context, -1
-where the other decides it; ``by_tails`` (states,) is where tails do. Out come ``answers`` (K,) by that action. Where
-``soft`` is None, they are least total costs, and ``chosen`` (K,) the heads of derivations that attain them. Where it is
-a float (its value is not used), costs are -log weights, answers -log of their sums, and nothing is chosen.
+A derivation is a head and a tail of one state. In go, as two Sides, their costs and the actions that they play at a
+context, and ``by_tails`` (states,): in which states the tails decide that action; elsewhere the heads do. Out come
+``answers`` (K,) by action. Where ``soft`` is None, they are least total costs, and ``chosen`` (K,) the heads or tails,
+whichever decide, of derivations that attain them. Where it is a float (its value is not used), costs are -log weights,
+answers -log of their sums, and nothing is chosen.
 
 A sum in the making is a pair (least, weight), which stands for least - log(weight).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,161 +35,125 @@ def add_up(parts: Array, chosen: Array, totals: Array) -> None:
         totals[i] = total
 
 
+class Side(NamedTuple):
+    """The heads, or the tails, in order of state; ``start`` (states + 1,) is where those of a state begin.
+
+    In the other side, those that may go with i are ``low[i] <= number < high[i]``: its window. ``weights`` (n, R) are
+    those in further rows. ``actions`` (n,) are read where this side decides them.
+    """
+
+    start: Array
+    low: Array
+    high: Array
+    weights: Array
+    costs: Array
+    actions: Array
+
+
 @compiled()
 def windows(
-    head_start: Array, tail_start: Array, heads: Array, tails: Array, bounds: Array, low: Array, high: Array
+    start: Array, other_start: Array, weights: Array, others: Array, lower: float, upper: float, low: Array, high: Array
 ) -> None:
-    """Fill low and high (n,), so that a window has the tails whose weight with the head's is within ``bounds`` (2,).
+    """Fill low and high (n,): each window has those of ``others`` (n',) whose weight with its own is within bounds.
 
-    Within a state the weights ``heads`` (n,) fall and ``tails`` (n',) rise.
+    Within a state the ``weights`` (n,) fall and the weights ``others`` rise.
     """
-    for s in range(len(head_start) - 1):
-        first = last = tail_start[s]
-        for h in range(head_start[s], head_start[s + 1]):
-            while first < tail_start[s + 1] and heads[h] + tails[first] < bounds[0]:
+    for s in range(len(start) - 1):
+        first = last = other_start[s]
+        for i in range(start[s], start[s + 1]):
+            while first < other_start[s + 1] and weights[i] + others[first] < lower:
                 first += 1
             last = max(first, last)
-            while last < tail_start[s + 1] and heads[h] + tails[last] <= bounds[1]:
+            while last < other_start[s + 1] and weights[i] + others[last] <= upper:
                 last += 1
-            low[h], high[h] = first, last
+            low[i], high[i] = first, last
 
 
 @compiled()
-def one_row(
-    soft: Soft,
-    head_start: Array,
-    low: Array,
-    high: Array,
-    by_tails: Array,
-    head_costs: Array,
-    head_actions: Array,
-    tail_costs: Array,
-    tail_actions: Array,
-    front: Array,
-    answers: Array,
-    chosen: Array,
-) -> None:
-    """Answer for all derivations in the windows; working space front: (n', 2)."""
+def one_row(soft: Soft, by_tails: Array, heads: Side, tails: Side, front: Array, answers: Array, chosen: Array) -> None:
+    """Answer for all derivations in the windows; working space front: (the longer side, 2)."""
     weights = np.zeros(len(answers))
     answers[:] = np.inf
-    for s in range(len(head_start) - 1):
-        for action in range(len(answers)) if by_tails[s] else range(-1, 0):
-            heads = (head_start[s], head_start[s + 1], low, high, head_costs, head_actions)
-            _slide(soft, action, heads, tail_costs, tail_actions, front, answers, weights, chosen)
+    for s in range(len(by_tails)):
+        if by_tails[s]:
+            _slide(soft, s, tails, heads.costs, front, answers, weights, chosen)
+        else:
+            _slide(soft, s, heads, tails.costs, front, answers, weights, chosen)
     _finish(soft, answers, weights)
 
 
 @compiled()
 def _slide(
-    soft: Soft,
-    action: int,
-    heads: tuple[Any, ...],
-    costs: Array,
-    actions: Array,
-    front: Array,
-    answers: Array,
-    weights: Array,
-    chosen: Array,
+    soft: Soft, s: int, side: Side, costs: Array, front: Array, answers: Array, weights: Array, chosen: Array
 ) -> None:
-    """Add the derivations of one state to ``answers`` and ``weights`` (K,), with those tails that play ``action``.
+    """Add the derivations of one state to ``answers`` and ``weights`` (K,); ``costs`` are those of the other side.
 
-    Both ends of the window only move up. It is a queue made of two stacks: front[tail] sums up that tail to the middle,
-    rear the middle to the end. So a tail is added at most twice, and none is ever taken out of a sum, where digits
-    would be lost.
+    Both ends of the window only move up. It is a queue made of two stacks: front[j] sums up j to the middle, rear the
+    middle to the end. So a cost is added at most twice, and none is ever taken out of a sum, where digits would be
+    lost.
     """
-    first, stop, low, high, head_costs, head_actions = heads
-    middle = end = low[first]
+    middle = end = side.low[side.start[s]]
     rear, rear_weight = np.inf, 0.0
-    for h in range(first, stop):
-        for tail in range(end, high[h]):
-            if actions[tail] == action:
-                rear, rear_weight = _add(soft, rear, rear_weight, costs[tail], 1.0)
-        end = high[h]
-        if low[h] > middle:
+    for i in range(side.start[s], side.start[s + 1]):
+        first, stop = side.low[i], side.high[i]
+        for j in range(end, stop):
+            rear, rear_weight = _add(soft, rear, rear_weight, costs[j], 1.0)
+        end = stop
+        if first > middle:
             least, weight = np.inf, 0.0
-            for tail in range(end - 1, low[h] - 1, -1):
-                if actions[tail] == action:
-                    least, weight = _add(soft, least, weight, costs[tail], 1.0)
-                front[tail, 0], front[tail, 1] = least, weight
+            for j in range(end - 1, first - 1, -1):
+                least, weight = _add(soft, least, weight, costs[j], 1.0)
+                front[j, 0], front[j, 1] = least, weight
             middle, rear, rear_weight = end, np.inf, 0.0
         least, weight = rear, rear_weight
-        if low[h] < middle:
-            least, weight = _add(soft, least, weight, front[low[h], 0], front[low[h], 1])
-        a = max(action, head_actions[h])
-        if soft is None and head_costs[h] + least < answers[a]:
-            chosen[a] = h
-        answers[a], weights[a] = _add(soft, answers[a], weights[a], head_costs[h] + least, weight)
+        if first < middle:
+            least, weight = _add(soft, least, weight, front[first, 0], front[first, 1])
+        a = side.actions[i]
+        if soft is None and side.costs[i] + least < answers[a]:
+            chosen[a] = i
+        answers[a], weights[a] = _add(soft, answers[a], weights[a], side.costs[i] + least, weight)
 
 
 @compiled()
 def several_rows(
-    soft: Soft,
-    head_start: Array,
-    tail_start: Array,
-    low: Array,
-    high: Array,
-    by_tails: Array,
-    head_costs: Array,
-    head_actions: Array,
-    tail_costs: Array,
-    tail_actions: Array,
-    head_weights: Array,
-    tail_weights: Array,
-    bounds: Array,
-    answers: Array,
-    chosen: Array,
+    soft: Soft, by_tails: Array, heads: Side, tails: Side, bounds: Array, answers: Array, chosen: Array
 ) -> None:
-    """Answer for the derivations in the windows whose weights (n, R), (n', R) add up to between ``bounds`` (2, R)."""
+    """Answer for the derivations in the windows whose further weights add up to between ``bounds`` (2, R)."""
     weights = np.zeros(len(answers))
     answers[:] = np.inf
-    for s in range(len(head_start) - 1):
-        for action in range(len(answers)) if by_tails[s] else range(-1, 0):
-            cheapest = np.inf
-            for tail in range(tail_start[s], tail_start[s + 1]):
-                if tail_actions[tail] == action:
-                    cheapest = min(cheapest, tail_costs[tail])
-            for h in range(head_start[s], head_start[s + 1]):
-                a = max(action, head_actions[h])
-                tails = (low[h], high[h], tail_costs, tail_actions)
-                rows = (head_weights[h], tail_weights, bounds)
-                if _pair(soft, a, action, head_costs[h], cheapest, tails, rows, answers, weights):
-                    chosen[a] = h
+    for s in range(len(by_tails)):
+        if by_tails[s]:
+            _pair(soft, s, tails, heads, bounds, answers, weights, chosen)
+        else:
+            _pair(soft, s, heads, tails, bounds, answers, weights, chosen)
     _finish(soft, answers, weights)
 
 
 @compiled()
 def _pair(
-    soft: Soft,
-    a: int,
-    action: int,
-    head_cost: float,
-    cheapest: float,
-    tails: tuple[Any, ...],
-    rows: tuple[Any, ...],
-    answers: Array,
-    weights: Array,
-) -> bool:
-    """Add the derivations of one head to answers[a] and weights[a]; return whether one is less than all before.
-
-    A head that is too dear to matter, whatever follows it, is passed over, and so is a tail.
-    """
-    first, stop, costs, actions = tails
-    room, least = 0.0 if soft is None else _NEGLIGIBLE, answers[a]
-    if head_cost + cheapest >= answers[a] + room:
-        return False
-    for tail in range(first, stop):
-        cost = head_cost + costs[tail]
-        if actions[tail] == action and cost < answers[a] + room and _fits(tail, *rows):
-            answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, 1.0)
-    return bool(answers[a] < least)
+    soft: Soft, s: int, side: Side, other: Side, bounds: Array, answers: Array, weights: Array, chosen: Array
+) -> None:
+    """Add the derivations of one state, pair by pair, but for those that are too dear to matter."""
+    room = 0.0 if soft is None else _NEGLIGIBLE
+    cheapest = other.costs[other.start[s] : other.start[s + 1]].min()
+    for i in range(side.start[s], side.start[s + 1]):
+        a = side.actions[i]
+        if side.costs[i] + cheapest >= answers[a] + room:
+            continue
+        for j in range(side.low[i], side.high[i]):
+            cost = side.costs[i] + other.costs[j]
+            if cost < answers[a] + room and _fits(side.weights[i], other.weights[j], bounds):
+                if cost < answers[a]:
+                    chosen[a] = i
+                answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, 1.0)
 
 
 @compiled()
-def _fits(tail: int, head_weights: Array, tail_weights: Array, bounds: Array) -> bool:
-    """Return whether the weights (R,) of a head and of one tail add up to between ``bounds`` (2, R)."""
-    for r in range(len(head_weights)):
-        weight = head_weights[r] + tail_weights[tail, r]
-        if not bounds[0, r] <= weight <= bounds[1, r]:
+def _fits(one: Array, other: Array, bounds: Array) -> bool:
+    """Return whether weights (R,) and (R,) add up to between ``bounds`` (2, R)."""
+    for r in range(len(one)):
+        weight = one[r] + other[r]
+        if weight < bounds[0, r] or weight > bounds[1, r]:
             return False
     return True
 

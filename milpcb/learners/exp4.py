@@ -38,7 +38,8 @@ class Exp4(Learner):
     its minimum, with (log-sum-exp, +) in the place of (min, +). So a round costs one pass of that recursion, whatever T
     and N are. Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee
     is below that of every learner that only asks for minima; those are for classes that do not: linear rules by branch
-    and bound, monotone rules, any class under side constraints, unless it is short enough to list.
+    and bound, monotone rules, unless they are short enough to list. Under side constraints the sum is over the policies
+    that keep them, for classes whose search holds them.
 
     With N derivations (a policy that can be written in several ways weighs as often: the prior is uniform over
     derivations), rates that never increase, and v_t = c_t^2 / q_t(y_t), the mean over q_t of the squared estimates,

@@ -32,8 +32,8 @@ def open_oracle(
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
     solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"`` (None is that), ``"scip"``, ``"scipy"`` or
         ``"pulp:<PuLP solver name>"``
-    constraints : side constraints that every policy must satisfy (see milpcb.constraints); ``"milp"`` and
-        ``"enumeration"``
+    constraints : side constraints that every policy must satisfy (see milpcb.constraints); kinds ``"search"`` and
+        ``"audited"`` hold them for classes that can "side_rows", and guard-rails for all
     options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``),
         ``time_limit`` and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
 

@@ -1,7 +1,8 @@
 """Forbidden cells, by their price: whoever plays a forbidden action at a context pays more than all policies differ by.
 
 Any class and any recursion can be asked so. A least total with a price in it means that no policy avoids the cells.
-Prices are whole where costs are, so whole costs are answered exactly; in sums of weights a price underflows.
+Prices are whole where costs are, so whole costs are answered exactly, while prices and costs add up to less than 2^52;
+in sums of weights a price underflows.
 """
 
 from __future__ import annotations

@@ -63,10 +63,9 @@ def reduced(every: Sequence[Band], shape: tuple[int, int]) -> tuple[Bools, list[
 
     A cell forbidden by one band narrows the others, so they are gone through until nothing more is forbidden.
     """
-    allowed = np.ones(shape, bool)
-    n_allowed = -1
-    while n_allowed != allowed.sum() and allowed.any(axis=1).all():
-        n_allowed = allowed.sum()
+    allowed, before = np.ones(shape, bool), np.zeros(shape, bool)
+    while (allowed != before).any():
+        before = allowed
         for band in every:
             allowed = band.playable(allowed)
             if not allowed.any(axis=1).all():
@@ -104,12 +103,19 @@ class OpenedUnder(Opened):
         return self.search().value(np.zeros((len(self.contexts), self.n_actions))) < np.inf
 
     def search(self) -> Search:
-        """Return the search of the class, or under the rows that of its terms, where it has any."""
-        if self._rows and "terms" in self.can:
-            search: Search = TermSearch(self._terms, self.contexts)
-        else:
-            search = self._opened.search().under(self._rows) if self._rows else self._opened.search()
+        """Return the search, of the class or of its terms under the rows; always the same one."""
+        return self._search
+
+    @cached_property
+    def _search(self) -> Search:
+        search = self._search_under_rows() if self._rows else self._opened.search()
         return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
+
+    def _search_under_rows(self) -> Search:
+        """Return the search of the terms, of a class without terms its own."""
+        if "terms" in self.can:
+            return TermSearch(self._terms, self.contexts)
+        return self._opened.search().under(self._rows)
 
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""
@@ -119,7 +125,8 @@ class OpenedUnder(Opened):
     def _terms(self) -> Terms:
         """Return the terms under the rows alone."""
         terms = self._opened.terms()
-        rows = [TermRow(terms.totals(self.contexts, row.weights), row.lower, row.upper) for row in self._rows]
+        add_up = terms.adder(self.contexts)
+        rows = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in self._rows]
         return terms.under(rows) if rows else terms
 
     def fixed(self) -> PolicyClass:

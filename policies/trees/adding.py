@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from milpcb.types import Bools, Floats
@@ -20,9 +22,8 @@ class LeafAdder:
     """
 
     def __init__(self, truth: Bools, n_actions: int, depth: int) -> None:
-        patterns = np.pad(truth, ((0, 0), (1, 0)), constant_values=True)
-        self._depth, self._n_literals = depth, truth.shape[1]
-        self._single, self._double = (arrays(patterns, n_actions, 1, dtype)[:4] for dtype in (np.float32, np.float64))
+        self._patterns = np.pad(truth, ((0, 0), (1, 0)), constant_values=True)
+        self._n_actions, self._depth, self._n_literals = n_actions, depth, truth.shape[1]
         self._totals = np.zeros((2 * self._n_literals) ** depth * n_actions)
 
     def __call__(self, costs: Floats) -> Floats:
@@ -32,6 +33,14 @@ class LeafAdder:
         if fill(SINGLE, costs, *self._single, shaped) > SINGLE:
             fill(np.inf, costs, *self._double, shaped)
         return self._totals
+
+    @cached_property
+    def _single(self) -> tuple[Array, Array, Array, Array]:
+        return arrays(self._patterns, self._n_actions, 1, np.float32)[:4]
+
+    @cached_property
+    def _double(self) -> tuple[Array, Array, Array, Array]:
+        return arrays(self._patterns, self._n_actions, 1, np.float64)[:4]
 
 
 @compiled()

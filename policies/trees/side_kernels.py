@@ -86,7 +86,7 @@ def _one_root(
         first, stop = begin[i], end[i]
         if first == stop:
             continue
-        for j in range(max(last, first), stop):
+        for j in range(last, stop):
             back, back_weight = _add(soft, back, back_weight, others[j], 1.0)
         last = stop
         if first >= middle:

@@ -26,7 +26,7 @@ import numpy as np
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
 from milpcb.types import Floats, Ints, Policy
-from policies.trees.options import subtrees, too_many
+from policies.trees.options import Leaves, subtrees, too_many
 from policies.trees.rule import DecisionTree
 from policies.trees.side_kernels import Soft, one_row, several_rows
 
@@ -72,9 +72,9 @@ class TreesUnder(RestrictedTerms):
 
     terms: TreeTerms
 
-    def __init__(self, terms: TreeTerms, options: Ints) -> None:
+    def __init__(self, terms: TreeTerms, options: Leaves) -> None:
         super().__init__(terms)
-        self._options = np.ascontiguousarray(options, dtype=np.int32)
+        self._options = options
         self._size = terms.n_terms // len(options)
         self._answers = np.empty(terms.n_actions)
         self._chosen = np.empty((terms.n_actions, 4), dtype=np.int64)
@@ -120,13 +120,13 @@ class TreesUnderOneRow(TreesUnder):
 
     def __init__(self, terms: TreeTerms, row: TermRow) -> None:
         leaves = subtrees(terms.n_literals, terms.n_actions, terms.depth - 1)
-        weights = row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=1)
+        weights = np.array([totals[leaves].sum(axis=0) for totals in row.totals.reshape(2 * terms.n_literals, -1)])
         order = np.argsort(weights, axis=1, kind="stable")
         weights = np.take_along_axis(weights, order, axis=1)
         others = weights[np.arange(len(weights)) ^ 1]
         begin = [np.searchsorted(b, row.lower - a, "left") for a, b in zip(weights, others, strict=True)]
         end = [np.searchsorted(b, row.upper - a, "right") for a, b in zip(weights, others, strict=True)]
-        super().__init__(terms, leaves[:, order].swapaxes(0, 1))
+        super().__init__(terms, np.array([leaves[:, lightest_first] for lightest_first in order]))
         self._begin, self._end = np.array(begin, np.int32), np.maximum(begin, end).astype(np.int32)
         self._room = np.empty((4, leaves.shape[1]))
         self._played = np.empty(leaves.shape[1] + self._size, dtype=np.int32)

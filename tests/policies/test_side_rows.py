@@ -63,22 +63,26 @@ def every_pair(terms: ListedTerms, totals: Floats) -> tuple[Floats, Ints]:
 
 
 @pytest.mark.parametrize("name", LARGER)
-@pytest.mark.parametrize("sides", [(None, 0.2), (0.8, None), (0.45, 0.55), (0.5, 0.5), ((0.3, 0.6), (0.4, 0.7))])
+@pytest.mark.parametrize(
+    "sides", [(None, 0.2), (0.8, None), (0.45, 0.55), (0.5, 0.5), ((0.3, 0.6), (0.4, 0.7)), ((0.6, 0.7), (0.7, None))]
+)
 def test_windows_hold_the_derivations_that_keep_the_rows(name: str, sides: Any) -> None:
     """Profiles and weights of one row, and of two, are those of all pairs of a head and a tail that keep them."""
     rules, contexts = LARGER[name]
     terms = rules.on(contexts).terms()
     rng = np.random.default_rng(0)
     shape = (len(contexts), rules.n_actions)
-    rows, kept = [], True
+    rows, drawn, kept = [], [], True
     for low, high in sides if isinstance(sides[0], tuple) else [sides]:
-        weights = terms.totals(contexts, rng.normal(size=shape))
+        drawn.append(rng.normal(size=shape))
+        weights = terms.totals(contexts, drawn[-1])
         every, _ = every_pair(terms, weights)
         lower = -np.inf if low is None else np.quantile(every, low, method="nearest")
         upper = np.inf if high is None else np.quantile(every, high, method="nearest")
         rows.append(TermRow(weights, lower - 1e-9, upper + 1e-9))
         kept = kept & (lower - 1e-9 <= every) & (every <= upper + 1e-9)
-    costs = terms.totals(contexts, 100.0 * rng.normal(size=shape))
+    drawn.append(100.0 * rng.normal(size=shape))
+    costs = terms.totals(contexts, drawn[-1])
     place = terms.places(contexts[:1])[0]
     totals, parts = every_pair(terms, costs)
     played = np.append(terms.actions(place), -1)[parts].max(axis=1)
@@ -86,7 +90,10 @@ def test_windows_hold_the_derivations_that_keep_the_rows(name: str, sides: Any) 
     expected = [totals[kept & (played == a)].min(initial=np.inf) for a in range(rules.n_actions)]
     assert 0 < kept.sum() < len(kept)
     assert under.profile(costs, place) == pytest.approx(expected, abs=1e-9)
-    assert under.minimise(costs)[0] == pytest.approx(min(expected), abs=1e-9)
+    value, policy = under.minimise(costs)
+    *weighed, attained = (table[np.arange(len(contexts)), policy.predict(contexts)].sum() for table in drawn)
+    assert [value, attained] == pytest.approx([min(expected)] * 2, abs=1e-9)
+    assert all(row.lower <= weight <= row.upper for row, weight in zip(rows, weighed, strict=True))
     for rate in (0.0, 0.01, 3.0):  # at 3 the best of those left weighs e^-1000 times the best of all
         logs = [np.logaddexp.reduce(-rate * totals[kept & (played == a)]) for a in range(rules.n_actions)]
         assert under.log_weights(costs, place, rate) == pytest.approx(logs, abs=1e-8)

@@ -129,7 +129,7 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
     """Return the least cost of any policy after each of the rounds ``at`` (n,), and the policy that attains the last.
 
     It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver
-    where there are side constraints. Progress is written to ``files``.
+    where it holds not all side constraints. Progress is written to ``files``.
     """
 
     def tick(played: int) -> None:

@@ -68,12 +68,19 @@ class World:
         return self.search_or({"kind": "milp"}, sections)
 
     def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
-        """Open the class's own search where it has one and nothing constrains it, else the oracle of ``options``."""
+        """Open the class's own search where it has one that holds the constraints, else the oracle of ``options``."""
         return self.search(sections) or self.oracle(options, sections)
 
     def search(self, sections: tuple[Component, ...]) -> Oracle | None:
-        """Open the class's own search; None where it has none, or something constrains it."""
-        return None if sections or "search" not in self.opened.can else self.oracle({"kind": "search"}, ())
+        """Open the class's own search; None where it has none, or none that holds the constraints."""
+        if "search" not in self.opened.can:
+            return None
+        try:
+            return self.oracle({"kind": "search"}, sections)
+        except InputError:
+            if not sections:
+                raise
+            return None
 
     def knowledge(self, contexts: str) -> ContextModel:
         """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""
