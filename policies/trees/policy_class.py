@@ -126,7 +126,8 @@ class DecisionTrees(CuttingClass):
 class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
 
-    ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings.
+    ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings,
+    and knows no limits.
     """
 
     def __init__(self, trees: DecisionTrees, literals: Literals, names: Names) -> None:
