@@ -11,13 +11,13 @@ Literal 0 is a constant that always holds, the p literals of the class are 1..p.
 costs[., a] - costs[., 0] stand for the costs, so every answer is less by what action 0 costs on all contexts; the
 caller adds that at the end.
 
-Structure limits (policies/trees/limited.py) are given where ``small`` is not None. Paths may then end before full
-depth, and answers are kept apart by the number of leaves, 1 + the index on the axis of *leaves*. Otherwise all trees
-are full, and that axis has length 1.
+Under structure limits (policies/trees/limited.py) ``small`` and ``sets`` are arrays. Paths may then end before full
+depth, and answers are kept apart by the number of leaves, 1 + the index on the axis of *leaves*. Without limits the
+two are None, which is compiled in, all trees are full, and that axis has length 1.
 
-small : None, or bool with the axes f_1, s_1, f_2, s_2, f_3, s_3 of lengths p + 1, 2: the leaf where the literals f_i
+small : bool with the axes f_1, s_1, f_2, s_2, f_3, s_3 of lengths p + 1, 2: the leaf where the literals f_i
     come out s_i holds too few contexts. A tree of less depth has the last axes, behind others of length 1
-sets : None, or bool (n, p + 1): the tests of one tree are all in one of these n sets
+sets : bool (n, p + 1), the tests of one tree are all in one of these n sets
 
 Arrays, all float32 or all float64, allocated once and passed around. A first axis of 2 is 0 for the whole tree and 1
 for the subtrees of depth 2 below its root:

@@ -40,7 +40,8 @@ class LimitedSearch(TreeSearch):
         self._most = min(self._leaves, limits.max_leaves or self._leaves)
         small = small_leaves(self._patterns.astype(float), counts, limits, depth)
         self._small = small.reshape((1, 1) * (COMPILED_DEPTH - depth) + small.shape)
-        self._allowed = Allowed(self._small, feature_sets(literals.tests, limits.max_features, depth))
+        self._sets = feature_sets(literals.tests, limits, depth)
+        self._allowed = Allowed(self._small, self._sets)
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
@@ -62,24 +63,22 @@ class LimitedSearch(TreeSearch):
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
         return np.asarray(np.add(add_up(soft, filled.best[0, : self._most]), everywhere, dtype=float))
 
-    def _set_of_the_best(self, costs: Floats) -> Bools | None:
+    def _set_of_the_best(self, costs: Floats) -> Bools:
         """Return the one set (1, p + 1) of tests that a best tree is made of, by halving the list of sets."""
-        sets = self._allowed.sets
-        if sets is None:
-            return None
-        least = self._least(costs, sets)
+        sets = self._sets
+        least = self._least(costs, sets) if len(sets) > 1 else 0.0
         while len(sets) > 1:
             first, second = np.array_split(sets, 2)
             sets = first if self._least(costs, first) == least else second
-        return np.asarray(sets)
+        return sets
 
     def _least(self, costs: Floats, sets: Bools) -> float:
         """Return the least total cost of the trees with tests from these sets (n, p + 1), but for a constant."""
-        _, filled = self._run(None, costs, self._anywhere, self._depth, self._allowed._replace(sets=sets))
+        _, filled = self._run(None, costs, self._anywhere, self._depth, Allowed(self._small, sets))
         return float(filled.best[0, : self._most].min())
 
     def _split(
-        self, costs: Floats, path: tuple[int, ...], here: Bools, sets: Bools | None, most: int
+        self, costs: Floats, path: tuple[int, ...], here: Bools, sets: Bools, most: int
     ) -> tuple[int, int, int] | None:
         """Return the test below ``path``, whose contexts are ``here`` (g,), and how many leaves its sides may have.
 
@@ -93,8 +92,7 @@ class LimitedSearch(TreeSearch):
         leaves = np.arange(2 ** (height - 1))
         near, far = filled.near[0, leaves, 1:].min(axis=-1).T, filled.far[0, leaves, 1:].T
         ways = np.where(leaves[:, None] + leaves + 2 <= most, near[:, :, None] + far[:, None, :], np.inf)
-        if sets is not None:
-            ways[~sets[0, 1:]] = np.inf
+        ways[~sets[0, 1:]] = np.inf
         if filled.best[0, 0].min() <= ways.min():
             return None
         f, i, j = np.unravel_index(ways.argmin(), ways.shape)
@@ -116,12 +114,11 @@ def small_leaves(truth: Floats, counts: Floats, limits: Limits, depth: int) -> B
     return np.array(below).reshape(-1, 2, *below[0].shape)
 
 
-def feature_sets(tests: list[Test], max_features: int | None, depth: int) -> Bools | None:
-    """Return (n, p + 1): the literals 0..p of each set of ``max_features`` features, None where any tree is in one."""
+def feature_sets(tests: list[Test], limits: Limits, depth: int) -> Bools:
+    """Return (n, p + 1): which of the literals 0..p are in each set of tests that one tree may share."""
     distinct, number = np.unique([feature for feature, *_ in tests], return_inverse=True)
-    if max_features is None or max_features >= min(len(distinct), 2**depth - 1):
-        return None
-    chosen = np.array(list(combinations(range(len(distinct)), max_features)))
+    n_features = limits.features_of(len(distinct), depth)
+    chosen = np.array(list(combinations(range(len(distinct)), n_features)))
     holds = np.zeros((len(chosen), len(distinct)), bool)
     np.put_along_axis(holds, chosen, True, axis=1)
     return np.pad(holds[:, number], ((0, 0), (1, 0)))

@@ -33,6 +33,11 @@ class Limits:
         small = counts[..., 0] < (self.min_leaf_size or 0)
         return np.asarray(small | (counts[..., 1:] < (self.min_action_rows or 0)).any(axis=-1))
 
+    def features_of(self, n_features: int, depth: int) -> int:
+        """Return how many of ``n_features`` a tree may test: all of them where that is no limit at this depth."""
+        most = self.max_features or n_features
+        return most if most < min(n_features, 2**depth - 1) else n_features
+
     def allow(self, root: Node, contexts: Floats, counts: Floats) -> bool:
         """Return whether the tree keeps the limits on ``contexts`` (g, d), each with its ``counts`` (g, 1 or 1 + K)."""
         leaves = list(_leaves(root, contexts, np.ones(len(contexts), bool), frozenset()))

@@ -127,7 +127,8 @@ class DecisionTrees(CuttingClass):
 class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
 
-    ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings.
+    ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings,
+    and knows no limits.
     """
 
     def __init__(self, trees: DecisionTrees, literals: Literals, names: Names) -> None:
@@ -164,22 +165,23 @@ class OpenedTrees(Opened):
         """Return what structure limits rule out, with the reasons."""
         limits, depth = self._limits, self._depth
         used = len({feature for feature, *_ in self._literals.tests})
-        n_sets = comb(used, limits.max_features or used)
+        n_sets = comb(used, limits.features_of(used, depth))
         cannot = {"side_rows": f"the search holds no side constraints together with {_LIMITS}; use oracle kind 'milp'"}
         if limits.min_action_rows is not None:
             cannot["fixed"] = "logged_actions belong to the contexts they were given for, so that no others may arrive"
-        if depth > MOST_LIMITED:
-            reason = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
-        elif n_sets * len(self._literals) ** max(0, depth - 2) > MOST_SUBTREES:
-            reason = (
-                f"the search looks at {n_sets:,} sets of max_features = {limits.max_features}; use oracle kind 'milp'"
+        if n_sets > 1:
+            cannot["action_weights"] = (
+                "trees with max_features are found set by set of features, and some are in several sets: their weights "
+                "do not add up; use oracle kind 'enumeration'"
             )
-        elif n_sets > 1:
-            reason = "trees with max_features are found set by set of features, and some are in several sets"
-            return {**cannot, "action_weights": f"{reason}: their weights do not add up; use oracle kind 'enumeration'"}
-        else:
-            return cannot
-        return cannot | dict.fromkeys(("search", "action_weights"), reason)
+        no_search = ""
+        if depth > MOST_LIMITED:
+            no_search = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
+        elif n_sets * len(self._literals) ** max(0, depth - 2) > MOST_SUBTREES:
+            no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
+        if no_search:
+            cannot |= dict.fromkeys(("search", "action_weights"), no_search)
+        return cannot
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
