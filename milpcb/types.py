@@ -62,7 +62,7 @@ class Answer:
     """An oracle's answer: ``lower <= min over policies of the total cost <= upper``, in the unit of the costs.
 
     ``policy`` attains ``upper``; it is None when no policy was found in time. Where ``stop`` is ``OPTIMAL``, ``upper``
-    is the minimum: exactly for whole costs whose sizes add up to at most 1e8, for all others to 1e-9 of the range of
+    is the minimum: exactly for whole costs whose sizes add up to at most 2e8, for all others to 1e-9 of the range of
     total costs (``PROVED``), whatever the unit is. The range is the sum over contexts of the dearest action less the
     cheapest; it counts costs at least 1e-4 of their own size, as sums of floats are rounded.
     """

@@ -26,11 +26,11 @@ def solvers(*, every: bool) -> None:
         if every or not info.missing:
             table.add_row(info.name, info.version, info.can, f"no: {info.missing}" if info.missing else "yes")
     out.print(table)
-    for line in [] if every else _absent(known):
+    for line in [] if every else absent(known):
         out.print(line)
 
 
-def _absent(known: list[SolverInfo]) -> Iterator[str]:
+def absent(known: list[SolverInfo]) -> Iterator[str]:
     """Yield a line for all absent solvers that extras install, and one for each other family with absent ones."""
     extras = [info.extra for info in known if info.missing and info.extra]
     if extras:
@@ -39,9 +39,9 @@ def _absent(known: list[SolverInfo]) -> Iterator[str]:
     for info in known:
         if info.missing and not info.extra:
             families.setdefault(info.name.partition(":")[0], []).append(info)
-    for family, absent in families.items():
-        if len(absent) == 1:
-            yield f"not here: {absent[0].name} ({absent[0].missing})"
+    for family, missing in families.items():
+        if len(missing) == 1:
+            yield f"not here: {missing[0].name} ({missing[0].missing})"
             continue
-        names = ", ".join(info.name.partition(":")[2] for info in absent)
+        names = ", ".join(info.name.partition(":")[2] for info in missing)
         yield f"not here: {family}:NAME for {names}; install NAME where {family} finds it (milpcb solvers --all: why)"

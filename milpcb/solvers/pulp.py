@@ -99,6 +99,12 @@ class PulpSession:
         The optimum is proved to the end: some of PuLP's solvers report a reached gap as they report a time limit.
         """
         del gap, primal
+        stop = self._run(objective, time_limit)
+        if stop is Stop.INFEASIBLE and objective.any() and self._run(np.zeros_like(objective), None) is Stop.OPTIMAL:
+            return Solution(Stop.UNBOUNDED, np.inf, -np.inf)  # PuLP calls COPT's "infeasible or unbounded" infeasible
+        return self._solution(stop, objective)
+
+    def _run(self, objective: Floats, time_limit: float | None) -> Stop:
         # Zero costs are written too: a column that neither a row nor the objective mentions makes CBC crash.
         terms = zip(self._x, map(float, objective), strict=True)
         self._problem.setObjective(pulp.LpAffineExpression([*terms, (self._one, 1.0)]))
@@ -106,7 +112,7 @@ class PulpSession:
         options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
         with one_line(f"pulp:{self._name}"), _quiet():
             self._problem.solve(_solver(self._name, **options))
-            return self._solution(self._status(timed=time_limit is not None), objective)
+        return self._status(timed=time_limit is not None)
 
     def _status(self, *, timed: bool) -> Stop:
         """Return why the solver stopped.

@@ -9,6 +9,8 @@ import pytest
 from matplotlib.image import imread
 
 from milpcb import registry
+from milpcb.commands.solvers import absent
+from milpcb.protocols import SolverInfo
 
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
 COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
@@ -141,9 +143,23 @@ def test_absent_solvers_are_a_line_a_family(tmp_path, milpcb_):
     """Without --all only solvers that run here are rows; of the others a line says how to get them."""
     lines = milpcb_(tmp_path, "solvers").stdout.splitlines()
     assert not [line for line in lines if line.startswith("│") and "yes" not in line]
-    (absent,) = [line for line in lines if line.startswith("not here: pulp:NAME")]
-    assert "GUROBI_CMD" in absent
-    assert "install NAME" in absent
+    (line,) = [line for line in lines if line.startswith("not here: pulp:NAME")]
+    assert "GUROBI_CMD" in line
+    assert "install NAME" in line
+
+
+def test_absent_solvers_of_extras_are_one_line_with_the_command():
+    """However many are absent, one line has them all and the command that installs them."""
+    known = [
+        SolverInfo("gurobi", "-", "LP, MIP", "needs gurobipy", "gurobi"),
+        SolverInfo("highs", "1", "LP, MIP"),
+        SolverInfo("pulp:GLPK_CMD", "-", "LP, MIP", "not found by PuLP"),
+        SolverInfo("xpress", "-", "LP, MIP", "needs xpress", "xpress"),
+    ]
+    assert list(absent(known)) == [
+        "not here: gurobi, xpress; pip install 'milpcb[gurobi,xpress]', or those of them you want",
+        "not here: pulp:GLPK_CMD (not found by PuLP)",
+    ]
 
 
 @pytest.fixture
