@@ -61,6 +61,25 @@ def test_it_plays_as_the_learner_on_the_known_pool(arrive: bool) -> None:
     assert (bandit.policy().predict(BITS) == learner.policy().predict(BITS)).all()
 
 
+@pytest.mark.parametrize("learner", ["epsilon_greedy", "epoch_greedy"])
+def test_contexts_may_arrive_at_learners_that_train(learner: str, tmp_path: Path) -> None:
+    """They play as on contexts known from the start; a saved one knows its policy on contexts that come later."""
+    arriving, known = Bandit(NUMBERED, learner, seed=1), Bandit(NUMBERED, learner, seed=1, contexts=BITS)
+    order = [0, 3, 0, 0, 5, 3, *np.random.default_rng(0).permutation(np.tile(BITS, (20, 1)).shape[0]).tolist()]
+    for t, number in enumerate(order):
+        context = BITS[number % 8]
+        first, second = arriving.act(context), known.act(context)
+        assert first == second
+        for bandit, decision in ((arriving, first), (known, second)):
+            bandit.learn(decision, cost=cost_of(context, int(decision.action)))
+        if t in (0, 1, 5, 50):
+            arriving.save(tmp_path / "bandit.json")
+            arriving = Bandit.load(tmp_path / "bandit.json")
+            arriving.save(tmp_path / "again.json")
+            assert (tmp_path / "again.json").read_bytes() == (tmp_path / "bandit.json").read_bytes()
+    assert arriving.certificate() == pytest.approx(known.certificate(), rel=1e-12)
+
+
 def test_contexts_between_the_same_cuts_are_one() -> None:
     """What is kept grows with the patterns that the cuts tell apart: 8 of these, however many numbers come."""
     bandit, draws = Bandit(NUMBERED), np.random.default_rng(0)

@@ -138,7 +138,7 @@ class Table(ABC):
         """Add ``amount`` to the cost of ``action`` at the context ``row``."""
 
     def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
-        """Add to many cells, given by three lists of one length."""
+        """Add to many cells, at least one, given by three lists of one length."""
         for row, action, amount in zip(rows, actions, amounts, strict=True):
             self.add(row, action, amount)
 

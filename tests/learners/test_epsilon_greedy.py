@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import open_oracle
+from milpcb import learners, open_oracle
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners import EpsilonGreedy
+from milpcb.rng import draw_action
 from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
 
@@ -124,6 +125,23 @@ def test_exploration_rounds_have_the_law_of_a_coin_before_the_action() -> None:
     first = greedy(data="exploration", scale=1e-6)
     feed(first, 0, 1, c, 0.5)  # round 1 is uniform play: it explores for certain
     assert first.estimates().tolist()[0] == [0.0, 2 * c]
+
+
+@pytest.mark.parametrize(("name", "options"), [("EpsilonGreedy", {"data": "exploration"}), ("EpochGreedy", {})])
+def test_kept_totals_lead_to_the_same_play(name: str, options: dict[str, Any]) -> None:
+    """Whole costs: the totals of trees' leaves and the matrix of all costs have the same minimisers, ties included."""
+    contexts = np.random.default_rng(1).integers(2, size=(40, 5)).astype(float)
+    runs = []
+    for kind in ({"kind": "search"}, {"kind": "audited", "audit": 1e-9}):
+        learner = getattr(learners, name)(open_oracle(DecisionTrees(3), contexts, **kind), horizon=1500, **options)
+        rng, qs = np.random.default_rng(2), []
+        for row in rng.integers(40, size=1500).tolist():
+            qs.append(learner.act(row))
+            action = draw_action(qs[-1], rng)
+            cost = float(rng.random() < (0.2 if action == contexts[row, 0] + contexts[row, 3] else 0.7))
+            learner.learn(row, action, cost, float(qs[-1][action]))
+        runs.append((np.array(qs).tobytes(), learner.estimates().tobytes()))
+    assert runs[0] == runs[1]
 
 
 def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:

@@ -11,7 +11,9 @@ from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.growing import GrowingOracle
+from milpcb.oracles.term_table import TermTable
 from milpcb.protocols import PolicyClass, Table
 from milpcb.types import Floats
 from policies import BoxRules, DecisionTrees, Halfspaces, LinearRules, MonotoneRules, RuleLists, ThresholdRules
@@ -57,6 +59,46 @@ def test_a_table_answers_as_the_full_matrix(policies: PolicyClass, kind: str) ->
     assert costs[np.arange(len(costs)), answer.policy.predict(CONTEXTS)].sum() == answer.value
     asked = 4 if kind == "milp" else 8
     assert oracle.calls - before == 2 * asked + 2
+
+
+@pytest.mark.parametrize("kind", ["search", "audited", "milp"])
+@pytest.mark.parametrize("policies", [*KEPT, DecisionTrees(3, depth=3, thresholds=1)], ids=repr)
+def test_many_cells_at_once_are_those_one_by_one(policies: PolicyClass, kind: str) -> None:
+    """Also where costs are real: to the last bit, as they are added in the same order."""
+    rng, n = np.random.default_rng(5), 40
+    cells = rng.integers(len(CONTEXTS), size=n).tolist(), rng.integers(3, size=n).tolist(), rng.random(n).tolist()
+    oracle = open_oracle(policies, CONTEXTS, kind=kind)
+    one_by_one, at_once = oracle.table(noise=None), oracle.table(noise=None)
+    for row, action, amount in zip(*cells, strict=True):
+        one_by_one.add(row, action, amount)
+    at_once.add_all(*cells)
+    assert at_once.state() == one_by_one.state()
+
+
+@pytest.mark.parametrize(("kind", "table"), [("search", TermTable), ("milp", CostTable), ("audited", CostTable)])
+def test_without_noise_the_cheapest_table_is_taken(kind: str, table: type) -> None:
+    """Totals of terms where a search keeps them; costs by context where a solver answers, so that audits go on."""
+    assert type(open_oracle(DecisionTrees(3), CONTEXTS, kind=kind).table(noise=None)) is table
+    assert type(open_oracle(MonotoneRules(3), CONTEXTS, kind=kind).table(noise=None)) is CostTable
+
+
+def test_costs_by_context_make_room_for_contexts_that_arrive() -> None:
+    """A class without terms is asked about all costs so far, saved ones included."""
+    growing = GrowingOracle(DecisionTrees(2, thresholds=CUTS, max_leaves=3), CONTEXTS[:2], kind="milp")
+    table, again = growing.table(noise=None), growing.table(noise=None)
+    costs = np.zeros((0, 2))
+    for context in CONTEXTS:
+        row = int(growing.rows(context[None])[0])
+        costs = np.vstack([costs, np.zeros((growing.n_contexts - len(costs), 2))])
+        costs[row, row % 2] += 1.0
+        table.add(row, row % 2, 1.0)
+        again.restore(table.state())
+        assert table.minimise().value == again.minimise().value == growing.value(costs)
+    assert growing.contexts.tolist() == [
+        CONTEXTS[growing.rows(CONTEXTS).tolist().index(j)].tolist() for j in range(len(costs))
+    ]
+    with pytest.raises(ValueError, match="read-only"):
+        growing.contexts[0] = 0.0
 
 
 @pytest.mark.parametrize("depth", [1, 2])
