@@ -95,7 +95,7 @@ def inference(
     scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
     draws : of the band, 2 K queries each
     level : of the lower bounds
-    seed : of the multipliers
+    seed : of the resamples
 
     Constants that the constraints forbid are not compared with, unless they forbid all.
 
@@ -118,7 +118,7 @@ def inference(
         constants,
         draws=whole("draws", draws, 1),
         level=share,
-        rng=child(seed, "offline", "multipliers"),
+        rng=child(seed, "offline", "band"),
     )
     means = scores.weight @ scores.gains
     best = max(constants, key=lambda k: float(means[k]))
