@@ -61,16 +61,16 @@ class Inference:
     def words(self) -> list[str]:
         """Return what follows and what does not, a sentence each."""
         constant, p = f"always '{self.best_constant}'", self.p_value
-        evidence = f"There is evidence that some policy of the class gives more than {constant} (p = {p:.2g})."
+        evidence = [f"There is evidence that some policy of the class gives more than {constant} (p = {p:.2g})."]
         if p > 1 - self.level:
-            evidence = (
-                f"There is no evidence that treating people differently gives more than {constant} (p = {p:.2g}): "
-                "the best of so many policies looks so good by chance."
-            )
+            evidence = [
+                f"There is no evidence that treating people differently gives more than {constant} (p = {p:.2g}).",
+                "The best of so many policies looks so good by chance.",
+            ]
         learnt, bound = f"{self.cross_fitted.gain:.4g}", f"{self.lower:.4g} ({self.level:.0%})"
         return [
             f"The best policy of the class looks better than {constant} by {self.gain:.4g}.",
-            evidence,
+            *evidence,
             f"Learnt on all folds but one and evaluated on the rest, its gain is {learnt}: expect about that.",
             f"Whichever policy of the class is chosen, and why: the gain of this one is at least {bound}.",
         ]
