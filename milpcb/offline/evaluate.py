@@ -11,7 +11,7 @@ import numpy as np
 from milpcb.checks import choice, real
 from milpcb.errors import InputError
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
-from milpcb.offline.log import Log, action_numbers, take_rows
+from milpcb.offline.log import Log, action_numbers, as_table, take_rows
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.scores import Scores
 from milpcb.offline.scores import scores as make_scores
@@ -181,11 +181,11 @@ def cross_evaluate(
 
 def held_out_actions(learn: Callable[[Ints], Any], fold: Ints, contexts: Any, actions: tuple[str, ...]) -> Ints:
     """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds."""
-    assigned = np.empty(len(fold), dtype=np.int64)
+    assigned, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
     for number in np.unique(fold):
         here = np.flatnonzero(fold == number)
         policy = learn(np.flatnonzero(fold != number))
-        assigned[here] = action_numbers("policy", policy.predict(take_rows(contexts, here)), actions)
+        assigned[here] = action_numbers("policy", policy.predict(take_rows(table, here)), actions)
     return assigned
 
 
