@@ -105,9 +105,9 @@ def test_policies_are_numbers_names_or_predict(table):
     one, other = evaluate(table, numbers), evaluate(table, [str(k) for k in numbers])
     assert one == other
     assert one.leaves == ()
-    with pytest.raises(InputError, match="unknown policy '7'"):
+    with pytest.raises(InputError, match="unknown action of the policy '7'"):
         evaluate(table, ["7"] * N)
-    with pytest.raises(InputError, match=r"policy must be numbers in 0\.\.2, got 3 to 3"):
+    with pytest.raises(InputError, match=r"action of the policy must be numbers in 0\.\.2, got 3 to 3"):
         evaluate(table, np.full(N, 3))
     with pytest.raises(InputError, match="the policy plays 2 actions for 80 rows"):
         evaluate(table, [0, 1])
