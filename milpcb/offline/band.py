@@ -1,15 +1,16 @@
-"""A lower bound on gains that holds for all policies of a class at once, by searching again with multipliers.
+"""A lower bound on gains that holds for all policies of a class at once, by searching again on resampled rows.
 
 With scores Gamma_j turned so that larger is better, weights u_j of sum 1 and a constant k, the gain of a policy pi over
-k is v(pi) = sum_j u_j d_j(pi), where d_j(a) = Gamma_j(a) - Gamma_j(k). Its noise is imitated by N(pi) = sum_j u_j xi_j
-d_j(pi) with xi_j standard normal, centred so that sum_j u_j xi_j = 0, and its variance is at most about V(pi) = sum_j
-u_j^2 d_j(pi)^2. All three are totals of costs by row and action: the greatest value of N - lambda V over *all* policies
-is one exact query. If q is its 1 - alpha quantile over the draws, then with probability 1 - alpha
+k is v(pi) = sum_j u_j d_j(pi), where d_j(a) = Gamma_j(a) - Gamma_j(k). Its variance is at most about
+V(pi) = sum_j u_j^2 d_j(pi)^2. If a resample has row j c_j times, then N(pi) = sum_j u_j (c_j - 1) d_j(pi), with the
+multipliers c_j - 1 centred, imitates the noise of v, and sum_j c_j u_j^2 d_j(pi)^2 that of V. All of them are totals of
+costs by row and action: the greatest value of N - lambda V over *all* policies is one exact query. If q is its
+1 - alpha quantile over the draws, then with probability 1 - alpha
 
     true gain of pi over k  >=  v(pi) - lambda V(pi) - q        for every policy pi at once,
 
 whichever of them is then chosen, and why. The penalty lambda V studentises: without it policies that differ from k in
-half of the rows, whose gains are noisiest, make the bound wide for all others. By c sqrt(V) <= c (s + V / s) / 2, with
+most of the rows, whose gains are noisiest, make the bound wide for all others. By c sqrt(V) <= c (s + V / s) / 2, with
 equality where V = s^2, lambda = c / (2 s) stands for c standard errors near s; c and s do not depend on the choice, and
 any value of them is valid.
 
@@ -19,7 +20,7 @@ the constant that is best in truth is. The same goes for p-values, of which the 
 The p-value is the share of draws that reach the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
 their function phi(4)): policies that look worse than k need not be feared to be as good, so v(pi) / sqrt(log n) is
 added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
-with and without it is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
+with and without it, is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from math import ceil
 
 import numpy as np
 
+from milpcb.checks import ROUNDING
+from milpcb.offline.intervals import resampled
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
 
 REACH = 3.0  # c: about the quantile of the greatest of thousands of standard normals
-SHAPE = 0.5  # s, as a share of the standard error of the labeling that differs most from k
+SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from k
 
 
 @dataclass(frozen=True)
@@ -76,21 +79,17 @@ def band(
     weight : (n,) of the rows
     chosen : (n,) what the policy plays
     constants : the actions whose constant policies it is compared with
-    draws : number of draws, 2 queries each for every constant
+    draws : number of draws, at least level / (1 - level); 2 queries each for every constant
     level : how often ``lower`` holds
-    rng : draws the multipliers
+    rng : draws the resamples
 
     """
     shares = weight / weight.sum()
     tables = [_Against(oracle, gains, shares, k) for k in constants]
-    noise = (rng.standard_normal(len(gains)) for _ in range(draws))
-    found = np.array([[table.greatest_noise(xi) for table in tables] for xi in noise])
+    drawn = (resampled(rng, len(gains), 1)[0] for _ in range(draws))
+    found = np.array([[table.greatest_noise(counts) for table in tables] for counts in drawn])
     claims = [table.claim(chosen, found[:, i], level) for i, table in enumerate(tables)]
-    return Claim(
-        min(claim.gain for claim in claims),
-        min(claim.lower for claim in claims),
-        max(claim.p_value for claim in claims),
-    )
+    return least_favourable(claims)
 
 
 class _Against:
@@ -104,11 +103,11 @@ class _Against:
         self._penalty = squares * (REACH / (2 * s) if s > 0 else 0.0)
         self._recentring = 1 / np.sqrt(np.log(len(gains)))
 
-    def greatest_noise(self, xi: Floats) -> tuple[float, float]:
-        """Return the greatest noise less penalty, as it is and recentred, for multipliers (n,)."""
-        centred = xi - self._shares @ xi
-        plain = self._greatest(centred)
-        return plain, min(plain, self._greatest(centred + self._recentring))
+    def greatest_noise(self, counts: Floats) -> tuple[float, float]:
+        """Return the greatest noise less penalty, as it is and recentred, in a resample with ``counts`` (n,)."""
+        centred = counts - self._shares @ counts
+        plain = self._greatest(centred, counts)
+        return plain, min(plain, self._greatest(centred + self._recentring, counts))
 
     def claim(self, chosen: Ints, noise: Floats, level: float) -> Claim:
         """Return what can be claimed of the policy that plays ``chosen`` (n,), from the draws (draws, 2)."""
@@ -118,13 +117,14 @@ class _Against:
         lower = gain - penalty - _quantile(plain, level)
         if (chosen == self._constant).all():
             lower = 0.0  # its gain over itself is known
-        reached = recentred >= self._greatest(np.ones(len(chosen)))
+        once = np.ones(len(chosen))
+        reached = recentred >= self._greatest(once, once) - ROUNDING * np.abs(self._gains).sum()
         return Claim(float(gain), float(lower), float((1 + reached.sum()) / (1 + len(reached))))
 
-    def _greatest(self, multipliers: Floats) -> float:
-        return -self._oracle.value(self._penalty - multipliers[:, None] * self._gains)
+    def _greatest(self, multipliers: Floats, counts: Floats) -> float:
+        return -self._oracle.value(counts[:, None] * self._penalty - multipliers[:, None] * self._gains)
 
 
 def _quantile(draws: Floats, level: float) -> float:
-    """Return the draw that a further one exceeds with probability 1 - level at most, the greatest where none does."""
-    return float(np.sort(draws)[min(len(draws), ceil(level * (len(draws) + 1))) - 1])
+    """Return the draw that a further one exceeds with probability 1 - level at most."""
+    return float(np.sort(draws)[ceil(level * (len(draws) + 1) - ROUNDING) - 1])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.checks import real, whole
+from milpcb.checks import ROUNDING, real, whole
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.band import Claim, band, least_favourable
@@ -61,16 +62,16 @@ class Inference:
     def words(self) -> list[str]:
         """Return what follows and what does not, a sentence each."""
         constant, p = f"always '{self.best_constant}'", self.p_value
-        evidence = f"There is evidence that some policy of the class gives more than {constant} (p = {p:.2g})."
+        evidence = [f"There is evidence that some policy of the class gives more than {constant} (p = {p:.2g})."]
         if p > 1 - self.level:
-            evidence = (
-                f"There is no evidence that treating people differently gives more than {constant} (p = {p:.2g}): "
-                "the best of so many policies looks so good by chance."
-            )
+            evidence = [
+                f"There is no evidence that treating people differently gives more than {constant} (p = {p:.2g}).",
+                "The best of so many policies looks so good by chance.",
+            ]
         learnt, bound = f"{self.cross_fitted.gain:.4g}", f"{self.lower:.4g} ({self.level:.0%})"
         return [
             f"The best policy of the class looks better than {constant} by {self.gain:.4g}.",
-            evidence,
+            *evidence,
             f"Learnt on all folds but one and evaluated on the rest, its gain is {learnt}: expect about that.",
             f"Whichever policy of the class is chosen, and why: the gain of this one is at least {bound}.",
         ]
@@ -93,9 +94,9 @@ def inference(
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
-    draws : of the band, 2 K queries each
+    draws : of the band, 2 K queries each; at least 19 at 95 %
     level : of the lower bounds
-    seed : of the multipliers
+    seed : of the resamples
 
     Constants that the constraints forbid are not compared with, unless they forbid all.
 
@@ -116,9 +117,9 @@ def inference(
         scores.weight,
         np.asarray(policy.predict(contexts)),
         constants,
-        draws=whole("draws", draws, 1),
+        draws=whole("draws", draws, ceil(share / (1 - share) - ROUNDING)),
         level=share,
-        rng=child(seed, "offline", "multipliers"),
+        rng=child(seed, "offline", "band"),
     )
     means = scores.weight @ scores.gains
     best = max(constants, key=lambda k: float(means[k]))

@@ -84,7 +84,7 @@ def bootstrap(numbers: Floats, widths: Floats, level: float, seed: int) -> tuple
     n, mean = len(numbers), numbers.mean(axis=0)
     centred = numbers - mean
     powers = np.hstack([centred, centred**2])
-    sums = np.vstack([_counts(rng, n, size) @ powers for size in _chunks(n)]) / n
+    sums = np.vstack([resampled(rng, n, size) @ powers for size in _chunks(n)]) / n
     first, second = np.hsplit(sums, 2)
     spread = np.sqrt(np.maximum(second - first**2, 0) / (n - 1))
     ratio = np.divide(first, spread, out=np.zeros_like(first), where=spread > 0)
@@ -114,7 +114,7 @@ def _chunks(n: int) -> list[int]:
     return [min(size, DRAWS - start) for start in range(0, DRAWS, size)]
 
 
-def _counts(rng: np.random.Generator, n: int, size: int) -> Floats:
+def resampled(rng: np.random.Generator, n: int, size: int) -> Floats:
     """Return how often each of n rows is in each of ``size`` resamples, (size, n)."""
     drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)

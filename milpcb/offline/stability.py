@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.offline.inference import best_policy, held_out
-from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
+from milpcb.offline.intervals import IntervalEstimate, Mean, estimates, resampled
 from milpcb.offline.scores import Scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
@@ -80,7 +80,7 @@ def stability(
     oracle = open_oracle(policies, contexts, kind=kind)
     policy = best_policy(oracle, scores.costs)
     rng, n = child(seed, "offline", "resamples"), len(scores.table)
-    drawn = [rng.multinomial(n, np.full(n, 1 / n)) for _ in range(whole("resamples", resamples, 1))]
+    drawn = (resampled(rng, n, 1)[0] for _ in range(whole("resamples", resamples, 1)))
     again = [best_policy(oracle, scores.costs * counts[:, None]) for counts in drawn]
     played = np.asarray(policy.predict(contexts))
     alike = np.mean([np.asarray(other.predict(contexts)) == played for other in again], axis=0)
