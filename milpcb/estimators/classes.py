@@ -99,7 +99,7 @@ class ScoringSettings(PolicyEstimator):
 
     max_weight: int = 2
     max_tests: int | None = 3
-    thresholds: Any = 7
+    thresholds: Any = 3
 
     _adds_up = True
 
