@@ -151,6 +151,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return made or (Membership(names[0], (None,)),)  # nothing to test: some number must be there
 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
+        """Return the oracle's answer; a subclass may prefer one optimal policy to another."""
         contexts = rows.contexts
         if self._counts_rows:
             counts = _whole_sizes(rows.sizes)

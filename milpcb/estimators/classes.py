@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from math import fsum
 from typing import Any, cast
+
+import numpy as np
 
 from milpcb import registry
 from milpcb.checks import whole
-from milpcb.errors import InputError, shown
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.totals import Rows
 from milpcb.protocols import PolicyClass
+from milpcb.types import Answer, Floats, Stop
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -34,6 +41,19 @@ class TreeSettings(PolicyEstimator):
     @property
     def _counts_rows(self) -> bool:  # type: ignore[override]
         return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1
+
+    def _optimise(self, policies: Any, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
+        """Return the oracle's answer; of the optimal trees it is one of the least depth."""
+        answer = super()._optimise(policies, rows, costs, rules)
+        for depth in range(self.max_depth - 1, 0, -1):
+            try:
+                lesser = super()._optimise(replace(policies, depth=depth), rows, costs, rules)
+            except InfeasibleError:
+                break
+            if answer.stop != Stop.OPTIMAL or _total(lesser, rows, costs) > _total(answer, rows, costs):
+                break
+            answer = replace(answer, policy=lesser.policy)
+        return answer
 
     def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
         return _made(
@@ -147,6 +167,12 @@ class AnySettings(PolicyEstimator):
         if not isinstance(self.policies, PolicyClass):
             raise InputError(f"policies must be a policy class or the name of one, got {shown(self.policies)}")
         return self.policies
+
+
+def _total(answer: Answer, rows: Rows, costs: Floats) -> float:
+    """Return the total cost of a policy, rounded once, so that policies that play alike have equal totals."""
+    policy: Any = answer.policy
+    return fsum(costs[np.arange(len(costs)), policy.predict(rows.contexts)])
 
 
 def _made(name: str, **options: Any) -> PolicyClass:

@@ -47,7 +47,7 @@ def rate(chosen, weight):
 
 
 KEPT = {
-    "share": (share_at_most("drug B", 0.2), lambda X, a, w: rate(a == "drug B", w) <= 0.2),
+    "share": (share_at_most("drug B", 0.2), lambda _, a, w: rate(a == "drug B", w) <= 0.2),
     "parity": (
         parity("drug B", group="sex", delta=0.05),
         lambda X, a, w: (
@@ -116,7 +116,7 @@ def every_rule(estimator, X, weight):
 
 def test_several_constraints_in_a_cross_validation():
     """Constraints name what they mean, so they bind to the rows of each fold, and are copied with the estimator."""
-    X, costs, weight = table(200, 0)
+    X, costs, _ = table(200, 0)
     rules = [share_at_most("drug B", 0.3), parity("drug A", "sex", 0.2), never("wait", where="price >= 7")]
     tree = OptimalPolicyTree(max_depth=1, thresholds=3, constraints=rules)
     assert np.isfinite(cross_val_score(tree, X, costs, cv=3)).all()

@@ -30,7 +30,7 @@ EVERY = [
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([cls() for cls in EVERY])
 def test_scikit_learn(estimator, check):
-    """Every check of scikit-learn passes; that of array-API inputs alone is skipped, as it is for estimators of its own."""
+    """Every check of scikit-learn passes; that of array-API inputs alone is skipped, as it is for its own."""
     try:
         check(estimator)
     except pytest.skip.Exception:
