@@ -16,7 +16,7 @@ from milpcb.checks import choice, whole
 from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
-from milpcb.estimators.constraints import Bound, bind_all
+from milpcb.estimators.constraints import FittedRows, bind_all
 from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked
@@ -135,7 +135,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         costs = rows.total(sign * targets)
         thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
         policies = self._policy_class(len(actions), thresholds)
-        rules = bind_all(self.constraints, Bound(features.values, actions.tolist(), rows))
+        rules = bind_all(self.constraints, FittedRows(features.values, actions.tolist(), rows))
         answer = self._optimise(policies, rows, costs, rules)
         self._keep(answer, rows, costs, sign)
         self.actions_, self.maximise_ = actions, maximise
@@ -203,7 +203,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
 def _on_tables(policy: Any, features: Sequence[str], columns: Sequence[Column], actions: Any) -> Any:
     """Return the policy as one that reads tables of ``features``; raises InputError where it can read numbers only."""
-    names = () if np.array_equal(actions, np.arange(len(actions))) else tuple(map(str, actions.tolist()))
+    numbered = actions.dtype.kind in "iu" and np.array_equal(actions, np.arange(len(actions)))
+    names = () if numbered else tuple(map(str, actions.tolist()))
     if hasattr(policy, "with_columns"):
         return policy.with_columns(features, columns, names)
     if list(columns) != [Number(name) for name in features]:
