@@ -18,7 +18,7 @@ from milpcb.types import Floats
 LAST = ("action", "cost", "probability")
 
 
-class Log(NamedTuple):
+class Rounds(NamedTuple):
     """Rounds in the order they were played: contexts (n, d) with names, actions, costs and probabilities (n,)."""
 
     features: tuple[str, ...]
@@ -71,7 +71,7 @@ def certify(
     )
 
 
-def read_log(path: Path) -> Log:
+def read_log(path: Path) -> Rounds:
     """Read a log; raises InputError with the line of the first entry that cannot be."""
     from milpcb.tables import read_table
 
@@ -86,7 +86,7 @@ def read_log(path: Path) -> Log:
     _check(path, "action", actions, (actions >= 0) & (actions == np.rint(actions)) & (actions < 1e6), "0, 1, 2, ...")
     _check(path, "cost", costs, (costs >= 0) & (costs <= 1e100), "0 or more")
     _check(path, "probability", chances, (chances > 0) & (chances <= 1), "above 0 and at most 1")
-    return Log(names[: -len(LAST)], contexts, actions.astype(int).tolist(), costs.tolist(), chances.tolist())
+    return Rounds(names[: -len(LAST)], contexts, actions.astype(int).tolist(), costs.tolist(), chances.tolist())
 
 
 def _check(path: Path, name: str, column: Floats, good: Any, wanted: str) -> None:
@@ -96,7 +96,7 @@ def _check(path: Path, name: str, column: Floats, good: Any, wanted: str) -> Non
         raise InputError(f"{path}, round {place + 1}: {name} is {column[place]:g}; it must be {wanted}")
 
 
-def _n_actions(log: Log, given: int | None) -> int:
+def _n_actions(log: Rounds, given: int | None) -> int:
     """Return K, at least 2; raises InputError where the log plays more."""
     least = max(log.actions) + 1
     if given is not None and given < max(2, least):
@@ -106,7 +106,7 @@ def _n_actions(log: Log, given: int | None) -> int:
     return given or max(2, least)
 
 
-def _ledger(log: Log) -> Ledger:
+def _ledger(log: Rounds) -> Ledger:
     """Return the ledger of the rounds, each on a row of its own."""
     ledger = Ledger()
     for row, (action, cost, chance) in enumerate(zip(log.actions, log.costs, log.probabilities, strict=True)):

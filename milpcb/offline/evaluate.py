@@ -10,13 +10,14 @@ import numpy as np
 
 from milpcb.checks import choice, real
 from milpcb.errors import InputError
-from milpcb.offline.intervals import INTERVALS, Estimate, Mean, estimates
+from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, action_numbers, take_rows
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.scores import Scores
 from milpcb.offline.scores import scores as make_scores
 from milpcb.types import Bools, Ints
 
+Found = Mapping[Any, IntervalEstimate]
 Procedure = Callable[[Scores, Ints], Any]
 
 
@@ -32,8 +33,8 @@ class LeafValue:
     action: int
     name: str
     share: float
-    value: Estimate
-    gain: Estimate
+    value: IntervalEstimate
+    gain: IntervalEstimate
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,13 @@ class Evaluation:
 
     """
 
-    value: Estimate
-    constants: Mapping[str, Estimate]
+    value: IntervalEstimate
+    constants: Mapping[str, IntervalEstimate]
     best_constant: str
-    gain_over: Mapping[str, Estimate]
-    gain: Estimate
-    logged: Estimate
-    gain_over_logged: Estimate
+    gain_over: Mapping[str, IntervalEstimate]
+    gain: IntervalEstimate
+    logged: IntervalEstimate
+    gain_over_logged: IntervalEstimate
     leaves: tuple[LeafValue, ...]
     interval: str
     level: float
@@ -211,7 +212,7 @@ def _best_constant(scores: Scores) -> int:
     return int((scores.weight @ scores.gains).argmax())
 
 
-def _over_best(over: Sequence[Estimate], best: int) -> Estimate:
+def _over_best(over: Sequence[IntervalEstimate], best: int) -> IntervalEstimate:
     """Return the gain over the best constant; its lower end is the least of all, so it covers whichever is best.
 
     A gain over the best constant is at most that over any one. So the least lower end is too high only if that over the
@@ -220,14 +221,16 @@ def _over_best(over: Sequence[Estimate], best: int) -> Estimate:
     return replace(over[best], lower=min(estimate.lower for estimate in over))
 
 
-def _leaf_value(scores: Scores, assigned: Ints, here: Bools, part: int, found: Mapping[Any, Estimate]) -> LeafValue:
+def _leaf_value(
+    scores: Scores, assigned: Ints, here: Bools, part: int, found: Mapping[Any, IntervalEstimate]
+) -> LeafValue:
     action = int(assigned[here][0])
     share = float(scores.weight[here].sum() / scores.weight.sum())
     return LeafValue(part, action, scores.actions[action], share, found["part", part], found["over in part", part])
 
 
-def _compared(other: str, gain: Estimate) -> str:
-    """Return in words whether the policy is better than something else, as far as the interval tells them apart."""
+def _compared(other: str, gain: IntervalEstimate) -> str:
+    """Return in words whether the policy is better than something else, as far as the interval shows."""
     if gain.lower > 0:
         return f"It is better than {other}, by {gain}."
     if gain.upper < 0:

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from scipy.stats import norm
+
+from milpcb.checks import real, whole
 from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError, OracleInexact
+from milpcb.offline.band import Claim, band, least_favourable
+from milpcb.offline.evaluate import held_out_actions
+from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.scores import Scores
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, Policy, PolicyClass
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A one-sided claim: the gain over the best constant is at least ``lower``, at the level; ``p_value`` of none.
-
-    ``gain`` is the estimate behind it, in the unit of the outcome, positive is better.
-    """
-
-    gain: float
-    lower: float
-    p_value: float
+from milpcb.rng import child
+from milpcb.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,11 @@ class Inference:
     policy : the best policy on all rows
     gain : how much better it looks than the best constant: too good, as it was chosen for it
     best_constant : name of the action of the best constant
-    band : by searching again with multipliers: holds at once for all policies of the class
-    cross_fitted : by learning on all folds but one: the gain of the procedure
+    band : by searching again: its lower bound holds for every policy of the class at once, so for the chosen one
+    cross_fitted : by learning on all folds but one: the gain of the procedure, and a p-value of more power; its lower
+        bound is that of the procedure, not of ``policy``
     level : of the lower bounds
-    draws : how many searches the band took
+    draws : of the band
 
     """
 
@@ -49,17 +50,30 @@ class Inference:
 
     @property
     def lower(self) -> float:
-        """The recommended lower bound on the gain over the best constant."""
-        raise NotImplementedError
+        """The lower bound on the gain of ``policy`` over the best constant: that of the band."""
+        return self.band.lower
 
     @property
     def p_value(self) -> float:
-        """The recommended p-value of "no policy of this class is better than the best constant"."""
-        raise NotImplementedError
+        """The p-value of "no policy of this class is better than the best constant": the cross-fitted one."""
+        return self.cross_fitted.p_value
 
     def words(self) -> list[str]:
         """Return what follows and what does not, a sentence each."""
-        raise NotImplementedError
+        constant, p = f"always '{self.best_constant}'", self.p_value
+        evidence = [f"There is evidence that some policy of the class gives more than {constant} (p = {p:.2g})."]
+        if p > 1 - self.level:
+            evidence = [
+                f"There is no evidence that treating people differently gives more than {constant} (p = {p:.2g}).",
+                "The best of so many policies looks so good by chance.",
+            ]
+        learnt, bound = f"{self.cross_fitted.gain:.4g}", f"{self.lower:.4g} ({self.level:.0%})"
+        return [
+            f"The best policy of the class looks better than {constant} by {self.gain:.4g}.",
+            *evidence,
+            f"Learnt on all folds but one and evaluated on the rest, its gain is {learnt}: expect about that.",
+            f"Whichever policy of the class is chosen, and why: the gain of this one is at least {bound}.",
+        ]
 
 
 def inference(
@@ -69,7 +83,6 @@ def inference(
     *,
     draws: int = 1000,
     level: float = 0.95,
-    folds: int = 5,
     seed: int = 0,
     kind: str = "search",
     constraints: Sequence[LabelConstraint] = (),
@@ -79,59 +92,84 @@ def inference(
     Parameters
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
-    scores : see ``milpcb.offline.scores``
-    draws : searches of the bootstrap
+    scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
+    draws : of the band, 2 K queries each
     level : of the lower bounds
-    folds : of the cross-fitted claim
-    seed : of multipliers and folds
+    seed : of the resamples
+
+    Constants that the constraints forbid are not compared with, unless they forbid all.
 
     Raises
     ------
     InputError, InfeasibleError (constraints)
 
     """
-    raise NotImplementedError
+    oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
+    if oracle.n_contexts != len(scores.table):
+        raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
+    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
+    constants = _allowed_constants(constraints, oracle)
+    policy = best_policy(oracle, scores.costs)
+    found = band(
+        oracle,
+        scores.gains,
+        scores.weight,
+        np.asarray(policy.predict(contexts)),
+        constants,
+        draws=whole("draws", draws, 1),
+        level=share,
+        rng=child(seed, "offline", "band"),
+    )
+    means = scores.weight @ scores.gains
+    best = max(constants, key=lambda k: float(means[k]))
+    crossed = _cross_fitted(oracle, contexts, scores, constants, share)
+    return Inference(policy, found.gain, scores.actions[best], found, crossed, share, draws)
 
 
-@dataclass(frozen=True)
-class Stability:
-    """How much of a policy comes back when the rows are drawn again.
+def best_policy(oracle: Oracle, costs: Floats) -> Policy:
+    """Return the proved best policy; raises OracleInexact where the oracle could not prove it."""
+    answer = oracle.minimise(costs)
+    if answer.policy is None:
+        raise OracleInexact("the oracle found no policy in time; give it more time")
+    _ = answer.value  # raises unless proved
+    return answer.policy
 
-    Attributes
-    ----------
-    agreement : (0..1) mean share of rows that get the same action from the policy of a resample
-    tests : by test of the policy's printed rule, how often (0..1) some policy of a resample has it
-    leaves : by part of the policy, how often (0..1) most of its rows get its action
-    near_best : how many labelings of the class are within one standard error of the best; None where the class is too
-        large to list
-    by_depth : depth, printed best policy and held-out value of each depth that the class has been tried at
 
+def held_out(oracle: Oracle, contexts: Any, scores: Scores) -> Ints:
+    """Return what is played in each row (n,) by the best policy of the other folds of the scores.
+
+    The rows of the fold cost nothing while it is searched for: the same oracle answers.
     """
 
-    agreement: float
-    tests: dict[str, float]
-    leaves: tuple[float, ...]
-    near_best: int | None
-    by_depth: tuple[tuple[int, Policy, float], ...]
+    def learn(rows: Ints) -> Policy:
+        costs = np.zeros_like(scores.costs)
+        costs[rows] = scores.costs[rows]
+        return best_policy(oracle, costs)
+
+    return held_out_actions(learn, scores.fold, contexts, scores.actions)
 
 
-def stability(
-    policies: PolicyClass,
-    contexts: Any,
-    scores: Scores,
-    *,
-    resamples: int = 100,
-    seed: int = 0,
-    kind: str = "search",
-) -> Stability:
-    """Return how stable the best policy is: a query for each resample of the rows.
+def _cross_fitted(oracle: Oracle, contexts: Any, scores: Scores, constants: list[int], level: float) -> Claim:
+    """Return the claim on the gain of learning, from the rows that were not learnt from.
 
-    Parameters
-    ----------
-    policies, contexts, kind : see ``milpcb.open_oracle``
-    scores : see ``milpcb.offline.scores``
-    resamples : how often the rows are drawn again, with replacement
-    seed : of the resamples
-
+    It is compared with every constant and the least favourable counts, as the one that is best in truth is not known.
     """
-    raise NotImplementedError
+    played, rows = held_out(oracle, contexts, scores), np.arange(len(scores.table))
+    own = scores.gains[rows, played]
+    means = {k: Mean(own - scores.gains[:, k], scores.weight, np.inf) for k in constants}
+    return least_favourable([_one_sided(each) for each in estimates(means, "normal", 2 * level - 1, seed=0).values()])
+
+
+def _one_sided(gain: IntervalEstimate) -> Claim:
+    """Return the claim that the lower end makes; where the rows do not differ at all, nothing is gained."""
+    p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
+    return Claim(gain.value, gain.lower, p_value)
+
+
+def _allowed_constants(constraints: Sequence[LabelConstraint], oracle: Oracle) -> list[int]:
+    """Return the actions that a policy may always play; all where there is none."""
+    allowed = np.ones(oracle.n_actions, dtype=bool)
+    for constraint in constraints:
+        weights = constraint.matrix(oracle.n_contexts, oracle.n_actions)
+        allowed &= weights.sum(axis=0) <= constraint.largest(weights)
+    return np.flatnonzero(allowed if allowed.any() else ~allowed).tolist()

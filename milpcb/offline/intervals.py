@@ -22,7 +22,7 @@ CELLS = 4_000_000  # numbers that the bootstrap holds at a time
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A number with its standard error and its interval, in the unit of the outcome."""
 
     value: float
@@ -52,13 +52,13 @@ class Mean:
         return float(self.width * self.weight.max() * len(self.values) / self.weight.sum())
 
 
-def estimates(means: Mapping[Any, Mean], interval: str, level: float, seed: int) -> dict[Any, Estimate]:
+def estimates(means: Mapping[Any, Mean], interval: str, level: float, seed: int) -> dict[Any, IntervalEstimate]:
     """Return the estimate of every mean, by the name of an interval in ``INTERVALS``."""
     numbers = np.column_stack([mean.numbers() for mean in means.values()])
     widths = np.array([mean.stretched() for mean in means.values()])
     ends = INTERVALS[interval](numbers, widths, level, seed)
     columns = np.column_stack([numbers.mean(axis=0), standard_errors(numbers), *ends]).tolist()
-    return {name: Estimate(*column) for name, column in zip(means, columns, strict=True)}
+    return {name: IntervalEstimate(*column) for name, column in zip(means, columns, strict=True)}
 
 
 Interval = Callable[[Floats, Floats, float, int], tuple[Floats, Floats]]
@@ -84,7 +84,7 @@ def bootstrap(numbers: Floats, widths: Floats, level: float, seed: int) -> tuple
     n, mean = len(numbers), numbers.mean(axis=0)
     centred = numbers - mean
     powers = np.hstack([centred, centred**2])
-    sums = np.vstack([_counts(rng, n, size) @ powers for size in _chunks(n)]) / n
+    sums = np.vstack([resampled(rng, n, size) @ powers for size in _chunks(n)]) / n
     first, second = np.hsplit(sums, 2)
     spread = np.sqrt(np.maximum(second - first**2, 0) / (n - 1))
     ratio = np.divide(first, spread, out=np.zeros_like(first), where=spread > 0)
@@ -114,7 +114,7 @@ def _chunks(n: int) -> list[int]:
     return [min(size, DRAWS - start) for start in range(0, DRAWS, size)]
 
 
-def _counts(rng: np.random.Generator, n: int, size: int) -> Floats:
+def resampled(rng: np.random.Generator, n: int, size: int) -> Floats:
     """Return how often each of n rows is in each of ``size`` resamples, (size, n)."""
     drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)

@@ -43,8 +43,8 @@ def cross_fitted(fitted: Fitted, fold: Ints) -> Floats:
     The models use one thread: the same log gives the same bytes, and boosting on several is slower where cores are
     shared.
     """
-    with needs("studies", "a model"):
-        from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
     everyone = np.arange(len(fold))
     parts = [(fold == number) for number in np.unique(fold)]
     with threadpool_limits(1):
@@ -54,7 +54,7 @@ def cross_fitted(fitted: Fitted, fold: Ints) -> Floats:
 
 def outcome_model(log: Log, model: Any, seed: int) -> Fitted:
     """Return what fits a copy of ``model`` to the rows of each action, and predicts every row by each of them."""
-    with needs("studies", "a regression of outcomes"):
+    with needs("learn", "a regression of outcomes"):
         from sklearn.base import clone, is_classifier
     template = _default_outcome(log, seed) if model is None else model
 
@@ -72,7 +72,7 @@ def outcome_model(log: Log, model: Any, seed: int) -> Fitted:
 
 def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
     """Return what fits a copy of the classifier ``model`` to the actions, and predicts the probability of each."""
-    with needs("studies", "a model of propensities"):
+    with needs("learn", "a model of propensities"):
         from sklearn.base import clone
     template = _default_propensity(seed) if model is None else model
 

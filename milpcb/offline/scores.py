@@ -182,7 +182,7 @@ def _explained(log: Log, taken: Bools, regression: Floats, method: str) -> Float
         return np.full(taken.shape[1], np.nan)
     missed = np.where(taken, log.outcome[:, None] - regression, 0.0)
     spread = [np.square(log.outcome[own] - log.outcome[own].mean()).sum() for own in taken.T]
-    return 1 - np.square(missed).sum(axis=0) / np.maximum(spread, np.finfo(float).tiny)
+    return np.asarray(1 - np.square(missed).sum(axis=0) / np.maximum(spread, np.finfo(float).tiny))
 
 
 def _charge(treatment_cost: Any, log: Log) -> Floats:

@@ -1,0 +1,239 @@
+"""How often the intervals, bounds and p-values of milpcb.offline hold, on logs whose truth is known.
+
+    python scripts/checks/intervals.py [values] [intervals] [search] [speed] [--sets 500] [--draws 500]
+
+Prints a table for each part, and ends with 1 if a figure is out of the range that milpcb/offline/README.md promises.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from milpcb import open_oracle
+from milpcb.offline import Log, evaluate, inference, read_log, scores
+from milpcb.rng import child
+from milpcb.types import Floats, Ints
+from policies import DecisionTrees
+
+CLOSE = 0.93  # of the values within two standard errors, and of intervals
+BOUND = 0.94  # of the lower bounds after the search
+REJECTED = 0.06  # at most, where there is no effect
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table: a share that was measured, and the range it should be in."""
+
+    name: str
+    share: float
+    least: float
+    most: float
+    more: str = ""
+
+    def __str__(self) -> str:
+        mark = "" if self.least <= self.share <= self.most else "   OUT OF RANGE"
+        return f"{self.name:58s} {self.share:7.1%}   {self.more}{mark}"
+
+
+# ------------------------------------------------------------------- values of a fixed policy
+
+
+def observed(n: int, rng: np.random.Generator) -> tuple[Floats, Ints, Floats, Floats]:
+    """Return features, what was done, rewards and propensities (n, 2); x0 drives both action and reward."""
+    X = rng.normal(size=(n, 3))
+    treated = 1 / (1 + np.exp(-X[:, 0]))
+    action = (rng.random(n) < treated).astype(np.int64)
+    reward = 1 + X[:, 0] + action * (0.3 + 0.8 * X[:, 1]) + rng.normal(size=n)
+    return X, action, reward, np.column_stack([1 - treated, treated])
+
+
+RIGHT = {"model_outcome": LinearRegression(), "model_propensity": LogisticRegression()}
+WRONG = {"model_outcome": DummyRegressor(), "model_propensity": DummyClassifier()}  # both leave out x0
+VALUES: dict[str, tuple[str, bool, dict[str, Any]]] = {  # method, whether propensities are given, models
+    "dr, both models right": ("dr", False, RIGHT),
+    "dr, outcomes misspecified": ("dr", False, RIGHT | {"model_outcome": WRONG["model_outcome"]}),
+    "dr, propensities misspecified": ("dr", False, RIGHT | {"model_propensity": WRONG["model_propensity"]}),
+    "dr, outcomes misspecified, propensities given": ("dr", True, WRONG),
+    "snips, propensities given": ("snips", True, {}),
+    "snips, propensities estimated": ("snips", False, RIGHT),
+    "ips, propensities given": ("ips", True, {}),
+    "dr, both misspecified (no method survives)": ("dr", False, WRONG),
+    "dm, outcomes right (its intervals are too narrow)": ("dm", False, RIGHT),
+}
+UNPROMISED = ("no method survives", "too narrow")
+
+
+def values(n_sets: int, n: int = 500) -> Iterator[Row]:
+    """Yield how often the value of the policy "act where x1 > -0.5" is within two standard errors of the truth."""
+    truth = 1 + 0.3 * norm.cdf(0.5) + 0.8 * norm.pdf(0.5)
+    close = dict.fromkeys(VALUES, 0)
+    error = dict.fromkeys(VALUES, 0.0)
+    for i in range(n_sets):
+        X, action, reward, propensity = observed(n, child(i, "values"))
+        policy = (X[:, 1] > -0.5).astype(np.int64)
+        for name, (method, given, models) in VALUES.items():
+            log = read_log(X, action, reward=reward, propensity=propensity if given else None)
+            value = evaluate(scores(log, method, **models, seed=i), policy).value
+            close[name] += abs(value.value - truth) <= 2 * value.standard_error
+            error[name] += (value.value - truth) / n_sets
+    for name, count in close.items():
+        least = 0.0 if any(word in name for word in UNPROMISED) else CLOSE
+        yield Row(name, count / n_sets, least, 1.0, f"mean error {error[name]:+.3f}")
+
+
+# ------------------------------------------------------------------- intervals of every kind
+
+
+def intervals(n_sets: int, n: int = 500) -> Iterator[Row]:
+    """Yield the coverage of 95 % intervals of a fixed policy, for rewards of 0 and 1 and known propensities."""
+    tree = open_oracle(DecisionTrees(2, depth=1, thresholds=[[0.0]]), [[-1.0], [1.0]], kind="search")
+    policy = tree.minimise([[0, 1], [1, 0]]).policy
+    covered: dict[tuple[str, str], int] = {}
+    for i in range(n_sets):
+        rng = child(i, "intervals")
+        x = rng.uniform(-1, 1, size=(n, 1))
+        chance = 0.5 + 0.3 * x[:, 0]
+        action = (rng.random(n) < chance).astype(np.int64)
+        reward = (rng.random(n) < 0.3 + 0.4 * action * (x[:, 0] > 0)).astype(float)
+        log = read_log(x, action, reward=reward, propensity=np.column_stack([1 - chance, chance]))
+        for method in ("ips", "snips", "dr"):
+            table = scores(log, method, model_outcome=LinearRegression(), seed=i)
+            for kind in ("normal", "bootstrap", "bernstein"):
+                found = evaluate(table, policy, interval=kind, outcome_range=(0, 1), seed=i)
+                true = {
+                    "value": (found.value, 0.5),
+                    "gain over always 0": (found.gain_over["0"], 0.2),
+                    "gain over what was done": (found.gain_over_logged, 0.5 - 0.43),
+                    "value in a leaf": (found.leaves[-1].value, 0.7),
+                }
+                for what, (estimate, truth) in true.items():
+                    key = kind, f"{method}: {what}"
+                    covered[key] = covered.get(key, 0) + (estimate.lower <= truth <= estimate.upper)
+    for (kind, name), count in sorted(covered.items()):
+        yield Row(f"{kind}, {name}", count / n_sets, CLOSE, 1.0 if kind == "bernstein" else 0.99)
+
+
+# ------------------------------------------------------------------- after the search
+
+FEATURES = 8
+Effects = Callable[[Floats], Floats]  # contexts (n, 8) of 0 and 1 -> (n, K) what each action adds to the reward
+
+
+def _versus_nothing(*effects: Floats) -> Floats:
+    return np.column_stack([np.zeros_like(effects[0]), *effects])
+
+
+DESIGNS: dict[str, Effects] = {
+    "no effect": lambda X: _versus_nothing(0 * X[:, 0]),
+    "no effect, three actions": lambda X: _versus_nothing(0 * X[:, 0], 0 * X[:, 0]),
+    "the same effect for all": lambda X: _versus_nothing(0 * X[:, 0] + 0.3),
+    "an effect that depends on two features": lambda X: _versus_nothing(1.3 * X[:, 0] * X[:, 1] - 0.3),
+    "harm to a quarter": lambda X: _versus_nothing(0.5 - 1.5 * X[:, 0] * X[:, 1]),
+}
+EVERYONE = np.array(np.meshgrid(*[[0.0, 1.0]] * FEATURES)).reshape(FEATURES, -1).T  # all contexts, equally likely
+
+
+def trial(effects: Effects, n: int, rng: np.random.Generator) -> Log:
+    """Return a randomised trial with equal shares."""
+    X = rng.integers(0, 2, size=(n, FEATURES)).astype(float)
+    added = effects(X)
+    K = added.shape[1]
+    action = rng.integers(0, K, size=n)
+    reward = 0.5 * X[:, 2] + added[np.arange(n), action] + rng.normal(size=n)
+    return read_log(X, action, reward=reward, propensity=np.full(K, 1 / K))
+
+
+def true_gain(effects: Effects, policy: Any) -> float:
+    """Return how much better a policy is in truth than the best constant."""
+    added = effects(EVERYONE)
+    return float(added[np.arange(len(added)), policy.predict(EVERYONE)].mean() - added.mean(axis=0).max())
+
+
+def search(n_sets: int, draws: int, n: int = 500) -> Iterator[Row]:
+    """Yield coverage and rejections of the best tree of depth 2, chosen on the rows it is judged by."""
+    for name, effects in DESIGNS.items():
+        found = []
+        for i in range(n_sets):
+            log = trial(effects, n, child(i, "search", name))
+            table = scores(log, seed=i)
+            trees = DecisionTrees(len(log.actions), depth=2)
+            claim = inference(trees, log.features, table, draws=draws, seed=i)
+            gain = true_gain(effects, claim.policy) + 1e-12
+            naive = evaluate(table, claim.policy).gain.lower
+            found.append(
+                (
+                    claim.band.lower <= gain,
+                    claim.band.p_value <= 0.05,
+                    claim.cross_fitted.lower <= gain,
+                    claim.cross_fitted.p_value <= 0.05,
+                    naive <= gain,
+                    naive > 0,
+                    claim.band.lower,
+                    claim.cross_fitted.lower,
+                )
+            )
+        band, band_rejects, crossed, crossed_rejects, naive, naive_rejects, low, crossed_low = np.mean(found, axis=0)
+        most = REJECTED if effects(EVERYONE).max(axis=0).max() == effects(EVERYONE).mean(axis=0).max() else 1.0
+        yield Row(f"{name}: band, covers", band, BOUND, 1.0, f"mean bound {low:+.3f}")
+        yield Row(f"{name}: band, rejects", band_rejects, 0.0, most)
+        yield Row(f"{name}: cross-fitted, covers the chosen", crossed, 0.0, 1.0, f"mean bound {crossed_low:+.3f}")
+        yield Row(f"{name}: cross-fitted, rejects", crossed_rejects, 0.0, most)
+        yield Row(f"{name}: as if fixed beforehand, covers", naive, 0.0, 1.0)
+        yield Row(f"{name}: as if fixed beforehand, rejects", naive_rejects, 0.0, 1.0)
+
+
+def speed(n: int = 1000, literals: int = 30, draws: int = 1000) -> Iterator[Row]:
+    """Yield whether 1 000 re-searches take less than three seconds."""
+    rng = child(0, "speed")
+    X = rng.integers(0, 2, size=(n, literals)).astype(float)
+    oracle = open_oracle(DecisionTrees(2, depth=2), X, kind="search")
+    costs = rng.normal(size=(n, 2))
+    oracle.value(costs)
+    start = time.perf_counter()
+    for _ in range(draws):
+        oracle.value(costs * rng.standard_normal(n)[:, None])
+    seconds = time.perf_counter() - start
+    yield Row("1 000 re-searches, 1 000 rows, 30 literals, in 3 s", float(seconds < 3), 1.0, 1.0, f"{seconds:.2f} s")
+    log = read_log(X, rng.integers(0, 2, size=n), reward=rng.normal(size=n), propensity=[0.5, 0.5])
+    table = scores(log, "snips")
+    start = time.perf_counter()
+    inference(DecisionTrees(2, depth=2), X, table, draws=draws)
+    seconds = time.perf_counter() - start
+    yield Row("inference with 1 000 draws on them, in 3 s", float(seconds < 3), 1.0, 1.0, f"{seconds:.2f} s")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts: dict[str, Callable[[int, int], Iterator[Row]]] = {
+        "values": lambda sets, _draws: values(sets),
+        "intervals": lambda sets, _draws: intervals(sets),
+        "search": search,
+        "speed": lambda _sets, _draws: speed(),
+    }
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(parts)}; all where none is named")
+    parser.add_argument("--sets", type=int, default=500, help="data sets of each design (500)")
+    parser.add_argument("--draws", type=int, default=500, help="draws of the band (500)")
+    asked = parser.parse_args()
+    wrong = 0
+    for name in asked.parts or parts:
+        start = time.perf_counter()
+        print(f"\n{name}, {asked.sets} data sets")
+        for row in parts[name](asked.sets, asked.draws):
+            print(row, flush=True)
+            wrong += "OUT OF RANGE" in str(row)
+        print(f"{time.perf_counter() - start:.0f} s")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""Values of fixed policies and of procedures, by hand; each kind of interval against its definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.linear_model import LinearRegression
+
+from milpcb import open_oracle
+from milpcb.errors import InputError
+from milpcb.offline import cross_evaluate, evaluate, read_log, scores
+from milpcb.offline.intervals import INTERVALS, IntervalEstimate
+from milpcb.offline.ranges import EntryRanges
+from policies import DecisionTrees
+
+N = 80
+
+
+def drawn(seed=0, **options):
+    """Return a log with three actions, features of 0 and 1, and known propensities."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, size=(N, 3)).astype(float)
+    action = np.append(rng.integers(0, 3, size=N - 3), [0, 1, 2])
+    y = X[:, 0] * action + rng.normal(size=N)
+    return read_log(X, action, **({"reward": y, "propensity": [1 / 3] * 3} | options))
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Return scores of the log."""
+    return scores(drawn(), "snips")
+
+
+def mean_of(values):
+    """Return the normal 95 % estimate of a mean, as every textbook has it."""
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    reach = norm.ppf(0.975) * error
+    return IntervalEstimate(np.mean(values), error, np.mean(values) - reach, np.mean(values) + reach)
+
+
+def close(one, other):
+    """Return whether two estimates agree in all four numbers."""
+    return np.allclose(
+        (one.value, one.standard_error, one.lower, one.upper),
+        (other.value, other.standard_error, other.lower, other.upper),
+    )
+
+
+def test_every_number_is_a_mean(table):
+    """Value, constants, gains and what was done are means of entries, with their textbook errors."""
+    assigned = np.arange(N) % 3
+    own = table.table[np.arange(N), assigned]
+    found = evaluate(table, assigned)
+    assert close(found.value, mean_of(own))
+    assert close(found.logged, mean_of(table.log.outcome))
+    assert close(found.gain_over_logged, mean_of(own - table.log.outcome))
+    for k, name in enumerate("012"):
+        assert close(found.constants[name], mean_of(table.table[:, k]))
+        assert close(found.gain_over[name], mean_of(own - table.table[:, k]))
+    assert found.best_constant == max(found.constants, key=lambda name: found.constants[name].value)
+
+
+def test_the_gain_over_the_best_constant_has_the_least_lower_end(table):
+    """Its value is that over the constant that looks best, its lower end the least over all."""
+    found = evaluate(table, np.full(N, 2))
+    best = found.gain_over[found.best_constant]
+    assert (found.gain.value, found.gain.upper) == (best.value, best.upper)
+    assert found.gain.lower == min(each.lower for each in found.gain_over.values())
+    assert found.gain_over["2"] == IntervalEstimate(0.0, 0.0, 0.0, 0.0)
+
+
+def test_costs_gain_where_rewards_lose():
+    """The same numbers as costs turn every gain around, and no value."""
+    up, down = (
+        evaluate(scores(drawn(**{"reward": None, kind: drawn().outcome}), "ips"), np.arange(N) % 2)
+        for kind in ("reward", "cost")
+    )
+    assert close(up.value, down.value)
+    for name in "012":
+        assert up.gain_over[name].value == pytest.approx(-down.gain_over[name].value)
+        assert up.gain_over[name].lower == pytest.approx(-down.gain_over[name].upper)
+    assert not down.maximise
+
+
+def test_parts_add_up_to_the_whole(table):
+    """Shares sum to 1, shares times values to the value; in a part the estimate is that of its rows alone."""
+    tree = open_oracle(DecisionTrees(3, depth=2), table.log.features, kind="search").minimise(table.costs).policy
+    found = evaluate(table, tree)
+    assert len(found.leaves) == len(tree.leaf_actions) == 3
+    assert sum(leaf.share for leaf in found.leaves) == pytest.approx(1)
+    assert sum(leaf.share * leaf.value.value for leaf in found.leaves) == pytest.approx(found.value.value)
+    assert sum(leaf.share * leaf.gain.value for leaf in found.leaves) == pytest.approx(found.gain.value)
+    for leaf in found.leaves:
+        inside = tree.apply(table.log.features) == leaf.part
+        alone = mean_of(table.table[inside, leaf.action])
+        assert leaf.name == str(leaf.action)
+        assert leaf.value.value == pytest.approx(alone.value)
+        assert leaf.value.standard_error == pytest.approx(alone.standard_error, rel=0.05)
+
+
+def test_policies_are_numbers_names_or_predict(table):
+    """Names of actions and their numbers are the same policy; parts are left out where there are none."""
+    numbers = np.arange(N) % 3
+    one, other = evaluate(table, numbers), evaluate(table, [str(k) for k in numbers])
+    assert one == other
+    assert one.leaves == ()
+    with pytest.raises(InputError, match="unknown policy '7'"):
+        evaluate(table, ["7"] * N)
+    with pytest.raises(InputError, match=r"policy must be numbers in 0\.\.2, got 3 to 3"):
+        evaluate(table, np.full(N, 3))
+    with pytest.raises(InputError, match="the policy plays 2 actions for 80 rows"):
+        evaluate(table, [0, 1])
+
+
+def test_weights_repeat_rows():
+    """Weights of 2 give the value of the doubled rows, and a row of weight 0 is none."""
+    weight = np.arange(N) % 3
+    once = scores(drawn(), "ips", sample_weight=weight)
+    again = scores(drawn(), "ips").take(np.repeat(np.arange(N), weight))
+    assigned = np.arange(N) % 2
+    value = evaluate(once, assigned).value
+    assert value.value == pytest.approx(evaluate(again, np.repeat(assigned, weight)).value.value)
+    assert value.standard_error > evaluate(again, np.repeat(assigned, weight)).value.standard_error
+
+
+def test_the_bootstrap_is_the_studentised_one():
+    """Resamples by a loop give the same quantiles, up to the draws; the ends follow the skewness."""
+    rng = np.random.default_rng(0)
+    numbers = rng.exponential(size=(60, 1))
+    low, high = INTERVALS["bootstrap"](numbers, np.ones(1), 0.9, 0)
+    ratios = []
+    for _ in range(4000):
+        again = rng.choice(numbers[:, 0], size=60)
+        ratios.append((again.mean() - numbers.mean()) / (again.std() / np.sqrt(59)))
+    error = numbers.std(ddof=1) / np.sqrt(60)
+    ends = numbers.mean() - np.quantile(ratios, [0.95, 0.05]) * error
+    assert low[0] == pytest.approx(ends[0], abs=0.03)
+    assert high[0] == pytest.approx(ends[1], abs=0.03)
+    assert high[0] - numbers.mean() > numbers.mean() - low[0]
+
+
+def test_bernstein_is_the_theorem():
+    """Maurer and Pontil's bound, by hand, for rewards in [0, 1] and propensities of 1 / 3."""
+    log = drawn(reward=(drawn().outcome > 0).astype(float))
+    found = evaluate(scores(log, "ips"), np.zeros(N, int), interval="bernstein", level=0.9, outcome_range=(0, 1)).value
+    entries = np.where(log.action == 0, log.outcome * 3, 0.0)
+    confidence = np.log(4 / 0.1)
+    reach = np.sqrt(2 * entries.var(ddof=1) * confidence / N) + 7 * 3 * confidence / (3 * (N - 1))
+    assert (found.lower, found.upper) == pytest.approx((entries.mean() - reach, entries.mean() + reach))
+
+
+@pytest.mark.parametrize("method", ["ips", "snips", "dr", "dm"])
+@pytest.mark.parametrize("kind", ["reward", "cost"])
+def test_ranges_hold_what_can_happen(method, kind):
+    """No entry and no difference is out of its range, whatever the outcomes in theirs."""
+    rng = np.random.default_rng(1)
+    y = rng.uniform(-1, 3, size=N)
+    found = scores(
+        drawn(**{"reward": None, kind: y}), method, model_outcome=LinearRegression(), treatment_cost=[0, 1, 2]
+    )
+    ranges = EntryRanges.of(found, (-1, 3))
+    assert ranges.outcome == 4 + 2
+    assert np.ptp(found.table) <= ranges.entry
+    for k in range(3):
+        assert 2 * np.abs(found.table[:, k] - found.table[:, (k + 1) % 3]).max() <= ranges.difference
+        assert 2 * np.abs(found.table[:, k] - found.logged).max() <= ranges.over_logged
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"interval": "bayes"}, "unknown interval 'bayes'"),
+        ({"level": 1.0}, "level must be strictly between 0 and 1"),
+        ({"outcome_range": (0, 1)}, "outside of outcome_range"),
+        ({"outcome_range": (1, 0)}, "outcome_range must be two finite numbers"),
+    ],
+)
+def test_wrong_options_are_one_line(table, options, message):
+    """Each is named with what it may be."""
+    with pytest.raises(InputError, match=message):
+        evaluate(table, np.zeros(N, int), **options)
+
+
+def test_a_procedure_is_judged_by_rows_it_never_saw():
+    """Each fold is played by a policy learnt elsewhere, from scores made elsewhere; these plays are evaluated."""
+    log, asked = drawn(), []
+
+    def procedure(learnt, rows):
+        asked.append((learnt, rows))
+        return open_oracle(DecisionTrees(3, depth=1), log.features[rows], kind="search").minimise(learnt.costs).policy
+
+    found = cross_evaluate(procedure, log, folds=4, seed=2, method="snips")
+    outer = scores(log, "snips", cv=4, seed=2)
+    played = np.empty(N, dtype=int)
+    for fold, (learnt, rows) in enumerate(asked):
+        here = np.flatnonzero(outer.fold == fold)
+        assert sorted([*rows, *here]) == list(range(N))
+        assert np.array_equal(learnt.table, scores(log.take(rows), "snips", cv=4, seed=2).table)
+        policy = open_oracle(DecisionTrees(3, depth=1), log.features[rows], kind="search").minimise(learnt.costs).policy
+        played[here] = policy.predict(log.features[here])
+    assert found == evaluate(outer, played)
+
+
+def test_words_follow_the_intervals(table):
+    """Better, worse and neither are told by the interval of the gain."""
+    better = scores(drawn(reward=np.where(drawn().action == 2, 9.0, 1.0) + drawn().outcome / 9), "snips")
+    assert "It is better than what was done" in " ".join(evaluate(better, np.full(N, 2)).words())
+    assert "It is worse than the best constant" in " ".join(evaluate(better, np.zeros(N, int)).words())
+    assert "There is no evidence that it is better or worse" in " ".join(evaluate(table, np.arange(N) % 3).words())

@@ -1,0 +1,172 @@
+"""The band against lists of all policies, the cross-fitted claim by hand, and both on trials whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from milpcb import open_oracle
+from milpcb.constraints import share_at_most
+from milpcb.errors import InputError
+from milpcb.offline import inference, read_log, scores
+from milpcb.offline.band import REACH, SHAPE
+from milpcb.rng import child
+from policies import DecisionTrees, ThresholdRules
+
+N = 120
+
+
+def drawn(K=2, seed=0, effect=0.0, n=N, features=3, **options):
+    """Return a randomised trial with features of 0 and 1; ``effect`` times x0 is what action 1 adds."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, size=(n, features)).astype(float)
+    action = np.append(rng.integers(0, K, size=n - K), np.arange(K))
+    y = X[:, -1] + effect * (action == 1) * (2 * X[:, 0] - 1) + rng.normal(size=n)
+    return scores(read_log(X, action, reward=y, propensity=np.full(K, 1 / K)), **options)
+
+
+def by_hand(table, policies, draws, seed, level=0.95):
+    """Return the band's claim from a list of all labelings."""
+    n, K = table.table.shape
+    labels = open_oracle(policies, table.log.features, kind="enumeration").labelings
+    chosen = labels[table.gains[np.arange(n), labels].sum(axis=1).argmax()]
+    rng, u = child(seed, "offline", "band"), table.weight / table.weight.sum()
+    counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(draws)])
+    centred = counts - (counts @ u)[:, None]
+    gains, lowers, tails = [], [], []
+    for k in range(K):
+        d = table.gains - table.gains[:, [k]]
+        own = u * d[np.arange(n), labels]
+        s = SHAPE * np.sqrt((u[:, None] ** 2 * d**2).max(axis=1).sum())
+        penalty, penalties = REACH / (2 * s) * (own**2).sum(axis=1), REACH / (2 * s) * (counts @ own.T**2)
+        value, noise = own.sum(axis=1), centred @ own.T
+        plain = (noise - penalties).max(axis=1)
+        recentred = np.minimum(plain, (noise + value / np.sqrt(np.log(n)) - penalties).max(axis=1))
+        mine = (labels == chosen).all(axis=1).argmax()
+        quantile = np.sort(plain)[int(np.ceil(level * (draws + 1))) - 1]
+        gains.append(value[mine])
+        lowers.append(value[mine] - penalty[mine] - quantile)
+        tails.append((1 + (recentred >= (value - penalty).max()).sum()) / (1 + draws))
+    return min(gains), min(lowers), max(tails)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_band_is_what_a_list_of_all_policies_gives(K):
+    """One query a draw finds the same maxima, quantile and p-value as every policy of the class one by one."""
+    table = drawn(K, effect=1.0, sample_weight=np.arange(N) % 4 + 1.0)
+    trees = DecisionTrees(K, depth=2)
+    found = inference(trees, table.log.features, table, draws=60, seed=5)
+    expected = by_hand(table, trees, 60, 5)
+    assert (found.band.gain, found.band.lower, found.band.p_value) == pytest.approx(expected)
+
+
+def test_the_cross_fitted_claim_is_a_test_on_rows_not_learnt_from():
+    """Against each constant, the least favourable counts; the policy of a fold is that of the other folds."""
+    table = drawn(effect=0.6)
+    X, trees = table.log.features, DecisionTrees(2, depth=1)
+    found = inference(trees, X, table, draws=5).cross_fitted
+    played = np.empty(N, dtype=int)
+    for fold in range(5):
+        rows = np.flatnonzero(table.fold != fold)
+        policy = open_oracle(trees, X[rows], kind="search").minimise(table.costs[rows]).policy
+        played[table.fold == fold] = policy.predict(X[table.fold == fold])
+    claims = []
+    for k in (0, 1):
+        gain = table.gains[np.arange(N), played] - table.gains[:, k]
+        error = gain.std(ddof=1) / np.sqrt(N)
+        claims.append((gain.mean(), gain.mean() - norm.ppf(0.95) * error, norm.sf(gain.mean() / error)))
+    gain, lower, tail = zip(*claims, strict=True)
+    assert (found.gain, found.lower, found.p_value) == pytest.approx((min(gain), min(lower), max(tail)))
+
+
+def test_a_constant_that_is_chosen_gains_nothing_for_sure():
+    """Its gain over itself is 0, without a doubt; nothing is claimed for the class."""
+    table = drawn(effect=0.0)
+    table.table[:, 1] = table.table[:, 0] + 1
+    found = inference(DecisionTrees(2, depth=1), table.log.features, table, draws=20)
+    assert (found.gain, found.band.lower, found.p_value, found.band.p_value) == (0.0, 0.0, 1.0, 1.0)
+    assert found.best_constant == "1"
+
+
+def test_costs_and_rewards_give_the_same_claims():
+    """Only the sign of the outcomes differs."""
+    table = drawn(effect=1.0)
+    log = table.log
+    turned = scores(read_log(log.features, log.action, cost=-log.outcome, propensity=[0.5, 0.5]))
+    one, other = (inference(DecisionTrees(2, depth=1), log.features, each, draws=20) for each in (table, turned))
+    assert one.band == other.band
+    assert one.cross_fitted.p_value == pytest.approx(other.cross_fitted.p_value)
+    assert str(one.policy) == str(other.policy)
+
+
+def test_same_seed_same_claims():
+    """Draws follow the seed."""
+    table = drawn()
+    trees, X = DecisionTrees(2, depth=1), table.log.features
+    one, again, other = (inference(trees, X, table, draws=20, seed=seed).band for seed in (0, 0, 1))
+    assert one == again
+    assert one != other
+
+
+def test_any_class_and_level():
+    """Threshold rules have a search as well; a higher level gives a lower bound."""
+    table = drawn(effect=1.0)
+    rules = ThresholdRules(2, thresholds=2)
+    low, high = (inference(rules, table.log.features, table, draws=200, level=level) for level in (0.8, 0.99))
+    assert low.band.lower > high.band.lower
+    assert low.cross_fitted.lower > high.cross_fitted.lower
+
+
+def test_constants_that_are_forbidden_are_not_compared_with():
+    """With a budget for action 1 the only constant is action 0."""
+    table = drawn(effect=1.0, n=30)
+    table.table[:, 1] += 5
+    budget = share_at_most(1, 0.5, n_contexts=30, n_actions=2)
+    found = inference(
+        DecisionTrees(2, depth=1), table.log.features, table, draws=5, kind="enumeration", constraints=[budget]
+    )
+    assert found.best_constant == "0"
+    assert found.policy.predict(table.log.features).mean() <= 0.5
+    assert found.gain > 1
+
+
+def test_contexts_and_scores_go_together():
+    """Rows that differ in number, and levels and draws out of range, are refused."""
+    table, trees = drawn(), DecisionTrees(2, depth=1)
+    with pytest.raises(InputError, match="there are 5 contexts for 120 scores"):
+        inference(trees, table.log.features[:5], table)
+    with pytest.raises(InputError, match="level must be"):
+        inference(trees, table.log.features, table, level=2)
+    with pytest.raises(InputError, match="draws must be"):
+        inference(trees, table.log.features, table, draws=0)
+
+
+def claims(effect, n_sets, **options):
+    """Return inferences on trials with 8 features, and the true gain of what each chose."""
+    found = []
+    for seed in range(n_sets):
+        table = drawn(effect=effect, n=300, features=8, seed=seed, **options)
+        claim = inference(DecisionTrees(2, depth=2), table.log.features, table, draws=60)
+        played = claim.policy.predict(table.log.features)
+        X0 = table.log.features[:, 0]
+        found.append((claim, float(np.mean(effect * played * (2 * X0 - 1)))))
+    return found
+
+
+def test_without_an_effect_nothing_is_found():
+    """A naive interval finds something in many of 40 trials without any effect; the claims in 6 % at most."""
+    found = [claim for claim, _ in claims(0.0, 40)]
+    assert np.mean([claim.p_value <= 0.05 for claim in found]) <= 0.06
+    assert np.mean([claim.band.p_value <= 0.05 for claim in found]) <= 0.06
+    assert np.mean([claim.lower > 0 for claim in found]) <= 0.06
+    assert "There is no evidence that treating people differently gives more" in found[1].words()[1]
+
+
+def test_an_effect_is_found_and_bounded_from_below():
+    """A large effect is found nearly always, and bounds are below the truth."""
+    found = claims(1.2, 20)
+    assert np.mean([claim.p_value <= 0.05 for claim, _ in found]) >= 0.9
+    assert np.mean([claim.lower <= gain + 0.05 for claim, gain in found]) >= 0.94
+    assert np.mean([claim.lower > 0 for claim, _ in found]) >= 0.5
+    assert "There is evidence that some policy of the class gives more" in found[0][0].words()[1]

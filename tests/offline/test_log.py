@@ -1,0 +1,95 @@
+"""Logs are read as they stand, and what is wrong with one is a line that names it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.offline import read_log
+
+X = np.arange(12.0).reshape(6, 2)
+ACTION = ["stay", "go", "go", "stay", "go", "stay"]
+REWARD = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+
+
+def test_actions_become_numbers_in_the_order_of_their_names():
+    """Texts are sorted, a given order is kept, and whole numbers that are floats lose their point."""
+    assert read_log(X, ACTION, reward=REWARD).actions == ("go", "stay")
+    log = read_log(X, ACTION, reward=REWARD, actions=["stay", "go"])
+    assert log.actions == ("stay", "go")
+    assert log.action.tolist() == [0, 1, 1, 0, 1, 0]
+    assert read_log(X, [10.0, 9.0, 10.0, 9.0, 9.0, 9.0], reward=REWARD).actions == ("9", "10")
+
+
+def test_the_keyword_says_what_is_better():
+    """A reward is maximised and a cost is not; one of the two is given."""
+    assert read_log(X, ACTION, reward=REWARD).maximise
+    assert not read_log(X, ACTION, cost=REWARD).maximise
+    for given in ({}, {"reward": REWARD, "cost": REWARD}):
+        with pytest.raises(InputError, match="give either reward= "):
+            read_log(X, ACTION, **given)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_keep_their_columns(frame):
+    """Features of pandas and polars stay frames, and so do parts of them; columns may be actions and outcomes."""
+    table = frame({"age": REWARD, "action": ACTION, "y": REWARD})
+    log = read_log(table, table["action"], reward=table["y"])
+    part = log.take(np.array([4, 1]))
+    assert isinstance(part.features, frame)
+    assert part.features["age"].to_list() == [5.0, 2.0]
+    assert part.outcome.tolist() == [5.0, 2.0]
+    assert part.action.tolist() == [0, 0]
+    assert len(part) == 2
+
+
+def test_propensities_in_every_form_say_the_same():
+    """Of what was done, of every action, the same for all, and by the shares of a randomised trial."""
+    full = read_log(X, ACTION, reward=REWARD, propensity=np.tile([0.25, 0.75], (6, 1)))
+    same = read_log(X, ACTION, reward=REWARD, propensity=[0.25, 0.75])
+    assert np.array_equal(full.propensity, same.propensity)
+    assert (full.randomised, same.randomised) == (False, True)
+    logged = read_log(X, ACTION, reward=REWARD, propensity=np.where(np.array(ACTION) == "go", 0.25, 0.75))
+    known = ~np.isnan(logged.propensity)
+    assert known.sum(axis=1).tolist() == [1] * 6
+    assert np.array_equal(logged.propensity[known], full.propensity[known])
+    shares = read_log(X, ACTION, reward=REWARD, propensity="randomised")
+    assert shares.randomised
+    assert np.array_equal(shares.propensity, np.full((6, 2), 0.5))
+    assert read_log(X, ACTION, reward=REWARD).propensity is None
+
+
+WRONG = {
+    "a missing outcome": ({"reward": [1, 2, np.nan, 4, 5, 6]}, r"reward\[2\] is nan; leave out rows"),
+    "an infinite outcome": ({"reward": [1, 2, 3, 4, 5, np.inf]}, r"reward\[5\] is inf"),
+    "an outcome of texts": ({"reward": ["a"] * 6}, "reward must be numbers"),
+    "a table of outcomes": ({"reward": np.ones((6, 2))}, "one number a row"),
+    "too few outcomes": ({"reward": [1.0, 2.0]}, "action has 6 rows, but there are 2 outcomes"),
+    "a missing action": ({"action": ["go", None, "go", "stay", "go", "go"]}, r"action\[1\] is missing"),
+    "one action only": ({"action": ["go"] * 6}, "one action only, 'go'; there is nothing to choose from"),
+    "an action unseen": ({"actions": ["go", "stay", "wait"]}, "'wait' is never taken"),
+    "an action unknown": ({"actions": ["go", "stop"]}, "unknown action 'stay'"),
+    "a name twice": ({"actions": ["go", "stay", "go"]}, "a name twice"),
+    "few features": ({"features": X[:4]}, "features has 4 rows"),
+    "a propensity of 0": ({"propensity": [0.5, 0.0, 0.5, 0.5, 0.5, 0.5]}, "in row 1 is 0; it must be above 0"),
+    "a propensity above 1": ({"propensity": [0.5, 0.5, 0.5, 0.5, 1.5, 0.5]}, "in row 4 is 1.5"),
+    "a missing propensity": ({"propensity": [0.5, 0.5, 0.5, np.nan, 0.5, 0.5]}, "in row 3 is nan"),
+    "a sum that is not 1": ({"propensity": np.full((6, 2), 0.4)}, "of row 0 are .0.4, 0.4., with sum 0.8"),
+    "a negative propensity": ({"propensity": [-0.5, 1.5]}, "of row 0 are"),
+    "a shape of propensities": ({"propensity": np.ones((6, 3))}, r"shape \(6, 3\); give \(6,\)"),
+    "a word for propensities": ({"propensity": "randomized"}, "did you mean 'randomised'"),
+    "what was done had no chance": ({"propensity": [0.0, 1.0]}, "in row 1 is 0"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_bad_log_is_one_line(name):
+    """What is wrong is named, with its row, on one line."""
+    change, message = WRONG[name]
+    given = {"features": X, "action": ACTION, "reward": REWARD} | change
+    with pytest.raises(InputError, match=message) as error:
+        read_log(given.pop("features"), given.pop("action"), **given)
+    assert "\n" not in str(error.value)

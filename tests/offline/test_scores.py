@@ -1,0 +1,230 @@
+"""Scores are the formula, by hand; no model predicts what it has seen; costs, weights and clipping do what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from milpcb.errors import InputError
+from milpcb.offline import read_log, scores
+
+
+def drawn(n=60, K=3, seed=0):
+    """Return features, actions, outcomes and propensities (n, K)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    e = rng.dirichlet(np.full(K, 5.0), size=n)
+    action = np.array([rng.choice(K, p=row) for row in e])
+    return X, action, X[:, 0] + action * X[:, 1] + rng.normal(size=n), e
+
+
+def log_of(**options):
+    """Return a log with known propensities."""
+    X, action, y, e = drawn()
+    return read_log(X, action, **({"reward": y, "propensity": e} | options))
+
+
+def test_dr_is_the_regression_plus_the_weighted_residual():
+    """Every entry, by a loop over folds, actions and rows."""
+    log = log_of()
+    found = scores(log, model_outcome=LinearRegression(), cv=4, seed=3)
+    for fold in range(4):
+        for k in range(3):
+            train = (found.fold != fold) & (log.action == k)
+            model = LinearRegression().fit(log.features[train], log.outcome[train])
+            for j in np.flatnonzero(found.fold == fold):
+                m = model.predict(log.features[[j]])[0]
+                e = log.propensity[j, k]
+                assert found.table[j, k] == pytest.approx(m + (log.action[j] == k) * (log.outcome[j] - m) / e)
+
+
+def test_the_other_methods_are_parts_of_it():
+    """Ips leaves out the regression, dm the residual; snips of a constant is the Hajek mean."""
+    log = log_of()
+    rows, chance = np.arange(60), log.propensity[np.arange(60), log.action]
+    ips = scores(log, "ips").table
+    assert np.allclose(ips[rows, log.action], log.outcome / chance)
+    assert np.count_nonzero(ips) == 60
+    dr, dm = (scores(log, method, model_outcome=LinearRegression()) for method in ("dr", "dm"))
+    assert np.array_equal(dm.table, dr.regression)
+    snips = scores(log, "snips").table
+    for k in range(3):
+        weights = (log.action == k) / chance
+        assert snips[:, k].mean() == pytest.approx(weights @ log.outcome / weights.sum())
+
+
+def test_snips_moves_with_the_outcomes():
+    """A number added to all outcomes is added to all values; ips has no such manners."""
+    X, action, y, e = drawn()
+    for method, moves in (("snips", True), ("ips", False)):
+        two = [scores(read_log(X, action, reward=y + c, propensity=e), method).table for c in (0, 100)]
+        assert np.allclose(two[1].mean(axis=0), two[0].mean(axis=0) + 100) == moves
+
+
+class Remembers(RegressorMixin, ClassifierMixin, BaseEstimator):
+    """A model that fails if it predicts a row it was fitted to; the first feature is the number of the row."""
+
+    def fit(self, X, y):
+        """Remember the rows."""
+        self.seen_, self.classes_ = set(X[:, 0]), np.unique(y)
+        return self
+
+    def predict(self, X):
+        """Return 0 for rows that were not seen."""
+        assert not self.seen_ & set(X[:, 0])
+        return np.zeros(len(X))
+
+    def predict_proba(self, X):
+        """Return equal chances for rows that were not seen."""
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_)) + self.predict(X)[:, None]
+
+
+class RemembersRegression(Remembers):
+    """The same, as a regressor only."""
+
+    __sklearn_tags__ = RegressorMixin.__sklearn_tags__
+
+
+def test_no_model_predicts_what_it_has_seen():
+    """Both models are fitted without the fold they predict, and with all others."""
+    _, action, y, _ = drawn()
+    log = read_log(np.column_stack([np.arange(60), np.ones(60)]), action, reward=y)
+    found = scores(log, model_outcome=RemembersRegression(), model_propensity=Remembers())
+    assert np.allclose(found.table[np.arange(60), action], y * 3)
+
+
+@pytest.mark.parametrize("cv", [2, 5, 7])
+def test_folds_are_dealt_by_action(cv):
+    """Sizes of folds differ by one at most, and so do the rows of an action in them."""
+    log = log_of()
+    fold = scores(log, "ips", cv=cv).fold
+    assert np.ptp(np.bincount(fold, minlength=cv)) <= 1
+    for k in range(3):
+        assert np.ptp(np.bincount(fold[log.action == k], minlength=cv)) <= 1
+
+
+def test_same_seed_same_bytes():
+    """Folds and default models follow the seed, with missing features too."""
+    X, action, y, _ = drawn()
+    X[::7, 0] = np.nan
+    log = read_log(X, action, reward=y)
+    one, again, other = (scores(log, cv=2, seed=seed).table for seed in (0, 0, 1))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+def test_costs_mirror_rewards():
+    """A cost is a reward with its sign turned, and what the treatment costs makes both worse."""
+    X, action, y, e = drawn()
+    price = [0.0, 1.0, 2.5]
+    model = {"model_outcome": LinearRegression(), "treatment_cost": price}
+    up = scores(read_log(X, action, reward=y, propensity=e), **model)
+    down = scores(read_log(X, action, cost=-y, propensity=e), **model)
+    assert np.allclose(up.table, -down.table)
+    assert np.allclose(up.costs, down.costs)
+    assert np.allclose(up.gains, up.table)
+    plain = scores(read_log(X, action, reward=y, propensity=e), model_outcome=LinearRegression())
+    assert np.allclose(plain.table - up.table, price)
+    assert np.allclose(up.logged, y - np.array(price)[action])
+
+
+def test_treatment_costs_by_name_and_by_row():
+    """Actions that are not named cost nothing; a table has a price for each row; unknown names are refused."""
+    log = log_of()
+    by_name = scores(log, "ips", treatment_cost={"2": 3.0}).table
+    assert np.array_equal(by_name, scores(log, "ips", treatment_cost=np.tile([0, 0, 3.0], (60, 1))).table)
+    with pytest.raises(InputError, match="unknown action in treatment_cost 'two'"):
+        scores(log, "ips", treatment_cost={"two": 3.0})
+
+
+def test_small_propensities_are_raised_and_counted():
+    """Below min_propensity the weight is 1 / min_propensity; the diagnostics count and mention it."""
+    log = log_of()
+    chance = log.propensity[np.arange(60), log.action]
+    found = scores(log, "ips", min_propensity=0.3)
+    assert found.diagnostics.clipped == (chance < 0.3).sum() > 0
+    assert np.allclose(found.table[np.arange(60), log.action], log.outcome / np.maximum(chance, 0.3))
+    assert any(f"{found.diagnostics.clipped} propensities below 0.3" in line for line in found.diagnostics.words())
+
+
+def test_diagnostics_by_hand_and_in_words():
+    """Effective sizes and calibration are what they are called; propensities that do not fit are noticed."""
+    X, action, y, e = drawn(400)
+    found = scores(read_log(X, action, reward=y, propensity=e), "ips").diagnostics
+    weights = (action == 1) / e[:, 1]
+    assert found.effective_size[1] == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert found.calibration[1] == pytest.approx(weights.mean())
+    assert found.least_propensity[1] == e[:, 1].min()
+    wrong = np.full((400, 3), [0.8, 0.1, 0.1])
+    words = scores(read_log(X, action, reward=y, propensity=wrong), "ips").diagnostics.words()
+    assert any("propensities of '1' do not fit the log" in line for line in words)
+    fine = scores(read_log(X, action % 2, reward=y, propensity="randomised"), "dr").diagnostics
+    assert fine.words() == []
+
+
+def test_a_small_trial_takes_means_and_a_large_one_boosting():
+    """The mean of each action, without its own fold, is the regression of a small randomised trial."""
+    X, action, y, _ = drawn()
+    found = scores(read_log(X, action, reward=y, propensity="randomised"))
+    train = (found.fold != found.fold[0]) & (action == 2)
+    assert found.regression[0, 2] == pytest.approx(y[train].mean())
+    X, action, y, _ = drawn(300)
+    assert len(np.unique(scores(read_log(X, action, reward=y), cv=2).regression[:, 0])) > 2
+
+
+def test_a_classifier_gives_the_mean_of_a_binary_outcome():
+    """Its probabilities, not its labels, are the regression."""
+    X, action, y, e = drawn(200)
+    log = read_log(X, action, reward=(y > 0).astype(float), propensity=e)
+    regression = scores(log, model_outcome=LogisticRegression()).regression
+    assert ((regression > 0) & (regression < 1)).all()
+
+
+def test_weights_reach_the_costs():
+    """A row of weight 2 costs twice; weights must be numbers, none negative."""
+    log = log_of()
+    weight = np.arange(60.0)
+    assert np.array_equal(scores(log, "ips", sample_weight=weight).costs, scores(log, "ips").costs * weight[:, None])
+    for wrong in (-weight, np.zeros(60), weight[:5]):
+        with pytest.raises(InputError, match="sample_weight must be 60 numbers"):
+            scores(log, "ips", sample_weight=wrong)
+
+
+def test_take_keeps_rows_together():
+    """Part of the scores is that of part of the log."""
+    found = scores(log_of(), "ips").take(np.array([5, 2]))
+    assert found.table.shape == (2, 3)
+    assert found.logged.tolist() == drawn()[2][[5, 2]].tolist()
+
+
+TEXTS = pd.DataFrame({"x": ["a", "b"] * 30})
+WRONG = {
+    "method": (log_of(), {"method": "dre"}, "unknown method 'dre'; did you mean 'dr'"),
+    "cv": (log_of(), {"cv": 1}, "cv must be a whole number of at least 2"),
+    "folds": (log_of(), {"cv": 61}, "the log has 60 rows for 61 folds"),
+    "rare": (read_log(np.ones((9, 1)), [0] * 8 + [1], reward=np.ones(9)), {}, "action '1' is taken only 1 times"),
+    "min_propensity": (log_of(), {"min_propensity": 1.0}, "min_propensity must be at least 0 and below 1"),
+    "treatment_cost": (log_of(), {"treatment_cost": [1.0, 2.0]}, "treatment_cost must be finite numbers"),
+    "texts": (
+        read_log(TEXTS, drawn()[1], reward=drawn()[2], propensity=drawn()[3]),
+        {},
+        "model_outcome HistGradientBoostingRegressor cannot be fitted to this log: could not convert string",
+    ),
+    "missing": (
+        read_log(np.full((60, 1), np.nan), drawn()[1], reward=drawn()[2]),
+        {"model_propensity": LogisticRegression()},
+        "model_propensity LogisticRegression cannot be fitted to this log: Input X contains NaN",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_scored_is_one_line(name):
+    """Options out of range, logs too small, and features that a model cannot take."""
+    log, options, message = WRONG[name]
+    with pytest.raises(InputError, match=message) as error:
+        scores(log, **options)
+    assert "\n" not in str(error.value)
