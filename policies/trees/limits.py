@@ -1,43 +1,67 @@
-"""Structure limits: how many leaves and features a tree may have, and how few contexts a leaf may hold."""
+"""Structure limits: how many leaves and features a tree may have, and how few rows of the contexts a leaf may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.types import Bools, Floats
+from milpcb.types import Bools, Floats, Ints
 from policies.trees.rule import Leaf, Node
 
 
 @dataclass(frozen=True)
 class Limits:
-    """At most so many leaves and distinct features of a tree, at least so many contexts in a leaf; None: no limit."""
+    """At most so many leaves and distinct features of a tree, at least so many rows of the contexts in a leaf.
+
+    ``min_leaf_size`` counts all rows; ``min_action_rows`` asks for so many rows of every action, by the actions that
+    were logged. None: no limit. *Counts* of a leaf are its numbers of rows: of all, and then of each logged action.
+    """
 
     max_leaves: int | None = None
     max_features: int | None = None
     min_leaf_size: int | None = None
+    min_action_rows: int | None = None
 
     def __bool__(self) -> bool:
         """Return whether anything is limited."""
-        return (self.max_leaves, self.max_features, self.min_leaf_size) != (None, None, None)
+        return self != Limits()
 
-    def allow(self, root: Node, contexts: Floats) -> bool:
-        """Return whether the tree keeps the limits on ``contexts`` (m, d), repeats included."""
+    def too_small(self, counts: Floats) -> Bools:
+        """Return (...): which leaves hold too few rows, by their ``counts`` (..., 1 or 1 + K)."""
+        small = counts[..., 0] < (self.min_leaf_size or 0)
+        return np.asarray(small | (counts[..., 1:] < (self.min_action_rows or 0)).any(axis=-1))
+
+    def features_of(self, n_features: int, depth: int) -> int:
+        """Return how many of ``n_features`` a tree may test: all of them where that is no limit at this depth."""
+        most = self.max_features or n_features
+        return most if most < min(n_features, 2**depth - 1) else n_features
+
+    def allow(self, root: Node, contexts: Floats, counts: Floats) -> bool:
+        """Return whether the tree keeps the limits on ``contexts`` (g, d), each with its ``counts`` (g, 1 or 1 + K)."""
         leaves = list(_leaves(root, contexts, np.ones(len(contexts), bool), frozenset()))
         used = frozenset().union(*(features for _, features in leaves))
         return (
             (self.max_leaves is None or len(leaves) <= self.max_leaves)
             and (self.max_features is None or len(used) <= self.max_features)
-            and (self.min_leaf_size is None or min(size for size, _ in leaves) >= self.min_leaf_size)
+            and not any(self.too_small(counts[here].sum(axis=0)) for here, _ in leaves)
         )
 
 
-def _leaves(node: Node, contexts: Floats, here: Bools, used: frozenset[int]) -> Iterator[tuple[int, frozenset[int]]]:
-    """Yield, for each leaf, the number of contexts it holds and the features tested on its path."""
+def context_counts(group: Ints, n_actions: int, logged_actions: Sequence[int] | None) -> Floats:
+    """Return (g, 1 or 1 + K): the counts of each distinct context, where ``group`` (m,) is the one of each row."""
+    rows = np.bincount(group)[:, None].astype(float)
+    if logged_actions is None:
+        return rows
+    cells = group * n_actions + np.asarray(logged_actions)
+    return np.hstack([rows, np.bincount(cells, minlength=len(rows) * n_actions).reshape(-1, n_actions)])
+
+
+def _leaves(node: Node, contexts: Floats, here: Bools, used: frozenset[int]) -> Iterator[tuple[Bools, frozenset[int]]]:
+    """Yield, for each leaf, which contexts it holds and the features tested on its path."""
     if isinstance(node, Leaf):
-        yield int(here.sum()), used
+        yield here, used
         return
     holds = contexts[:, node.feature] <= node.threshold
     yield from _leaves(node.yes, contexts, here & holds, used | {node.feature})

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import comb
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.checks import whole, whole_array
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, Search, Terms
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
-from policies.trees.limits import Limits
+from policies.trees.limits import Limits, context_counts
 from policies.trees.program import TreeEncoding
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
 MOST_DEPTH = 12
+MOST_LIMITED = 3  # the depth up to which the search is compiled
 MOST_SUBTREES = 10**8  # of depth 2, each looked at by one pass of a kernel: hours
+_LIMITS = "max_leaves, max_features, min_leaf_size or min_action_rows"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,9 @@ class DecisionTrees(CuttingClass):
         0 and 1 gives one literal
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
+    min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action
+        0..K-1 that was logged in each row of the contexts, ``logged_actions`` (m,). What is estimated from a log in a
+        leaf then rests on so many rows, whichever action the leaf plays
     feature_names, action_names : used in printed rules
 
     """
@@ -45,6 +51,8 @@ class DecisionTrees(CuttingClass):
     max_leaves: int | None = None
     max_features: int | None = None
     min_leaf_size: int | None = None
+    min_action_rows: int | None = None
+    logged_actions: Sequence[int] | None = None
     feature_names: Sequence[str] | None = None
     action_names: Sequence[str] | None = None
 
@@ -54,9 +62,16 @@ class DecisionTrees(CuttingClass):
             raise InputError(
                 f"depth must be at most {MOST_DEPTH}, 4096 leaves, got {self.depth}; no oracle can go deeper"
             )
-        for limit in ("max_leaves", "max_features", "min_leaf_size"):
+        for limit in ("max_leaves", "max_features", "min_leaf_size", "min_action_rows"):
             if getattr(self, limit) is not None:
                 whole(limit, getattr(self, limit), 1)
+        if (self.min_action_rows is None) != (self.logged_actions is None):
+            raise InputError(
+                "min_action_rows and logged_actions belong together: give the least number of rows of each action in a "
+                "leaf, and the action that was logged in each row of the contexts"
+            )
+        if self.logged_actions is not None:
+            object.__setattr__(self, "logged_actions", _logged(self.logged_actions, self.n_actions))
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> OpenedTrees:
@@ -65,8 +80,24 @@ class DecisionTrees(CuttingClass):
                 f"min_leaf_size = {self.min_leaf_size}, but there are only {len(contexts)} rows of contexts: "
                 "no tree keeps it, not even one leaf; make it smaller"
             )
+        self._check_logged(len(contexts))
         fixed = self.with_cuts_of(contexts, names)
         return OpenedTrees(fixed, Literals.of(contexts, fixed.thresholds), names)
+
+    def _check_logged(self, m: int) -> None:
+        """Raise InputError unless logged actions fit m rows of contexts, and one leaf may hold them all."""
+        if self.logged_actions is None or self.min_action_rows is None:
+            return
+        if len(self.logged_actions) != m:
+            raise InputError(
+                f"logged_actions lists {len(self.logged_actions)} actions, but there are {m} rows of contexts"
+            )
+        rows = np.bincount(self.logged_actions, minlength=self.n_actions)
+        if rows.min() < self.min_action_rows:
+            raise InputError(
+                f"min_action_rows = {self.min_action_rows}, but action {rows.argmin()} was logged in only {rows.min()} "
+                "rows: no tree keeps it, not even one leaf; make it smaller"
+            )
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> Terms:
         tests = every_test(cuts)
@@ -78,7 +109,7 @@ class DecisionTrees(CuttingClass):
     def no_terms(self, p: int) -> str:
         """Return why trees over p literals have no recursion over totals that can be kept, or nothing if they have."""
         if self.limits:
-            return "kept totals of trees know no max_leaves, max_features or min_leaf_size; put noise on contexts"
+            return f"kept totals of trees know no {_LIMITS}; put noise on contexts"
         if (2 * p) ** self.depth * self.n_actions > LARGEST:
             return (
                 f"trees of depth {self.depth} over {p} literals have more than {LARGEST:,} terms; "
@@ -89,19 +120,21 @@ class DecisionTrees(CuttingClass):
     @property
     def limits(self) -> Limits:
         """The structure limits."""
-        return Limits(self.max_leaves, self.max_features, self.min_leaf_size)
+        return Limits(self.max_leaves, self.max_features, self.min_leaf_size, self.min_action_rows)
 
 
 class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
 
-    ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings.
+    ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings,
+    and knows no limits.
     """
 
     def __init__(self, trees: DecisionTrees, literals: Literals, names: Names) -> None:
         """Take trees with explicit cut points."""
         self._trees, self._literals, self._names = trees, literals, names
         self._limits = trees.limits
+        self._counts = context_counts(literals.group, trees.n_actions, trees.logged_actions)
         self._depth = depth = trees.depth if len(literals) else 0
         self.n_actions = trees.n_actions
         self.group, self.contexts = literals.group, literals.contexts
@@ -120,23 +153,55 @@ class OpenedTrees(Opened):
             )
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
         if self._limits:
-            reason = "the search over trees knows no max_leaves, max_features or min_leaf_size; use oracle kind 'milp'"
-            self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
+            self.cannot |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
             self.cannot["terms"] = no_terms
         self.can = (Opened.can | {"search", "action_weights", "fixed", "terms"}) - set(self.cannot)
 
+    def _cannot_under_limits(self) -> dict[str, str]:
+        """Return what structure limits rule out, with the reasons."""
+        limits, depth = self._limits, self._depth
+        used = len({feature for feature, *_ in self._literals.tests})
+        n_sets = comb(used, limits.features_of(used, depth))
+        cannot = {"side_rows": f"the search holds no side constraints together with {_LIMITS}; use oracle kind 'milp'"}
+        if limits.min_action_rows is not None:
+            cannot["fixed"] = "logged_actions belong to the contexts they were given for, so that no others may arrive"
+        if n_sets > 1:
+            cannot["action_weights"] = (
+                "trees with max_features are found set by set of features, and some are in several sets: their weights "
+                "do not add up; use oracle kind 'enumeration'"
+            )
+        no_search = ""
+        if depth > MOST_LIMITED:
+            no_search = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
+        elif n_sets * len(self._literals) ** max(0, depth - 2) > MOST_SUBTREES:
+            no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
+        if no_search:
+            cannot |= dict.fromkeys(("search", "action_weights"), no_search)
+        return cannot
+
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
         return TreeEncoding(
-            self._literals, self.n_actions, self._depth, self._limits, self._names, constrained=constrained
+            self._literals,
+            self.n_actions,
+            self._depth,
+            self._limits,
+            self._counts,
+            self._names,
+            constrained=constrained,
         )
 
     def search(self) -> Search:
         """Return the exact search."""
-        from policies.trees.search import TreeSearch  # the compiler takes its time: only for those who search
+        # The compiler takes its time: only for those who search.
+        from policies.trees.limited import LimitedSearch
+        from policies.trees.search import TreeSearch
 
-        return TreeSearch(self._literals, self.n_actions, self._depth, self._names)
+        trees = self._literals, self.n_actions, self._depth, self._names
+        if self._limits and self._depth:
+            return LimitedSearch(*trees, self._limits, self._counts)
+        return TreeSearch(*trees)
 
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""
@@ -167,7 +232,15 @@ class OpenedTrees(Opened):
         return self._trees
 
     def _allowed(self, root: Node) -> bool:
-        return not self._limits or self._limits.allow(root, self.contexts[self.group])
+        return not self._limits or self._limits.allow(root, self.contexts, self._counts)
+
+
+def _logged(actions: Sequence[int], n_actions: int) -> tuple[int, ...]:
+    """Return the actions that were logged, checked, as a tuple; raises InputError."""
+    logged = whole_array("logged_actions", actions)
+    if logged.ndim != 1 or logged.min(initial=0) < 0 or logged.max(initial=0) >= n_actions:
+        raise InputError(f"logged_actions must be one action 0..{n_actions - 1} for each row of the contexts")
+    return tuple(logged.tolist())
 
 
 def _tree_terms(tests: list[Test], n_actions: int, depth: int, names: Names) -> Terms:

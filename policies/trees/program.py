@@ -16,7 +16,8 @@ Structure limits
     They count splits, so a path may then stop: stop_l[path(, a)] for l < D joins the left side of (1) and (2).
     (4)  sum of all y <= max_leaves - 1
     (5)  sum over the paths with sides s_1..s_l of y_l[path, f] <= t[feature of f],  sum t <= max_features,  t binary
-    (6)  y_l[path, f] = 0 where a side of the test would hold fewer than min_leaf_size contexts
+    (6)  y_l[path, f] = 0 where a side of the test would hold fewer than min_leaf_size rows of the contexts, or of some
+         action fewer than min_action_rows logged ones
     (4) and (5) make the relaxation fractional, (6) only fixes columns.
 Cost map
     H[path, a], the sum of costs[j, a] over the contexts j that follow the path, is linear in the costs. u[path, a]
@@ -46,7 +47,15 @@ class TreeEncoding(Encoding):
     """The polytope of (1)-(3) and its cost map."""
 
     def __init__(
-        self, literals: Literals, n_actions: int, depth: int, limits: Limits, names: Names, *, constrained: bool
+        self,
+        literals: Literals,
+        n_actions: int,
+        depth: int,
+        limits: Limits,
+        counts: Floats,
+        names: Names,
+        *,
+        constrained: bool,
     ) -> None:
         self._names, self._tests = names, literals.tests
         self._truth: Floats = literals.truth.astype(float)
@@ -59,9 +68,8 @@ class TreeEncoding(Encoding):
                 self._leaves.ravel()
             )  # all of them: TreeTerms have noise on paths that no context follows
         if limits and depth:
-            sizes = np.bincount(literals.group).astype(float)[:, None]
             feature = np.array([feature for feature, *_ in literals.tests])
-            _limit(b, limits, self._nodes, feature, lambda level: path_totals(self._truth, sizes, level)[..., 0])
+            _limit(b, limits, self._nodes, feature, lambda level: path_totals(self._truth, counts, level))
         self.program = b.build(integral=limits.max_leaves is None and limits.max_features is None)
 
     def objective(self, costs: Floats) -> Objective:
@@ -122,8 +130,10 @@ def _share_parents(b: ProgramBuilder, children: Ints, levels: list[Ints]) -> Non
         b.rows((flat, 1.0), (np.repeat(levels[-1].ravel(), 2)[:, None], -1.0), lower=0.0, upper=0.0)
 
 
-def _limit(b: ProgramBuilder, limits: Limits, nodes: list[Ints], feature: Ints, sizes: Callable[[int], Floats]) -> None:
-    """Add the structure limits; ``sizes(l)`` counts the rows of the contexts on every path of length l."""
+def _limit(
+    b: ProgramBuilder, limits: Limits, nodes: list[Ints], feature: Ints, counts: Callable[[int], Floats]
+) -> None:
+    """Add the structure limits; ``counts(l)`` are those of the leaves at the ends of all paths of length l."""
     if limits.max_leaves is not None:
         every = np.concatenate([y.ravel() for y in nodes])
         b.rows((every[None, :], 1.0), upper=limits.max_leaves - 1.0)  # (4)
@@ -135,8 +145,7 @@ def _limit(b: ProgramBuilder, limits: Limits, nodes: list[Ints], feature: Ints, 
             flat = sides_first.reshape(2**level * len(feature), -1)
             b.rows((flat, 1.0), (t[np.tile(number, 2**level)][:, None], -1.0), upper=0.0)  # (5)
         b.rows((t[None, :], 1.0), upper=float(limits.max_features))
-    if limits.min_leaf_size is not None:
-        for level, y in enumerate(nodes):
-            small = y[sizes(level + 1).min(axis=-1) < limits.min_leaf_size]
-            if small.size:
-                b.rows((small.reshape(-1, 1), 1.0), upper=0.0)  # (6)
+    for level, y in enumerate(nodes):
+        barred = y[limits.too_small(counts(level + 1)).any(axis=-1)]
+        if barred.size:
+            b.rows((barred.reshape(-1, 1), 1.0), upper=0.0)  # (6)

@@ -29,7 +29,7 @@ from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.kernels import Array, Soft, search
+from policies.trees.kernels import Array, Sets, Small, Soft, search
 from policies.trees.rule import DecisionTree, Leaf
 
 COMPILED_DEPTH = 3
@@ -49,6 +49,8 @@ class TreeSearch(Search):
         self._patterns = np.pad(self._truth, ((0, 0), (1, 0)), constant_values=True)
         self._anywhere = np.ones(self._patterns.shape[1], bool)
         self._table = np.empty((len(self._truth), n_actions))
+        self._allowed = Allowed(None, None)
+        self._leaves = 1
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -85,45 +87,52 @@ class TreeSearch(Search):
         if height == 0:
             return np.asarray(costs.sum(axis=0))
         if height > COMPILED_DEPTH:
-            return np.asarray(_sum(soft, self._by_root(soft, costs, pattern, height)))
-        everywhere, filled = self._run(soft, costs, pattern, height)
-        return np.asarray(np.add(filled.best[0], everywhere, dtype=float))
+            return np.asarray(add_up(soft, self._by_root(soft, costs, pattern, height)))
+        everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
+        return np.asarray(np.add(filled.best[0, 0], everywhere, dtype=float))
 
     def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         """Return (p, K): as ``_answers``, but for each test at the root by itself."""
         if height <= COMPILED_DEPTH:
-            everywhere, filled = self._run(soft, costs, pattern, height)
-            return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))
+            everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
+            return np.asarray(np.add(filled.near[0, 0, 1:] + filled.far[0, 0, 1:, None], everywhere, dtype=float))
         alternatives = np.empty((len(pattern) - 1, self._n_actions))
         for f, near_side in enumerate(pattern[1:]):
             on = self._truth[:, f, None] == near_side
             near = self._answers(soft, np.where(on, costs, 0.0), pattern, height - 1)
             far = self._answers(soft, np.where(on, 0.0, costs), pattern, height - 1)
-            alternatives[f] = near + _sum(soft, far)
+            alternatives[f] = near + add_up(soft, far)
         return alternatives
 
-    def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> tuple[float, _Arrays]:
+    def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed) -> tuple[float, _Arrays]:
         """Run the kernel in single precision where that is exact, else in double; return the arrays it has filled."""
         self._table[:] = costs
         if soft is None:
-            everywhere, bound = search(None, height, SINGLE, self._table, pattern, *self._single)
+            everywhere, bound = search(None, height, SINGLE, self._table, pattern, *allowed, *self._single)
             if bound <= SINGLE:
                 return everywhere, self._single
-        everywhere, _ = search(soft, height, np.inf, self._table, pattern, *self._double)
+        everywhere, _ = search(soft, height, np.inf, self._table, pattern, *allowed, *self._double)
         return everywhere, self._double
 
     @cached_property
     def _single(self) -> _Arrays:
-        return _arrays(self._patterns, self._n_actions, np.float32)
+        return _arrays(self._patterns, self._n_actions, self._leaves, np.float32)
 
     @cached_property
     def _double(self) -> _Arrays:
-        return _arrays(self._patterns, self._n_actions, np.float64)
+        return _arrays(self._patterns, self._n_actions, self._leaves, np.float64)
 
 
-def _sum(soft: Soft, alternatives: Floats) -> Any:
+def add_up(soft: Soft, alternatives: Floats) -> Any:
     """Return the sum over the first axis, in (min, +) or of -log weights."""
     return alternatives.min(axis=0) if soft is None else -np.logaddexp.reduce(-alternatives, axis=0)
+
+
+class Allowed(NamedTuple):
+    """Which trees are searched, in the order of the kernels' arguments; policies/trees/kernels.py gives the shapes."""
+
+    small: Small
+    sets: Sets
 
 
 class _Arrays(NamedTuple):
@@ -139,21 +148,21 @@ class _Arrays(NamedTuple):
     best: Array
 
 
-def _arrays(patterns: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
+def _arrays(patterns: Bools, n_actions: int, leaves: int, dtype: type[np.floating[Any]]) -> _Arrays:
     """Return the arrays for ``patterns`` (g, p + 1), the constant literal first; all but ``literals`` hold zeros."""
     g, literals = patterns.shape
     blocks = -(-g // BLOCK)
     width = -(-g // (blocks * _LANES)) * _LANES
-    rows = literals + 3
+    rows, below = literals + 3, max(1, leaves // 2)
     held = np.zeros((rows, blocks * width), dtype)
     held[:literals, :g] = patterns.T
     return _Arrays(
         literals=np.ascontiguousarray(held.reshape(rows, blocks, width).transpose(1, 0, 2)),
         costs=np.zeros((2, blocks, n_actions - 1, width), dtype),
         weighted=np.zeros((2, n_actions - 1, width), dtype),
-        pairs=np.zeros((2, n_actions - 1, literals + 1, rows), dtype),
+        pairs=np.zeros((3, n_actions - 1, literals + 1, rows), dtype),
         marginals=np.zeros((literals, n_actions - 1), dtype),
-        near=np.zeros((2, literals, n_actions), dtype),
-        far=np.zeros((2, literals), dtype),
-        best=np.zeros((2, n_actions), dtype),
+        near=np.zeros((2, below, literals, n_actions), dtype),
+        far=np.zeros((2, below, literals), dtype),
+        best=np.zeros((2, leaves, n_actions), dtype),
     )

@@ -35,6 +35,7 @@ from policies import DecisionTrees
 
 DEPTH_2 = [(200, 12, 3), (300, 10, 3), (1000, 30, 3), (1000, 60, 5), (10000, 30, 3), (10000, 100, 3)]
 DEPTH_3 = [(300, 10, 3), (1000, 30, 3), (10000, 30, 3)]
+LIMITED = [(300, 10, 3, 2), (1000, 30, 3, 2), (300, 10, 3, 3), (1000, 30, 3, 3)]
 KEPT = [(200, 12, 3), (3000, 12, 3)]
 AGAINST_LP = [(300, 10, 3), (1000, 30, 3)]
 ROUNDS = 15
@@ -51,6 +52,7 @@ def main() -> None:
         "first call (compiled, or read from the cache)": [first_call()],
         "depth 2": [depth_2(*size) for size in DEPTH_2 if size[0] <= largest],
         "depth 3": [depth_3(*size) for size in DEPTH_3 if size[0] <= largest],
+        "value under structure limits, and its ratio to the value without": [limited(*size) for size in LIMITED],
         "HiGHS, hot LP at depth 2": [against_lp(*size) for size in AGAINST_LP],
         "kept tables, depth 2, with noise, against the search on all costs": [kept(*size) for size in KEPT],
         "BISTRO+, 200 contexts, 12 literals, K = 3": [bistro_round(horizon) for horizon in (100_000, 1_000_000)],
@@ -99,6 +101,26 @@ def depth_3(m: int, p: int, n_actions: int) -> dict[str, Any]:
     search = DecisionTrees(n_actions, depth=3).on(contexts).search()
     asked = {"value": lambda: search.value(costs), "value, real": lambda: search.value(costs / 3)}
     return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **compete(asked)}
+
+
+def limited(m: int, p: int, n_actions: int, depth: int) -> dict[str, Any]:
+    """Return one row: a value without limits, and how many times as long one takes under each limit."""
+    contexts, costs = instance(m, p, n_actions)
+    logged = {"min_action_rows": m // 100, "logged_actions": np.arange(m) % n_actions}
+    limits: dict[str, dict[str, Any]] = {
+        "none": {},
+        "min_leaf_size": {"min_leaf_size": m // 20},
+        "min_action_rows": logged,
+        "max_leaves": {"max_leaves": 2**depth - 1},
+        "max_features": {"max_features": 2},
+        "all": {"min_leaf_size": m // 20, "max_leaves": 2**depth - 1, "max_features": 2, **logged},
+    }
+    searches = {
+        name: DecisionTrees(n_actions, depth=depth, **own).on(contexts).search() for name, own in limits.items()
+    }
+    times = compete({name: lambda search=search: search.value(costs) for name, search in searches.items()})
+    ratios = {f"{name} / none": times[name] / times["none"] for name in limits if name != "none"}
+    return {"contexts, literals, K, depth": f"{m}, {p}, {n_actions}, {depth}", "none": times["none"], **ratios}
 
 
 def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
-from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
@@ -204,13 +203,6 @@ def test_costs_may_come_in_any_layout() -> None:
     frozen.setflags(write=False)
     values = [search.value(table) for table in (costs, frozen, costs.astype(int), np.asfortranarray(costs))]
     assert len(set(values)) == 1
-
-
-@pytest.mark.parametrize("limit", ["max_leaves", "max_features", "min_leaf_size"])
-def test_structure_limits_are_refused(limit: str) -> None:
-    """The search knows no limits, and says which oracle does."""
-    with pytest.raises(InputError, match=r"max_leaves.*kind 'milp'"):
-        open_oracle(DecisionTrees(2, **{limit: 2}), POOLS[2], kind="search")
 
 
 def test_nothing_is_compiled_for_those_who_do_not_search() -> None:

@@ -1,0 +1,188 @@
+"""Trees under structure limits: search and program against the list of all trees, and the list against the words."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from policies.literals import Literals
+from policies.trees import DecisionTrees, Leaf, Split
+from policies.trees.limits import Limits, context_counts
+from policies.trees.rule import Node
+
+LIMITS = [
+    {"max_leaves": 1},
+    {"max_leaves": 3},
+    {"max_leaves": 5},
+    {"max_features": 1},
+    {"max_features": 2},
+    {"min_leaf_size": 2},
+    {"min_leaf_size": 4},
+    {"min_action_rows": 1},
+    {"min_action_rows": 2},
+    {"max_leaves": 3, "min_leaf_size": 2},
+    {"max_features": 2, "max_leaves": 6},
+    {"max_features": 1, "min_action_rows": 1},
+    {"max_leaves": 3, "max_features": 2, "min_leaf_size": 2, "min_action_rows": 1},
+]
+SIZES = {1: (3, 3), 2: (3, 2), 3: (2, 2)}  # features and actions by depth: few enough trees to list
+
+
+def instance(rng: np.random.Generator, depth: int, limits: dict[str, int]) -> tuple[DecisionTrees, np.ndarray]:
+    """Return trees and contexts that repeat; half of the time one feature has three values, so two cuts."""
+    n_features, n_actions = SIZES[depth]
+    contexts = rng.integers(0, 2, (10, n_features)).astype(float)
+    if depth < 3:
+        contexts[:, 0] *= rng.integers(1, 3, 10)
+    options: dict[str, Any] = dict(limits)
+    if "min_action_rows" in limits:
+        options["logged_actions"] = rng.permutation(np.arange(10) % n_actions)
+    return DecisionTrees(n_actions, depth=depth, thresholds=2, **options), contexts
+
+
+def nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> list[Node]:
+    """Return all trees, siblings alike or not."""
+    found: list[Node] = [Leaf(a) for a in range(n_actions)]
+    if depth:
+        below = nodes(tests, n_actions, depth - 1)
+        found += [Split(f, cut, yes, no, two) for (f, cut, two), yes, no in product(tests, below, below)]
+    return found
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_search_equals_list_and_program(depth: int, limits: dict[str, int]) -> None:
+    """Value, policy and profile are those of the list of all trees within the limits; so is the program's value."""
+    rng = np.random.default_rng(depth)
+    for _ in range(3):
+        trees, contexts = instance(rng, depth, limits)
+        opened = trees.on(contexts)
+        search, listed, program = (
+            open_oracle(opened, contexts, kind=kind) for kind in ("search", "enumeration", "milp")
+        )
+        for costs in (
+            rng.integers(-9, 10, (10, trees.n_actions)).astype(float),
+            rng.normal(size=(10, trees.n_actions)),
+        ):
+            row = int(rng.integers(10))
+            answer, least = search.minimise(costs), listed.value(costs)
+            assert search.value(costs) == pytest.approx(least, abs=1e-10)
+            assert answer.value == pytest.approx(least, abs=1e-10)
+            assert program.value(costs) == pytest.approx(least, abs=1e-7)
+            assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-10)
+            assert costs[np.arange(10), answer.policy.predict(contexts)].sum() == pytest.approx(least, abs=1e-10)
+            assert opened._allowed(answer.policy.root)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("limits", [limit for limit in LIMITS if "max_features" not in limit], ids=str)
+def test_action_weights_sum_over_the_trees_within_the_limits(depth: int, limits: dict[str, int]) -> None:
+    """Each tree counts once, whether its siblings are alike or not."""
+    rng = np.random.default_rng(depth + 10)
+    trees, contexts = instance(rng, depth, limits)
+    contexts = contexts[:, :2] if depth == 2 else contexts[:, :1] if depth == 3 else contexts
+    opened = trees.on(contexts)
+    costs, row, rate = rng.normal(size=(10, trees.n_actions)), 4, 0.7
+    found = nodes(Literals.of(contexts, trees.thresholds).tests, trees.n_actions, depth)
+    kept = [root for root in found if opened._allowed(root)]
+    labels = np.array([opened.draw(rng).__class__(root).predict(contexts) for root in kept])
+    mass = np.exp(-rate * costs[np.arange(10), labels].sum(axis=1))
+    expected = np.array([mass[labels[:, row] == a].sum() for a in range(trees.n_actions)])
+    search = open_oracle(opened, contexts, kind="search")
+    assert search.log_derivations == pytest.approx(np.log(len(kept)), abs=1e-10)
+    assert search.action_weights(costs, row, rate) == pytest.approx(expected / expected.sum(), abs=1e-10)
+
+
+def test_limits_mean_what_they_say() -> None:
+    """Counted by hand: six rows, of which the tree puts four to the left and two to the right."""
+    contexts = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0]])
+    counts = context_counts(np.arange(6), 2, [0, 0, 0, 1, 0, 1])
+    tree = Split(0, 0.5, Leaf(0), Leaf(1), binary=True)
+    for limits, kept in [
+        (Limits(min_leaf_size=2), True),
+        (Limits(min_leaf_size=3), False),
+        (Limits(min_action_rows=1), True),  # 3 and 1 rows of the two actions to the left, 1 and 1 to the right
+        (Limits(min_action_rows=2), False),
+        (Limits(max_leaves=1), False),
+        (Limits(max_leaves=2, max_features=1), True),
+    ]:
+        assert limits.allow(tree, contexts, counts) == kept, limits
+    one_leaf = Limits(min_leaf_size=6, min_action_rows=2, max_leaves=1)
+    assert one_leaf.allow(Leaf(0), contexts, counts)
+
+
+def test_rows_count_and_not_distinct_contexts() -> None:
+    """Four equal rows are four, so a leaf that holds one distinct context may be large enough."""
+    contexts, costs = np.array([[0.0]] * 4 + [[1.0]] * 2), np.eye(2)[[0, 0, 0, 0, 1, 1]]
+    values = [open_oracle(DecisionTrees(2, min_leaf_size=n), contexts, kind="search").value(costs) for n in (2, 3)]
+    assert values == [0.0, 2.0]
+
+
+def test_the_audited_search_agrees_with_the_program() -> None:
+    """Every answer is proved again by the solver, and none differs."""
+    rng = np.random.default_rng(5)
+    contexts = rng.integers(0, 3, (60, 3)).astype(float)
+    trees = DecisionTrees(3, max_leaves=3, min_leaf_size=9, min_action_rows=2, logged_actions=np.arange(60) % 3)
+    oracle = open_oracle(trees, contexts, kind="audited", audit=1.0)
+    for _ in range(3):
+        oracle.value(rng.integers(-9, 10, (60, 3)).astype(float))
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_single_and_double_precision_agree(depth: int) -> None:
+    """Whole costs, and the same beyond single precision, get answers that are in the same proportion exactly."""
+    rng = np.random.default_rng(6)
+    contexts, costs = rng.integers(0, 2, (300, 6)).astype(float), rng.integers(-9, 10, (300, 3)).astype(float)
+    opened = DecisionTrees(3, depth=depth, min_leaf_size=20, max_leaves=2**depth - 1, max_features=2).on(contexts)
+    oracle = open_oracle(opened, contexts, kind="search")
+    large = 2.0**22
+    assert (oracle.profile(costs, 3) * large == oracle.profile(costs * large, 3)).all()
+    assert oracle.minimise(costs).value == oracle.value(costs)
+
+
+@pytest.mark.parametrize(
+    ("limits", "capability", "reason"),
+    [
+        ({"depth": 4, "max_leaves": 3}, "search", "deeper than 3 knows no max_leaves.*kind 'milp'"),
+        ({"depth": 4, "max_leaves": 3}, "action_weights", "deeper than 3"),
+        ({"max_features": 1}, "action_weights", "max_features.*do not add up.*kind 'enumeration'"),
+        ({"min_leaf_size": 2}, "side_rows", "no side constraints.*kind 'milp'"),
+        ({"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}, "fixed", "no others may arrive"),
+    ],
+)
+def test_what_limits_rule_out_has_a_reason(limits: dict[str, Any], capability: str, reason: str) -> None:
+    """The capability is missing, and the reason names what to do."""
+    opened = DecisionTrees(2, **limits).on([[0, 0], [0, 1], [1, 0], [1, 1]])
+    assert capability not in opened.can
+    assert re.search(reason, opened.cannot[capability])
+
+
+def test_a_limit_that_is_none_in_effect_rules_nothing_out() -> None:
+    """With as many features as there are, or as tests in a tree, every tree has action weights."""
+    contexts = np.random.default_rng(7).integers(0, 2, (30, 4)).astype(float)
+    assert "action_weights" in DecisionTrees(2, max_features=3).on(contexts).can
+    assert "action_weights" in DecisionTrees(2, depth=3, max_features=4).on(contexts).can
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_action_rows": 1}, "belong together"),
+        ({"logged_actions": [0, 1, 0, 1]}, "belong together"),
+        ({"min_action_rows": 0, "logged_actions": [0, 1, 0, 1]}, "min_action_rows must be"),
+        ({"min_action_rows": 1, "logged_actions": [0, 2, 0, 1]}, "one action 0..1 for each row"),
+        ({"min_action_rows": 1, "logged_actions": [0.5]}, "logged_actions must hold whole numbers"),
+        ({"min_action_rows": 1, "logged_actions": [0, 1]}, "lists 2 actions, but there are 4 rows"),
+        ({"min_action_rows": 3, "logged_actions": [0, 1, 0, 0]}, "action 1 was logged in only 1 rows.*make it smaller"),
+    ],
+)
+def test_wrong_logged_actions_are_named(options: dict[str, Any], message: str) -> None:
+    """One line that names what is wrong and how to mend it."""
+    with pytest.raises(InputError, match=message):
+        DecisionTrees(2, **options).on([[0, 0], [0, 1], [1, 0], [1, 1]])
