@@ -16,13 +16,13 @@ from milpcb.checks import choice, whole
 from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
-from milpcb.estimators.constraints import Bound, bind_all
+from milpcb.estimators.constraints import FittedRows, bind_all
 from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.shown import html
 from milpcb.estimators.table import SIDES, chosen_features, make_columns
-from milpcb.estimators.totals import Rows
+from milpcb.estimators.totals import Rows, whole_counts
 from milpcb.oracles import open_oracle
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
@@ -82,7 +82,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     gap: float = 0.0
 
     @abstractmethod
-    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         """Return the policy class; ``thresholds`` are one list of cut points a number, "all", or None where unused."""
 
     def _thresholds(self) -> Any:
@@ -146,18 +146,28 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         check_is_fitted(self)
         return self.policy_
 
-    def _learn(self, features: Features, targets: Floats, actions: Any, weight: Floats, *, maximise: bool) -> Self:
-        """Set the fitted attributes from ``targets`` (n, K) and ``weight`` (n,)."""
+    def _learn(
+        self,
+        features: Features,
+        targets: Floats,
+        actions: Any,
+        weight: Floats,
+        *,
+        maximise: bool,
+        done: Ints | None = None,
+    ) -> Self:
+        """Set the fitted attributes from ``targets`` (n, K) and ``weight`` (n,); ``done`` (n,) is what a log did."""
         names = chosen_features(self.features, features.names)
         kept = weight > 0
         features, targets = features.take(kept), targets[kept]
         columns = self._columns(features, names, weight[kept])
-        rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept])
+        contexts = encoded(columns, features.values, range(len(columns)))
+        rows = Rows.merge(contexts, weight[kept], None if done is None else done[kept])
         sign = -1.0 if maximise else 1.0
         costs = rows.total(sign * targets)
         thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
-        policies = self._policy_class(len(actions), thresholds)
-        rules = bind_all(self.constraints, Bound(features.values, actions.tolist(), rows))
+        policies = self._policy_class(len(actions), thresholds, rows)
+        rules = bind_all(self.constraints, FittedRows(features.values, actions.tolist(), rows))
         answer = self._optimise(policies, rows, costs, rules)
         self.policies_ = policies
         self._keep(answer, rows, costs, sign)
@@ -174,9 +184,10 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return made or (Membership(names[0], (None,)),)  # nothing to test: some number must be there
 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
+        """Return the oracle's answer; a subclass may prefer one optimal policy to another."""
         contexts = rows.contexts
         if self._counts_rows:
-            counts = _whole_sizes(rows.sizes)
+            counts = whole_counts(rows.sizes)
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
             rules = [replace(rule, weights=_on_first(np.asarray(rule.weights), counts)) for rule in rules]
         opened = open_class(policies, contexts)
@@ -225,7 +236,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
 def _on_tables(policy: Any, features: Sequence[str], columns: Sequence[Column], actions: Any) -> Any:
     """Return the policy as one that reads tables of ``features``; raises InputError where it can read numbers only."""
-    names = () if np.array_equal(actions, np.arange(len(actions))) else tuple(map(str, actions.tolist()))
+    numbered = actions.dtype.kind in "iu" and np.array_equal(actions, np.arange(len(actions)))
+    names = () if numbered else tuple(map(str, actions.tolist()))
     if hasattr(policy, "with_columns"):
         return policy.with_columns(features, columns, names)
     if list(columns) != [Number(name) for name in features]:
@@ -234,12 +246,6 @@ def _on_tables(policy: Any, features: Sequence[str], columns: Sequence[Column], 
             "and leave the option features out"
         )
     return policy
-
-
-def _whole_sizes(sizes: Floats) -> Ints:
-    if not (sizes == np.rint(sizes)).all():
-        raise InputError("a limit on rows counts them: give whole sample weights, or leave the limit out")
-    return sizes.astype(np.int64)
 
 
 def _on_first(table: Floats, counts: Ints) -> Floats:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from math import fsum
 from typing import Any, cast
+
+import numpy as np
 
 from milpcb import registry
 from milpcb.checks import whole
-from milpcb.errors import InputError, shown
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.totals import Rows
 from milpcb.protocols import PolicyClass
+from milpcb.types import Answer, Floats, Stop
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -22,6 +29,7 @@ class TreeSettings(PolicyEstimator):
     thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
         each feature, or a mapping from names of features to lists
     min_samples_leaf : each leaf holds at least this many rows, weights counted
+    min_samples_action : of a log: each leaf holds at least this many rows of every action, by what was done
     max_leaves : most leaves, None for no limit
 
     """
@@ -29,20 +37,43 @@ class TreeSettings(PolicyEstimator):
     max_depth: int = 2
     thresholds: Any = 31
     min_samples_leaf: int = 1
+    min_samples_action: int = 0
     max_leaves: int | None = None
 
     @property
     def _counts_rows(self) -> bool:  # type: ignore[override]
-        return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1
+        return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1 or self._counts_actions
 
-    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+    @property
+    def _counts_actions(self) -> bool:
+        return whole("min_samples_action", self.min_samples_action, 0) > 0
+
+    def _optimise(self, policies: Any, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
+        """Return the oracle's answer; of the optimal trees it is one of the least depth."""
+        answer = super()._optimise(policies, rows, costs, rules)
+        for depth in range(self.max_depth - 1, 0, -1):
+            try:
+                lesser = super()._optimise(replace(policies, depth=depth), rows, costs, rules)
+            except InfeasibleError:
+                break
+            if answer.stop != Stop.OPTIMAL or _total(lesser, rows, costs) > _total(answer, rows, costs):
+                break
+            answer = replace(answer, policy=lesser.policy)
+        return answer
+
+    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
+        limits: dict[str, Any] = {}
+        if self._counts_actions:
+            limits = {"min_action_rows": self.min_samples_action, "logged_actions": rows.listed_actions()}
+        if self.min_samples_leaf > 1:
+            limits["min_leaf_size"] = self.min_samples_leaf
         return _made(
             "decision_trees",
             n_actions=n_actions,
             depth=self.max_depth,
             thresholds=thresholds,
             max_leaves=self.max_leaves,
-            min_leaf_size=self.min_samples_leaf if self._counts_rows else None,
+            **limits,
         )
 
 
@@ -60,7 +91,8 @@ class ThresholdSettings(PolicyEstimator):
     max_cuts: int = 1
     thresholds: Any = 31
 
-    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
+        del rows
         return _made("threshold_rules", n_actions=n_actions, max_cuts=self.max_cuts, thresholds=thresholds)
 
 
@@ -78,7 +110,8 @@ class RuleListSettings(PolicyEstimator):
     max_rules: int = 2
     thresholds: Any = 15
 
-    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
+        del rows
         return _made("rule_lists", n_actions=n_actions, max_rules=self.max_rules, thresholds=thresholds)
 
 
@@ -99,12 +132,12 @@ class ScoringSettings(PolicyEstimator):
 
     max_weight: int = 2
     max_tests: int | None = 3
-    thresholds: Any = 7
+    thresholds: Any = 3
 
     _adds_up = True
 
-    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
-        del thresholds  # numbers are tests already
+    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
+        del thresholds, rows  # numbers are tests already
         return _made(
             "linear_rules",
             n_actions=n_actions,
@@ -133,7 +166,8 @@ class AnySettings(PolicyEstimator):
     def _adds_up(self) -> bool:  # type: ignore[override]
         return isinstance(self._named(2), registry.load("policies", "linear_rules"))
 
-    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
+    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
+        del rows
         policies = self._named(n_actions)
         if not is_dataclass(policies):
             return policies
@@ -147,6 +181,12 @@ class AnySettings(PolicyEstimator):
         if not isinstance(self.policies, PolicyClass):
             raise InputError(f"policies must be a policy class or the name of one, got {shown(self.policies)}")
         return self.policies
+
+
+def _total(answer: Answer, rows: Rows, costs: Floats) -> float:
+    """Return the total cost of a policy, rounded once, so that policies that play alike have equal totals."""
+    policy: Any = answer.policy
+    return fsum(costs[np.arange(len(costs)), policy.predict(rows.contexts)])
 
 
 def _made(name: str, **options: Any) -> PolicyClass:

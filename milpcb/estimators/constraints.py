@@ -25,7 +25,7 @@ from milpcb.types import Bools, Floats
 
 
 @dataclass(frozen=True)
-class Bound:
+class FittedRows:
     """What a fit knows: the columns by name, the names of the actions, and the weighted rows."""
 
     values: Mapping[str, Values]
@@ -63,7 +63,7 @@ class ShareAtMost:
     action: Any
     share: float
 
-    def bind(self, bound: Bound) -> list[LabelConstraint]:
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
         """Return the constraint on the rows of a fit."""
         share = real("share", self.share, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
         everywhere = np.ones(len(bound.rows.weight))
@@ -72,14 +72,14 @@ class ShareAtMost:
 
 
 @dataclass(frozen=True)
-class Parity:
+class RateParity:
     """The rates of ``action`` in any two groups, the values of column ``group``, differ by at most ``delta`` (0..1)."""
 
     action: Any
     group: str
     delta: float
 
-    def bind(self, bound: Bound) -> list[LabelConstraint]:
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
         """Return a constraint for each ordered pair of groups on the rows of a fit; missing is a group too."""
         delta = real("delta", self.delta, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
         members = _groups(bound.column(self.group))
@@ -107,7 +107,7 @@ class MeanAtMost:
     amounts: Mapping[Any, float | str]
     bound: float
 
-    def bind(self, bound: Bound) -> list[LabelConstraint]:
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
         """Return the constraint on the rows of a fit."""
         most = real("the bound on the mean", self.bound, "finite", lambda _number: True)
         if not (isinstance(self.amounts, Mapping) and self.amounts):
@@ -125,7 +125,7 @@ class Never:
     where: str
     other: ClassVar[bool] = False  # whether it is the other actions that are forbidden
 
-    def bind(self, bound: Bound) -> list[LabelConstraint]:
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
         """Return the constraint on the rows of a fit, none where the condition never holds."""
         where = holds(self.where, bound.values)
         table = bound.row(where.astype(float), self.action)
@@ -142,17 +142,17 @@ class Always(Never):
     other: ClassVar[bool] = True
 
 
-share_at_most, parity, mean_at_most, never, always = ShareAtMost, Parity, MeanAtMost, Never, Always
+share_at_most, parity, mean_at_most, never, always = ShareAtMost, RateParity, MeanAtMost, Never, Always
 NAMES = {
     "share_at_most": ShareAtMost,
-    "parity": Parity,
+    "parity": RateParity,
     "mean_at_most": MeanAtMost,
     "never": Never,
     "always": Always,
 }
 
 
-def bind_all(constraints: Any, bound: Bound) -> list[LabelConstraint]:
+def bind_all(constraints: Any, bound: FittedRows) -> list[LabelConstraint]:
     """Return the label constraints of all ``constraints``; raises InputError on what is none."""
     listed = constraints if isinstance(constraints, (list, tuple)) else [constraints]
     for constraint in listed:
@@ -171,7 +171,7 @@ def _groups(column: Values) -> dict[str, Bools]:
     return found | ({"missing": np.isnan(column)} if np.isnan(column).any() else {})
 
 
-def _amounts(amount: Any, bound: Bound) -> Floats:
+def _amounts(amount: Any, bound: FittedRows) -> Floats:
     if not isinstance(amount, str):
         number = real("an amount of mean_at_most", amount, "a finite number", lambda _number: True)
         return np.full(len(bound.rows.weight), number)

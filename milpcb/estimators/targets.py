@@ -55,7 +55,9 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any) -> tuple[Floats, An
         raise InputError("a label is missing; give one for each row, or a table of costs by action")
     known = np.unique(labels) if actions is None else actions
     if len(known) < 2:
-        raise InputError(f"y holds one class only, {known[0]!r}: there is nothing to choose; give two actions or more")
+        raise InputError(
+            f"y holds one class only, {known.tolist()[0]!r}: there is nothing to choose; give two actions or more"
+        )
     right = labels[:, None] == np.asarray(known)[None, :]
     return (right if maximise else ~right).astype(float), known
 

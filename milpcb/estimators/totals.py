@@ -17,16 +17,17 @@ class Rows:
     """Weighted rows merged into distinct contexts (g, d), which are in lexicographic order.
 
     ``group`` (n,) is the distinct context of each row, ``weight`` (n,) its weight, above 0; ``sizes`` (g,) are the
-    total weights of the distinct contexts.
+    total weights of the distinct contexts. ``done`` (n,) is the action that a log did in each row, None without a log.
     """
 
     contexts: Floats
     group: Ints
     weight: Floats
     sizes: Floats
+    done: Ints | None = None
 
     @classmethod
-    def merge(cls, contexts: Floats, weight: Floats) -> Rows:
+    def merge(cls, contexts: Floats, weight: Floats, done: Ints | None = None) -> Rows:
         """Merge equal rows of ``contexts`` (n, d)."""
         distinct, group = np.unique(contexts + 0.0, axis=0, return_inverse=True)  # adding 0 makes -0 and 0 the same
         group = group.ravel().astype(np.int64)

@@ -123,7 +123,7 @@ def test_numbers_are_read_as_exactly_these_floats(seed):
         rule = policies.DecisionTrees(2, depth=1, thresholds=[[cut]], feature_names=["x"])
         values = [[cut], [np.nextafter(cut, np.inf)]]
         tree = next(t for t in rule.on(np.array(values)).policies() if t.leaf_actions == (0, 1))
-        frame = pl.DataFrame({"x": [value for (value,) in values]})
+        frame = pl.DataFrame({"x": [value for (value,) in values]})  # noqa: F841 - duckdb finds it by its name
         assert [a for (a,) in duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall()] == [0, 1], cut
         base = sqlite3.connect(":memory:")
         base.execute("CREATE TABLE people (x REAL)")
@@ -157,7 +157,7 @@ def test_a_number_that_never_was_missing(people, costs_of):
     with pytest.raises(InputError, match="column 'visits' is missing in row 3, which it never was"):
         estimator.predict(rows)
     assert len(estimator.predict(rows.drop(3))) == 299
-    frame = pl.from_pandas(rows)
+    frame = pl.from_pandas(rows)  # noqa: F841 - duckdb finds it by its name
     answers = [a for (a,) in duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()]
     assert [i for i, answer in enumerate(answers) if answer is None] == [3]
     scope = {}

@@ -1,0 +1,200 @@
+"""Constraints by name are bound to the rows of each fit, and the policy found is the best that keeps them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from milpcb.errors import InfeasibleError, InputError
+from milpcb.estimators import (
+    OptimalPolicyTree,
+    OptimalThresholdRule,
+    always,
+    budget_curve,
+    from_json,
+    mean_at_most,
+    never,
+    parity,
+    share_at_most,
+)
+from milpcb.estimators.conditions import holds
+
+BEST = {"sex": "f"}
+
+
+def table(n, seed):
+    """Features, what three actions cost, and weights."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, n).astype(float),
+            "sex": rng.choice(["f", "m"], n),
+            "price": rng.integers(1, 9, n),
+            "drug use": rng.choice(["none", "some and more", None], n),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "age"] = np.nan
+    costs = pd.DataFrame(rng.normal(size=(n, 3)), columns=["drug A", "drug B", "wait"])
+    return X, costs, rng.integers(0, 4, n)
+
+
+def rate(chosen, weight):
+    """Weighted mean of truth values."""
+    return np.average(chosen, weights=weight)
+
+
+KEPT = {
+    "share": (share_at_most("drug B", 0.2), lambda _, a, w: rate(a == "drug B", w) <= 0.2),
+    "parity": (
+        parity("drug B", group="sex", delta=0.05),
+        lambda X, a, w: (
+            abs(
+                rate((a == "drug B")[X["sex"] == "f"], w[X["sex"] == "f"])
+                - rate((a == "drug B")[X["sex"] == "m"], w[X["sex"] == "m"])
+            )
+            <= 0.05
+        ),
+    ),
+    "mean": (
+        mean_at_most({"drug A": 2.0, "drug B": "price"}, 1.5),
+        lambda X, a, w: (
+            np.average(np.where(a == "drug A", 2.0, np.where(a == "drug B", X["price"], 0)), weights=w) <= 1.5
+        ),
+    ),
+    "never": (
+        never("drug B", where="sex = f and age <= 40"),
+        lambda X, a, w: not ((a == "drug B") & (X["sex"] == "f") & (X["age"] <= 40) & (w > 0)).any(),
+    ),
+    "always": (
+        always("wait", where='drug use in {"some and more", missing} and age is missing'),
+        lambda X, a, w: ((a == "wait") | ~(((X["drug use"] != "none") & X["age"].isna()) & (w > 0))).all(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_policy_that_keeps_it(name, seed):
+    """Of all policies, listed and weighed by the definition of the constraint, none that keeps it is better."""
+    constraint, keeps = KEPT[name]
+    X, costs, weight = table(150, seed)
+    free = OptimalThresholdRule(thresholds=5, max_cuts=2).fit(X, costs, weight)
+    found = clone(free).set_params(constraints=[constraint]).fit(X, costs, weight)
+    assert keeps(X, found.predict(X), weight)
+    best, broken = np.inf, 0
+    for policy in every_rule(found, X, weight):
+        actions = found.actions_[policy.predict(X)]
+        value = np.average(costs.to_numpy()[np.arange(150), policy.predict(X)], weights=weight)
+        if keeps(X, actions, weight):
+            best = min(best, value)
+        else:
+            broken += 1
+    assert broken  # the constraint rules something out
+    assert found.policy_value_ == pytest.approx(best, abs=1e-9)
+    assert found.lower_bound_ == pytest.approx(best, abs=1e-5)
+    assert found.optimal_
+
+
+def every_rule(estimator, X, weight):
+    """Yield every policy of the class that an estimator searched, by its definition."""
+    from milpcb.columns import encoded
+    from milpcb.estimators.cuts import explicit_cuts
+    from milpcb.estimators.inputs import read_features
+    from milpcb.estimators.totals import Rows
+
+    kept = weight > 0
+    features = read_features(estimator, X).take(kept)
+    columns = estimator.policy_.names.columns
+    rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept].astype(float))
+    cuts = explicit_cuts(estimator.thresholds, columns, features.names, rows)
+    for policy in estimator._policy_class(3, cuts).on(rows.contexts).policies():
+        yield policy.with_columns(features.names, columns, estimator.policy_.names.actions)
+
+
+def test_several_constraints_in_a_cross_validation():
+    """Constraints name what they mean, so they bind to the rows of each fold, and are copied with the estimator."""
+    X, costs, _ = table(200, 0)
+    rules = [share_at_most("drug B", 0.3), parity("drug A", "sex", 0.2), never("wait", where="price >= 7")]
+    tree = OptimalPolicyTree(max_depth=1, thresholds=3, constraints=rules)
+    assert np.isfinite(cross_val_score(tree, X, costs, cv=3)).all()
+    fitted = clone(tree).fit(X, costs)
+    assert from_json(fitted.to_json()).constraints == rules
+    assert str(fitted.set_params(kind="milp").fit(X, costs).policy_) == str(clone(tree).fit(X, costs).policy_)
+
+
+def test_a_budget_curve_is_a_proved_optimum_at_every_point():
+    """Value never gets worse with a larger budget; the ends are no use and the free optimum."""
+    X, costs, weight = table(200, 0)
+    tree = OptimalPolicyTree(max_depth=1, thresholds=5)
+    points = budget_curve(tree, X, costs, action="drug B", shares=[0.0, 0.1, 0.3, 1.0], sample_weight=weight)
+    assert [point.share for point in points] == [0.0, 0.1, 0.3, 1.0]
+    assert all(point.used <= point.share and point.optimal for point in points)
+    values = [point.value for point in points]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > values[-1]
+    assert values[-1] == pytest.approx(clone(tree).fit(X, costs, weight).policy_value_)
+    assert "drug B" not in points[0].estimator.predict(X)
+    assert tree.constraints == ()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message"),
+    [
+        (share_at_most("drug C", 0.2), "unknown action of a constraint 'drug C'; did you mean 'drug"),
+        (share_at_most("drug B", 1.2), "share must be between 0 and 1, got 1.2"),
+        (parity("drug B", "sexe", 0.1), "unknown column of a constraint 'sexe'; did you mean 'sex'"),
+        (mean_at_most({"drug B": "drug use"}, 1), "column 'drug use' of mean_at_most must hold a number in every row"),
+        (mean_at_most(3, 1), "amounts must map names of actions to numbers or columns, got 3"),
+        (never("drug B", where="agee <= 3"), "'agee <= 3' does not begin with a column; did you mean 'age'"),
+        (never("drug B", where="age about 3"), "'age about 3' is none: write, for example, 'age = 1'"),
+        (never("drug B", where="age = old"), "'old' in the condition 'age = old' is no number"),
+        (never("drug B", where="sex <= f"), "column 'sex' holds texts, which 'sex <= f' compares; write 'sex = f'"),
+        ("at most a fifth", "constraints must be a list of share_at_most, parity"),
+    ],
+)
+def test_a_wrong_constraint_is_one_line(constraint, message):
+    """What is wrong is named, with the nearest name."""
+    X, costs, _ = table(60, 0)
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        OptimalThresholdRule(constraints=[constraint]).fit(X, costs)
+
+
+def test_constraints_that_conflict():
+    """The error names those that no policy keeps together."""
+    X, costs, _ = table(60, 0)
+    rules = [share_at_most("wait", 0.5), never("drug A", "age >= 0"), never("drug B", "sex is not x and price > 0")]
+    with (
+        pytest.warns(UserWarning, match="no row has the value 'x'"),
+        pytest.raises(InfeasibleError, match="wait on at"),
+    ):
+        OptimalThresholdRule(constraints=rules).fit(X, costs)
+
+
+def test_conditions_in_words():
+    """Conditions are read as rules print them."""
+    values = {
+        "age": np.array([30.0, np.nan, 50.0, 40.0]),
+        "a b": np.array(["x", None, "y, z", "in {"], dtype=object),
+        "a": np.array([True, False, True, None], dtype=object),
+    }
+    expected = {
+        "age <= 40": [1, 0, 0, 1],
+        "age > 40": [0, 0, 1, 0],
+        "age is missing": [0, 1, 0, 0],
+        "age is not missing": [1, 0, 1, 1],
+        "age = 40": [0, 0, 0, 1],
+        "age is not 40": [1, 1, 1, 0],
+        "age in {40, 50}": [0, 0, 1, 1],
+        "a b = x": [1, 0, 0, 0],
+        "a b is not x": [0, 1, 1, 1],
+        'a b in {x, "y, z"}': [1, 0, 1, 0],
+        "a b not in {x, missing}": [0, 0, 1, 1],
+        "a b = in {": [0, 0, 0, 1],
+        "a = true": [1, 0, 1, 0],
+        "a is not true": [0, 1, 0, 1],
+        "a = true and age < 50": [1, 0, 0, 0],
+    }
+    assert {where: holds(where, values).astype(int).tolist() for where in expected} == expected

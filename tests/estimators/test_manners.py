@@ -1,0 +1,200 @@
+"""Estimators behave as scikit-learn's own: its checks, pipelines, searches over parameters, metadata routing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from milpcb import estimators
+from milpcb.errors import InputError
+from milpcb.estimators import LoggedPolicyTree, OptimalPolicy, OptimalPolicyTree, OptimalScoringRule
+from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.costs import FromCosts
+
+EVERY = [
+    entry
+    for entry in vars(estimators).values()
+    if isinstance(entry, type) and issubclass(entry, PolicyEstimator) and entry is not PolicyEstimator
+]
+
+
+@pytest.mark.filterwarnings("ignore:neither reward nor cost was given")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([cls() for cls in EVERY])
+def test_scikit_learn(estimator, check):
+    """Every check of scikit-learn passes; that of array-API inputs alone is skipped, as it is for its own."""
+    try:
+        check(estimator)
+    except pytest.skip.Exception:
+        assert "array_api" in str(check)
+        raise
+
+
+def test_there_are_two_of_every_class():
+    """Each policy class learns from costs and from logs."""
+    names = {cls.__name__ for cls in EVERY}
+    assert len(names) == 10
+    assert {name.replace("Optimal", "Logged") for name in names} == {name for name in names if "Logged" in name}
+
+
+def test_labels_are_misclassification_costs():
+    """Labels mean that each wrong action costs 1; predictions are labels, of their own type."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    for labels in (np.where(X[:, 0] > 0, "yes", "no"), np.where(X[:, 0] > 0, 7, -3)):
+        tree = OptimalPolicyTree(max_depth=1).fit(X, labels)
+        table = (labels[:, None] != tree.actions_).astype(float)
+        assert tree.score(X, labels) == tree.score(X, table) == -tree.policy_value_
+        assert tree.predict(X).dtype == labels.dtype
+        assert tree.policy_value_ <= 1 / len(X)
+        best = OptimalPolicyTree(max_depth=1, maximise=True).fit(X, labels)
+        assert best.policy_ == tree.policy_
+        assert best.score(X, labels) == 1 - tree.policy_value_
+
+
+def test_columns_of_costs_name_the_actions(people, costs_of):
+    """Names come from a frame of costs; on other rows its columns may stand in another order."""
+    table, costs = people(100, 0), costs_of(people(100, 0), 1)
+    tree = OptimalPolicyTree(max_depth=1).fit(table, costs)
+    assert tree.actions_.tolist() == list(costs.columns)
+    assert tree.score(table, costs[costs.columns[::-1]]) == tree.score(table, costs)
+    assert tree.score(table, costs.to_numpy()) == tree.score(table, costs) == pytest.approx(-tree.policy_value_)
+    assert tree.constant_values_ == pytest.approx(costs.mean().to_numpy())
+    with pytest.raises(InputError, match="unknown action among the columns of costs: missing 'call'"):
+        tree.score(table, costs.rename(columns={"call": "ring"}))
+
+
+def test_rewards_are_costs_turned_round(people, costs_of):
+    """``maximise`` of the negated table is the same policy, and all values change their sign."""
+    table, costs = people(150, 0), costs_of(people(150, 0), 1)
+    cheap, rich = OptimalPolicyTree().fit(table, costs), OptimalPolicyTree(maximise=True).fit(table, -costs)
+    assert cheap.policy_ == rich.policy_
+    assert (cheap.policy_value_, cheap.lower_bound_) == (-rich.policy_value_, -rich.lower_bound_)
+    assert cheap.score(table, costs) == rich.score(table, -costs)
+    assert np.array_equal(cheap.predict_value(table), -rich.predict_value(table))
+
+
+def test_parts_of_the_policy(people, costs_of):
+    """``apply``, ``decision_path`` and ``predict_value`` agree with the printed rule and with the table."""
+    table, costs = people(300, 0), costs_of(people(300, 0), 1)
+    for estimator in (OptimalPolicyTree(), OptimalScoringRule(), OptimalPolicy(policies="box_rules")):
+        estimator.fit(table, costs)
+        parts, path, values = estimator.apply(table), estimator.decision_path(table), estimator.predict_value(table)
+        graph = estimator.policy_.graph()
+        for part in np.unique(parts):
+            rows = parts == part
+            assert values[rows][0] == pytest.approx(costs[rows].mean().to_numpy())
+            (nodes,) = {tuple(path[i].indices.tolist()) for i in np.flatnonzero(rows)}
+            last = [node for node in nodes if "action" in graph.nodes[node]]
+            assert len(last) == 1
+            assert {graph.nodes[last[0]]["action"]} == set(estimator.policy_.predict(table)[rows].tolist())
+            assert all(graph.has_edge(*pair) for pair in zip(sorted(nodes), sorted(nodes)[1:], strict=False))
+
+
+def test_pandas_polars_and_arrays_are_alike(people, costs_of):
+    """The same table in three forms gives the same policy; only frames have names."""
+    table, costs = people(200, 0), costs_of(people(200, 0), 1)
+    numbers = table[["visits", "level"]]
+    by_pandas = OptimalPolicyTree().fit(table, costs)
+    by_polars = OptimalPolicyTree().fit(pl.from_pandas(table), pl.from_pandas(costs))
+    assert str(by_pandas.policy_) == str(by_polars.policy_)
+    assert by_pandas.predict(table).tolist() == by_polars.predict(pl.from_pandas(table)).tolist()
+    of_frame, of_array = OptimalPolicyTree().fit(numbers, costs), OptimalPolicyTree().fit(numbers.to_numpy(), costs)
+    assert of_frame.policy_ == of_array.policy_
+    assert str(of_frame.policy_).replace("visits", "x0").replace("level", "x1") == str(of_array.policy_)
+    mixed = OptimalPolicyTree().fit(table.to_numpy(dtype=object), costs)
+    assert mixed.policy_value_ == by_pandas.policy_value_
+    assert mixed.predict(table.to_numpy(dtype=object)).tolist() == by_pandas.predict(table).tolist()
+
+
+def test_a_search_over_parameters(people, costs_of):
+    """Depth and thresholds can be searched over, behind other steps of a pipeline, with weights routed to all of it."""
+    table, costs = people(300, 0), costs_of(people(300, 0), 1)
+    weight = np.random.default_rng(0).integers(1, 3, 300)
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree = OptimalPolicyTree().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        steps = make_pipeline(FunctionTransformer(), tree)
+        grid = {"optimalpolicytree__max_depth": [1, 2], "optimalpolicytree__thresholds": [1, 7]}
+        search = GridSearchCV(steps, grid, cv=3).fit(table, costs, sample_weight=weight)
+        assert search.best_params_["optimalpolicytree__max_depth"] == 2
+        assert search.best_estimator_[-1].policy_value_ == search.best_estimator_[-1].set_params().policy_value_
+    assert len(cross_val_score(clone(tree), table, costs, cv=3)) == 3
+
+
+def log(n, seed):
+    """A randomised log: action "b" is better where x0 > 0 and x1 > 0."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)).round(1), columns=["u", "v", "w"])
+    right = np.where((X["u"] > 0) & (X["v"] > 0), "b", "a")
+    action = rng.choice(["a", "b"], n)
+    return X, action, (action == right) + rng.normal(0, 0.3, n)
+
+
+def test_what_a_log_brings_is_routed():
+    """Action, reward and propensity reach ``fit`` and ``score`` through a pipeline within a search over depth."""
+    X, action, reward = log(600, 0)
+    propensity = np.full(600, 0.5)
+    names = dict.fromkeys(("reward", "propensity"), True)
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree = LoggedPolicyTree(method="ips").set_fit_request(**names).set_score_request(**names)
+        search = GridSearchCV(make_pipeline(FunctionTransformer(), tree), {"loggedpolicytree__max_depth": [1, 2]}, cv=3)
+        search.fit(X, action, reward=reward, propensity=propensity)
+        assert search.best_params_ == {"loggedpolicytree__max_depth": 2}
+        by_name = LoggedPolicyTree(method="ips").set_fit_request(action=True, **names)
+        both = make_pipeline(FunctionTransformer(), by_name)
+        both.fit(X, action=action, reward=reward, propensity=propensity)
+    assert both[-1].policy_ == search.best_estimator_[-1].policy_
+
+
+def test_a_log_without_outcomes_is_imitated_with_a_warning():
+    """With neither reward nor cost the policy agrees with what was done, and a warning names the reason."""
+    X, _, _ = log(200, 0)
+    done = np.where(X["w"] > 0.2, "b", "a")
+    with pytest.warns(UserWarning, match="neither reward nor cost was given"):
+        tree = LoggedPolicyTree(max_depth=1).fit(X, done)
+    assert tree.predict(X).tolist() == done.tolist()
+    assert tree.score(X, done) == 1.0
+    with pytest.raises(InputError, match="given twice"):
+        tree.fit(X, done, action=done)
+
+
+def test_costs_and_rewards_of_a_log():
+    """Costs are rewards turned round; ``score`` is larger for better either way; leaves have intervals."""
+    X, action, reward = log(800, 1)
+    tree = LoggedPolicyTree(method="ips").fit(X, action, reward=reward, propensity=np.full(800, 0.5))
+    other = LoggedPolicyTree(method="ips").fit(X, action, cost=-reward, propensity=np.full(800, 0.5))
+    assert tree.policy_ == other.policy_
+    assert tree.policy_value_ == -other.policy_value_ == pytest.approx(1.0, abs=0.1)
+    fresh, done, outcome = log(800, 2)
+    assert tree.score(fresh, done, reward=outcome, propensity=np.full(800, 0.5)) == pytest.approx(
+        other.score(fresh, done, cost=-outcome, propensity=np.full(800, 0.5))
+    )
+    found = tree.evaluate(fresh, done, reward=outcome, propensity=np.full(800, 0.5))
+    assert [leaf.name for leaf in found.leaves] == [str(tree.actions_[a]) for a in tree.policy_.leaf_actions]
+    assert all(leaf.value.lower < leaf.value.value < leaf.value.upper for leaf in found.leaves)
+
+
+@pytest.mark.parametrize("cls", EVERY)
+def test_a_notebook_shows_the_policy(cls):
+    """Before the fit a notebook shows scikit-learn's diagram, after it the policy, its drawing and what it is worth."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    estimator = cls()
+    assert "sk-" in estimator._repr_html_()
+    labels = np.where(X[:, 0] > 0, "<b>", "no")
+    if issubclass(cls, FromCosts):
+        estimator.fit(X, labels)
+    else:
+        estimator.fit(X, labels, reward=np.ones(40) * (labels == "no"), propensity=np.full(40, 0.5))
+    shown = estimator._repr_mimebundle_()["text/html"]
+    assert "<svg" in shown
+    assert "always &lt;b&gt;" in shown
+    assert "proved optimal" in shown
+    assert "<b>" not in shown

@@ -1,0 +1,202 @@
+"""Tables with texts and missing values: tests in words, sides of what is missing, and errors of one line."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from milpcb.columns import Membership, Number, Reached
+from milpcb.errors import InputError
+from milpcb.estimators import OptimalPolicy, OptimalPolicyTree, OptimalScoringRule, OptimalThresholdRule
+
+
+def fitted(column, costs, **options):
+    """A tree of depth 1 on one column, and what it plays there."""
+    table = pl.DataFrame({"x": column}, strict=False)
+    tree = OptimalPolicyTree(max_depth=1, thresholds=7, **options).fit(table, np.asarray(costs, dtype=float))
+    return str(tree.policy_).replace("\n", " "), tree.predict(table).tolist(), tree
+
+
+LEFT, RIGHT = [0.0, 1.0], [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("column", "costs", "words"),
+    [
+        ([20, 30, 40, None], [LEFT, LEFT, RIGHT, LEFT], "if x <= 30 (or missing):"),
+        ([20, 30, 40, None], [LEFT, LEFT, RIGHT, RIGHT], "if x <= 30 (not missing):"),
+        ([20, 30, 40, None], [LEFT, LEFT, LEFT, RIGHT], "if x is missing:"),
+        ([20, 30, 40, float("nan")], [LEFT, LEFT, LEFT, RIGHT], "if x is missing:"),
+        ([20, 30, 40], [LEFT, LEFT, RIGHT], "if x <= 30:"),
+        ([0, 1, 1], [LEFT, RIGHT, RIGHT], "if x = 0:"),
+        ([True, False, None], [LEFT, RIGHT, RIGHT], "if x = true:"),
+        (["f", "m", "m"], [LEFT, RIGHT, RIGHT], "if x = f:"),
+        (["f", "m", None], [LEFT, RIGHT, RIGHT], "if x = f:"),
+        (["f", "m", None], [LEFT, LEFT, RIGHT], "if x is missing:"),
+        (["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT], "if x in {e, w}:"),
+        (["n", "s", "w", None], [LEFT, RIGHT, RIGHT, LEFT], "if x in {n, missing}:"),
+        (["n", "s", "missing", None], [RIGHT, RIGHT, LEFT, RIGHT], 'if x = "missing":'),
+        (["a", "b", "c", "d", "e"], [RIGHT, RIGHT, LEFT, RIGHT, RIGHT], "if x = c:"),
+    ],
+)
+def test_a_test_in_words(column, costs, words):
+    """One test divides the rows as it must, and prints so that a missing value has its side."""
+    text, actions, tree = fitted(column, costs)
+    assert words in text
+    assert actions == np.argmin(costs, axis=1).tolist()
+    assert tree.optimal_
+
+
+def test_missing_goes_where_it_is_asked_to():
+    """``missing`` fixes the side of comparisons; that a number is missing is a test of its own in any case."""
+    column, costs = [20, 30, 40, None], [LEFT, LEFT, RIGHT, RIGHT]
+    assert "(not missing)" in fitted(column, costs, missing="no")[0]
+    text, _, tree = fitted(column, costs, missing="yes")
+    assert tree.policy_value_ == 0.25
+    assert "or missing" in text or "is missing" in text
+    columns = {
+        option: fitted(column, costs, missing=option)[2].policy_.names.columns for option in ("yes", "no", "either")
+    }
+    assert columns["yes"] == (Membership("x", (None,), 0), Number("x", 0.0))
+    assert columns["no"] == (Membership("x", (None,), 0), Number("x", 80.0))
+    assert columns["either"] == (*columns["yes"], columns["no"][1])
+
+
+def test_more_categories_than_subsets():
+    """Above ``most_subsets`` a category is tested against the rest, up to it every subset is."""
+    text, _, tree = fitted(["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT], most_subsets=3)
+    assert tree.policy_value_ > 0
+    assert " in {" not in text
+
+
+def test_what_was_never_seen_is_like_any_other():
+    """A category that is new is in no set that was printed; a number beyond all is compared as any."""
+    _, _, tree = fitted(["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT])
+    assert tree.predict(pl.DataFrame({"x": ["e", "west", None, "n"]})).tolist() == [1, 0, 0, 0]
+
+
+def test_scores_print_as_conditions():
+    """A points system lists tests with their points; a missing number is not at or above any cut."""
+    table = pd.DataFrame({"age": [20, 30, 60, np.nan] * 5, "sex": ["f", "m"] * 10})
+    costs = np.where(np.isin(np.arange(20) % 4, (2,))[:, None], RIGHT, LEFT)
+    rule = OptimalScoringRule().fit(table, costs)
+    assert "[age >= " in str(rule.policy_)
+    assert rule.predict(table).tolist() == np.argmin(costs, axis=1).tolist()
+    assert Reached("age", 45.0).read(table["age"].to_numpy()).tolist() == [0, 0, 1, 0] * 5
+
+
+def test_of_equal_trees_the_least_deep():
+    """Where a tree of less depth is as good, it is the one that is found."""
+    X, labels = np.arange(50.0)[:, None] % 7, np.arange(50) % 7 > 3
+    for depth in (1, 2, 3):
+        assert str(OptimalPolicyTree(max_depth=depth).fit(X, labels).policy_) == (
+            "if x0 <= 3:\n    play False\nelse:\n    play True"
+        )
+
+
+def test_features_are_chosen_and_others_may_be_anything():
+    """``features`` leaves columns out of the rule: by name or number; dates may stand in those left out."""
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [3.0, 2.0, 1.0]})
+    labels = ["u", "u", "v"]
+    by_name = OptimalPolicyTree(features=["b"], max_depth=1).fit(table, labels)
+    by_number = OptimalPolicyTree(features=[1], max_depth=1).fit(table, labels)
+    assert by_name.policy_ == by_number.policy_
+    assert "if b <= 1" in str(by_name.policy_)
+    with pytest.raises(InputError, match="unknown feature 'c'"):
+        OptimalPolicyTree(features=["c"]).fit(table, labels)
+    with pytest.raises(InputError, match="features must name at least one column of the table, and each once"):
+        OptimalPolicyTree(features=[]).fit(table, labels)
+
+
+def test_thresholds_by_name():
+    """Cut points may be given for some features by their names; the others are not cut then."""
+    table = pd.DataFrame({"age": np.arange(40.0), "visits": np.arange(40.0)[::-1]})
+    labels = np.arange(40) > 17
+    tree = OptimalPolicyTree(max_depth=1, thresholds={"age": [10, 20]}).fit(table, labels)
+    assert "if age <= 20:" in str(tree.policy_)
+    with pytest.raises(InputError, match="unknown feature in thresholds 'agee'; did you mean 'age'"):
+        OptimalPolicyTree(thresholds={"agee": [1]}).fit(table, labels)
+    with pytest.raises(InputError, match="thresholds list 1 features, but there are 2"):
+        OptimalPolicyTree(thresholds=[[1]]).fit(table, labels)
+
+
+def test_a_column_that_does_not_vary():
+    """Where nothing can be tested the best constant is found."""
+    table = pd.DataFrame({"a": ["x"] * 5, "b": [None] * 5, "c": [np.nan] * 5})
+    for cls in (OptimalPolicyTree, OptimalThresholdRule, OptimalScoringRule):
+        rule = cls().fit(table, [[0.0, 1.0]] * 5)
+        assert str(rule.policy_) == "play action 0"
+        assert rule.to_sql() == "0"
+        assert rule.predict(table).tolist() == [0] * 5
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pl.DataFrame({"x": ["2020-01-01"] * 3}).with_columns(pl.col("x").str.to_date()), "'x' holds dates or times"),
+        (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1]; give numbers, texts"),
+        (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "column 'x' of X contains infinity"),
+        (pd.DataFrame({"x": []}), "a minimum of 1 is required"),
+        (pd.DataFrame({"x": [f"id {i}" for i in range(101)]}), "column 'x' has 101 different texts; group them"),
+    ],
+)
+def test_a_table_that_cannot_be_read(table, message):
+    """What a column holds that no rule can test is named."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        OptimalPolicyTree().fit(table, np.arange(len(table)) % 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "OptimalPolicyTree requires y to be passed, but the target y is None"),
+        ([0, 1], "inconsistent numbers of samples: 3 rows of X, 2 of y"),
+        (["a", "a", "a"], "y holds one class only, 'a': there is nothing to choose"),
+        (["a", None, "b"], "a label is missing"),
+        ([[1.0, 2.0], [1.0, np.nan], [0.0, 0.0]], "costs[1, 1] is nan; costs must be finite"),
+        ([["a", "b"], ["c", "d"], ["e", "f"]], "costs must be numbers"),
+    ],
+)
+def test_targets_that_cannot_be_read(y, message):
+    """So are targets."""
+    with pytest.raises(InputError, match=re.escape(message)):
+        OptimalPolicyTree().fit([[1.0], [2.0], [3.0]], y)
+
+
+def test_at_prediction_a_column_must_be_what_it_was():
+    """A column that is absent, or holds texts where it held numbers, is named."""
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "w"]})
+    tree = OptimalPolicyTree(max_depth=1, features=["a"]).fit(table, ["x", "x", "y"])
+    with pytest.raises(InputError, match="column 'a' must hold numbers, as it did when the policy was learnt"):
+        tree.predict(table.assign(a=["1", "2", "3"]))
+    with pytest.raises(InputError, match="no column named 'a'"):
+        tree.policy_.predict(table[["b"]])
+    assert tree.policy_.predict(table[["a"]]).tolist() == [
+        0,
+        0,
+        1,
+    ]  # the policy itself reads what it tests, and no more
+
+
+def test_classes_of_somebody_else_read_numbers():
+    """A policy that is no rule of ours is used as it is, on numbers alone."""
+
+    class Always:
+        def predict(self, contexts):
+            return np.ones(len(np.asarray(contexts)), dtype=int)
+
+        def __str__(self):
+            return "always 1"
+
+    from policies import ListedRules
+
+    class Mine(ListedRules):
+        def policies(self, _contexts):
+            yield Always()
+
+    X = np.arange(6.0).reshape(3, 2)
+    assert OptimalPolicy(policies=Mine(2)).fit(X, [0, 1, 0]).predict(X).tolist() == [1, 1, 1]
