@@ -45,10 +45,9 @@ class TreeSearch(Search):
 
     def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
         self._n_actions, self._depth, self._names = n_actions, depth, names
-        self._contexts, self._tests, self._truth = literals.contexts, literals.tests, literals.truth
-        self._patterns = np.pad(self._truth, ((0, 0), (1, 0)), constant_values=True)
-        self._anywhere = np.ones(self._patterns.shape[1], bool)
-        self._table = np.empty((len(self._truth), n_actions))
+        self._literals, self._contexts = literals, literals.contexts
+        self._anywhere = np.ones(len(literals) + 1, bool)
+        self._table = np.empty((len(literals.contexts), n_actions))
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -56,18 +55,22 @@ class TreeSearch(Search):
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``."""
-        return self._answers(None, costs, self._patterns[row], self._depth)
+        return self._answers(None, costs, self._pattern(row), self._depth)
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
-        return -self._answers(1.0, rate * costs, self._patterns[row], self._depth)
+        return -self._answers(1.0, rate * costs, self._pattern(row), self._depth)
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
-        everyone = np.ones(len(self._truth), bool)
-        root = grow(lambda path, here: self._chosen(costs, path, here), self._truth, self._tests, everyone)
+        everyone = np.ones(len(self._contexts), bool)
+        root = grow(lambda path, here: self._chosen(costs, path, here), self._literals, everyone)
         tree = DecisionTree(root, self._names)
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
+
+    def _pattern(self, row: int) -> Bools:
+        """Return (p + 1,): which literals hold at a context, the constant first."""
+        return np.asarray(self._patterns[row])
 
     def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
         """Return the test for the node below ``path``, whose contexts are ``here`` (g,), or the leaf at full depth."""
@@ -96,7 +99,7 @@ class TreeSearch(Search):
             return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))
         alternatives = np.empty((len(pattern) - 1, self._n_actions))
         for f, near_side in enumerate(pattern[1:]):
-            on = self._truth[:, f, None] == near_side
+            on = self._literals.holds(f)[:, None] == near_side
             near = self._answers(soft, np.where(on, costs, 0.0), pattern, height - 1)
             far = self._answers(soft, np.where(on, 0.0, costs), pattern, height - 1)
             alternatives[f] = near + _sum(soft, far)
@@ -113,12 +116,16 @@ class TreeSearch(Search):
         return everywhere, self._double
 
     @cached_property
+    def _patterns(self) -> Bools:
+        return np.pad(self._literals.truth, ((0, 0), (1, 0)), constant_values=True)
+
+    @cached_property
     def _single(self) -> _Arrays:
-        return _arrays(self._patterns, self._n_actions, np.float32)
+        return _arrays(self._literals.truth, self._n_actions, np.float32)
 
     @cached_property
     def _double(self) -> _Arrays:
-        return _arrays(self._patterns, self._n_actions, np.float64)
+        return _arrays(self._literals.truth, self._n_actions, np.float64)
 
 
 def _sum(soft: Soft, alternatives: Floats) -> Any:
@@ -139,14 +146,15 @@ class _Arrays(NamedTuple):
     best: Array
 
 
-def _arrays(patterns: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
-    """Return the arrays for ``patterns`` (g, p + 1), the constant literal first; all but ``literals`` hold zeros."""
-    g, literals = patterns.shape
+def _arrays(truth: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
+    """Return the arrays for literals with this ``truth`` (g, p); all but ``literals`` hold zeros."""
+    g, literals = len(truth), truth.shape[1] + 1
     blocks = -(-g // BLOCK)
     width = -(-g // (blocks * _LANES)) * _LANES
     rows = literals + 3
     held = np.zeros((rows, blocks * width), dtype)
-    held[:literals, :g] = patterns.T
+    held[0, :g] = 1
+    held[1:literals, :g] = truth.T
     return _Arrays(
         literals=np.ascontiguousarray(held.reshape(rows, blocks, width).transpose(1, 0, 2)),
         costs=np.zeros((2, blocks, n_actions - 1, width), dtype),
