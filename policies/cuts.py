@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self, cast
@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from milpcb.checks import choice, whole
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
 from policies.decimals import short_between, shortest_between, written
@@ -89,9 +89,10 @@ class CuttingClass(NamedClass):
     def terms(self) -> Terms:
         """Return the terms of the class with all its cut points, which must be explicit; see PolicyClass.terms."""
         if not isinstance(self.thresholds, tuple):
+            what = "quantiles" if isinstance(self.thresholds, int) else "values"
             raise InputError(
-                f"thresholds = {self.thresholds} are cut points of contexts that are not there: give one list of cut "
-                "points per feature, or contexts to begin with"
+                f"thresholds = {shown(self.thresholds)} are {what} of contexts that are not there: give one list of "
+                "cut points per feature, or contexts to begin with"
             )
         nowhere = np.zeros((1, len(self.thresholds)))
         names, _ = self.names.on(nowhere, self.n_actions)  # raises where the numbers of names and features differ
@@ -136,7 +137,7 @@ class Distinct:
         return cls.codes([np.unique(column, return_inverse=True)[1] for column in patterns.T], len(patterns))
 
     @classmethod
-    def codes(cls, columns: Sequence[Ints], n_rows: int) -> Distinct:
+    def codes(cls, columns: Iterable[Ints], n_rows: int) -> Distinct:
         """Group rows with equal codes in all ``columns``, each (n_rows,) from 0 up, numbered by first appearance.
 
         Codes are the digits of one number a row, which is ranked anew where another digit would not fit.
@@ -209,7 +210,9 @@ def _quantiles(ordered: Floats, levels: Floats, weights: Floats | None) -> Float
         unit = min(1.0, float(weights.min()))
         filled = np.cumsum(weights) / unit
         place = levels * (filled[-1] - 1.0)
-        low, high = (np.minimum(np.searchsorted(filled, at, side="right"), len(ordered) - 1) for at in (place, place + 1.0))
+        low, high = (
+            np.minimum(np.searchsorted(filled, at, side="right"), len(ordered) - 1) for at in (place, place + 1.0)
+        )
     share = place - np.floor(place)
     step = ordered[high] - ordered[low]
     return np.asarray(np.where(share < 0.5, ordered[low] + step * share, ordered[high] - step * (1.0 - share)))

@@ -19,10 +19,11 @@ LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before th
 class Literals:
     """The tests ``x[feature] <= threshold`` that split the contexts in two, one for each way of splitting them in two.
 
-    Literals are numbered feature by feature, the lowest cut first. Of a feature, ``features[i]``, the literals have the
-    numbers ``first[i]`` to ``first[i + 1] - 1``, and ``codes[i]`` (g,) is how many of its cuts lie below the value at
-    each distinct context: literal ``first[i] + k`` holds where the code is at most k. Codes take one byte where they
-    fit. ``cuts`` (p,) are the thresholds, ``binary`` marks which of all features only take 0 and 1; ``group`` (m,) and ``contexts`` (g, d) are those of Opened.
+    Literals are numbered feature by feature, the lowest cut first: those of ``features[i]`` are ``first[i]`` up to
+    ``first[i + 1] - 1``. ``codes[i]`` (g,) is how many of its cuts lie below the value at each distinct
+    context: literal ``first[i] + k`` holds where the code is at most k. Codes take one byte where they fit. ``cuts``
+    (p,) are the thresholds, ``binary`` marks which of all features only take 0 and 1; ``group`` (m,) and ``contexts``
+    (g, d) are those of Opened.
     """
 
     features: Ints
@@ -110,7 +111,7 @@ class _Column:
 
     def sums(self, weights: Floats) -> Floats:
         """Return (B,): the sum of ``weights`` (m,) at or below each cut."""
-        return np.cumsum(np.bincount(self.codes, weights, len(self.cuts) + 1))[:-1]
+        return np.asarray(np.cumsum(np.bincount(self.codes, weights, len(self.cuts) + 1))[:-1], dtype=float)
 
     def only(self, kept: Bools) -> _Column:
         """Return the column with the cuts that ``kept`` (B,) marks."""

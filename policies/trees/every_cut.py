@@ -28,6 +28,7 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
@@ -43,15 +44,16 @@ SMALLEST = 16
 
 
 class EveryCutSearch(FeaturePairSearch):
-    """Trees of depth 2 by evaluated root cuts and bounds between them, with any number of cuts."""
+    """Trees of depth 2, the only ``depth``, by evaluated root cuts and bounds between them; any number of cuts."""
 
-    def __init__(self, literals: Literals, n_actions: int, names: Names) -> None:
-        super().__init__(literals, n_actions, 2, names)
+    def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
+        super().__init__(literals, n_actions, depth, names)
         codes = literals.codes
-        self._orders = np.array([np.argsort(code, kind="stable") for code in codes], dtype=np.int32)
+        self._orders: npt.NDArray[np.int32] = np.array(
+            [np.argsort(code, kind="stable") for code in codes], dtype=np.int32
+        )
         ordered = np.take_along_axis(codes, self._orders, axis=1)
-        self._gaps = np.full(codes.shape, np.inf)
-        self._gaps[:, :-1][ordered[:, 1:] != ordered[:, :-1]] = 0.0
+        self._gaps = np.diff(ordered, axis=1, append=ordered[:, -1:]) != 0
         self._few_codes, self._few_first, self._few = _fewer(literals, FIRST_CUTS)
 
     def value(self, costs: Floats) -> float:
@@ -73,7 +75,7 @@ class EveryCutSearch(FeaturePairSearch):
         return super()._chosen(costs, path, here) if path else self._best_root(costs)[1]
 
     def _best_root(self, costs: Floats) -> tuple[float, int]:
-        """Return the least total cost of all trees, and the number of the literal at the root of one that attains it."""
+        """Return the least total cost of all trees, and the literal at the root of one that attains it."""
         query = _Query(costs, self._literals, self._orders, self._gaps)
         root = self._first_root(query)
         best = query.evaluate(*root, *query.nothing)
@@ -97,9 +99,7 @@ class EveryCutSearch(FeaturePairSearch):
         p = len(self._few)
         near, far, best = np.empty((p + 1, self._n_actions)), np.empty(p + 1), np.empty(self._n_actions)
         everywhere = np.ones(p + 1, bool)
-        feature_pairs.search(
-            None, 2, query.differences, everywhere, self._few_codes, self._few_first, near, far, best
-        )
+        feature_pairs.search(None, 2, query.differences, everywhere, self._few_codes, self._few_first, near, far, best)
         literal = self._few[(near[1:].min(axis=1) + far[1:]).argmin()]
         feature = int(np.searchsorted(self._literals.first, literal, side="right")) - 1
         return feature, int(literal - self._literals.first[feature])
@@ -184,7 +184,7 @@ class _Interval:
 class _Query:
     """Costs (g, K), counted from the cheapest action of each context and sorted by each feature."""
 
-    def __init__(self, costs: Floats, literals: Literals, orders: Ints, gaps: Floats) -> None:
+    def __init__(self, costs: Floats, literals: Literals, orders: npt.NDArray[np.int32], gaps: Bools) -> None:
         least = costs.min(axis=1)
         self.cheapest = float(least.sum())
         self.differences = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
@@ -221,13 +221,11 @@ class _Query:
 
     def evaluate(self, feature: int, cut: int, left: Floats, right: Floats) -> _End:
         """Return an end at a cut, given bounds (d,) from below on the costs of stumps; these arrays are left alone."""
-        holds = (self._literals.codes[feature] <= cut).astype(float)
-        above = self.differences @ holds
-        totals = np.array([self.differences.sum(axis=1) - above, above])
-        base = float(self._first_action @ holds)
-        bases = np.array([self._first_action.sum() - base, base])
+        holds = self._literals.codes[feature] <= cut
+        sides = np.array([~holds, holds], dtype=float)
+        bases, totals = sides @ self._first_action, sides @ self.differences.T
         end = _End(cut, left.copy(), right.copy())
-        evaluate(holds, self._orders, self._costs, self._gaps, bases, totals, end.left, end.right)
+        evaluate(holds.view(np.uint8), self._orders, self._costs, self._gaps, bases, totals, end.left, end.right)
         return end
 
     def _between(self, segments: _Segments, low: int, high: int) -> float:

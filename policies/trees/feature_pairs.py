@@ -8,7 +8,7 @@ literals need (d B)^2 / 2 g A; policies/trees/search.py chooses by these counts.
 
 Arrays: ``codes`` (d, g); ``first`` (d + 1,), the number of each feature's first literal, counted from 1; ``costs`` (A,
 g), differences to action 0; ``table`` (A, B + 1, B' + 1), the totals of a pair of features, where the first has a code
-of at most k and the second of at most l, so that the last of each axis is without a test on that feature.
+of at most k and the second of at most k', so that the last of each axis is without a test on that feature.
 """
 
 from __future__ import annotations
@@ -16,12 +16,20 @@ from __future__ import annotations
 import numpy as np
 
 from policies.kernels import compiled
-from policies.trees.kernels import _NO_NAN, Array, Soft, _add, _add_test, _choose
+from policies.trees.kernels import _NO_NAN, Array, Soft, _add, _add_test
 
 
 @compiled(_NO_NAN)
 def search(
-    soft: Soft, depth: int, costs: Array, pattern: Array, codes: Array, first: Array, near: Array, far: Array, best: Array
+    soft: Soft,
+    depth: int,
+    costs: Array,
+    pattern: Array,
+    codes: Array,
+    first: Array,
+    near: Array,
+    far: Array,
+    best: Array,
 ) -> None:
     """Search all trees of depth 1, 2 or 3; fills near (p + 1, K), far (p + 1,) and best (K,)."""
     if depth == 3:
@@ -44,6 +52,15 @@ def search(
 
 
 @compiled(_NO_NAN)
+def _choose(soft: Soft, near: Array, far: Array, best: Array) -> None:
+    """Fill best (K,) with the sum (+) over all tests f of near[f] (x) far[f]: the answers of all trees."""
+    best[:] = np.inf
+    for f in range(1, len(near)):
+        for a in range(len(best)):
+            best[a] = _add(soft, best[a], near[f, a] + far[f])
+
+
+@compiled(_NO_NAN)
 def _add_up(codes: Array, others: Array, costs: Array, start: int, stop: int, table: Array) -> None:
     """Add the costs of the contexts from ``start`` to ``stop`` to the entries of their two codes."""
     for a in range(len(costs)):
@@ -58,9 +75,9 @@ def _accumulate(table: Array) -> None:
     for a in range(table.shape[0]):
         for k in range(table.shape[1]):
             row = 0.0
-            for l in range(table.shape[2]):
-                row += table[a, k, l]
-                table[a, k, l] = row + (table[a, k - 1, l] if k else 0.0)
+            for other in range(table.shape[2]):
+                row += table[a, k, other]
+                table[a, k, other] = row + (table[a, k - 1, other] if k else 0.0)
 
 
 @compiled(_NO_NAN)
@@ -77,9 +94,7 @@ def _one_test(soft: Soft, pattern: Array, table: Array, first: int, near: Array,
 
 
 @compiled(_NO_NAN)
-def _two_tests(
-    soft: Soft, pattern: Array, table: Array, first: int, other_first: int, near: Array, far: Array
-) -> None:
+def _two_tests(soft: Soft, pattern: Array, table: Array, first: int, other_first: int, near: Array, far: Array) -> None:
     """Add to near and far the trees with a test of one feature at the root and of the other below it, both ways round.
 
     The literals of the features begin at ``first`` and ``other_first``; the names are those of kernels.py.
@@ -88,12 +103,12 @@ def _two_tests(
     same = np.empty(len(table))
     for k in range(last):
         f = first + k
-        for l in range(k if first == other_first else 0, other_last):
-            g = other_first + l
+        for other in range(k if first == other_first else 0, other_last):
+            g = other_first + other
             other_f = other_g = other_both = 0.0
             for a in range(len(table)):
-                every, with_f, with_g = table[a, last, other_last], table[a, k, other_last], table[a, last, l]
-                holds = table[a, k, l] if pattern[g] else with_f - table[a, k, l]
+                every, with_f, with_g = table[a, last, other_last], table[a, k, other_last], table[a, last, other]
+                holds = table[a, k, other] if pattern[g] else with_f - table[a, k, other]
                 if not pattern[g]:
                     with_g = every - with_g
                 if not pattern[f]:
@@ -110,9 +125,7 @@ def _two_tests(
 
 
 @compiled(_NO_NAN)
-def _three_tests(
-    soft: Soft, pattern: Array, codes: Array, first: Array, costs: Array, near: Array, far: Array
-) -> None:
+def _three_tests(soft: Soft, pattern: Array, codes: Array, first: Array, costs: Array, near: Array, far: Array) -> None:
     """Fill near and far for two levels of tests below the root.
 
     The contexts are sorted by the code of the root's feature. As the cut at the root moves up, the tables of the side

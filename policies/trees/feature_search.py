@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import feature_pairs
-from policies.trees.kernels import Array, Soft
-from policies.trees.search import TreeSearch
+from policies.trees.kernels import Soft
+from policies.trees.search import COMPILED_DEPTH, TreeSearch
 
 
 class FeaturePairSearch(TreeSearch):
-    """The recursion of TreeSearch, its tables filled by codes; sums are in double precision."""
+    """The recursion of TreeSearch, its tables filled by the codes of contexts; sums are in double precision."""
 
     def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
         super().__init__(literals, n_actions, depth, names)
         self._first = 1 + literals.first
-        p = len(literals)
-        self._filled = _Filled(
-            near=np.empty((1, p + 1, n_actions)), far=np.empty((1, p + 1)), best=np.empty((1, n_actions))
-        )
+        n_literals = len(self._anywhere)
+        self._near, self._far = np.empty((n_literals, n_actions)), np.empty(n_literals)
+        self._best = np.empty(n_actions)
 
     def _pattern(self, row: int) -> Bools:
         return np.append(True, self._literals.pattern(row))
 
-    def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> tuple[float, Any]:
-        """Run the kernel; return what action 0 costs on all contexts, and the arrays that are filled."""
+    def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
+        if not 1 <= height <= COMPILED_DEPTH:
+            return super()._answers(soft, costs, pattern, height)
+        return self._fill(soft, costs, pattern, height) + self._best
+
+    def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
+        if height > COMPILED_DEPTH:
+            return super()._by_root(soft, costs, pattern, height)
+        everywhere = self._fill(soft, costs, pattern, height)
+        return np.asarray(self._near[1:] + self._far[1:, None] + everywhere)
+
+    def _fill(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> float:
+        """Fill the answers, as costs beyond those of action 0; return what action 0 costs on all contexts."""
         differences = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
-        near, far, best = self._filled
         feature_pairs.search(
-            soft, height, differences, pattern, self._literals.codes, self._first, near[0], far[0], best[0]
+            soft, height, differences, pattern, self._literals.codes, self._first, self._near, self._far, self._best
         )
-        return float(costs[:, 0].sum()), self._filled
-
-
-class _Filled(NamedTuple):
-    """The answers of a kernel; shapes as in policies/trees/kernels.py."""
-
-    near: Array
-    far: Array
-    best: Array
+        return float(costs[:, 0].sum())

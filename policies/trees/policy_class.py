@@ -17,6 +17,7 @@ from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits
 from policies.trees.program import TreeEncoding
+from policies.trees.routes import Route, route, too_many_cuts
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
 MOST_DEPTH = 12
@@ -31,8 +32,10 @@ class DecisionTrees(CuttingClass):
     ----------
     n_actions : K >= 2
     depth : number of tests on the longest path, >= 1
-    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
-        0 and 1 gives one literal
+    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
+        of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
+        of literals, pairs of features, or at depth 2 root cuts with bounds between them, whichever is the least counted
+        work; ``OpenedTrees.route`` says which
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     feature_names, action_names : used in printed rules
@@ -65,8 +68,7 @@ class DecisionTrees(CuttingClass):
                 f"min_leaf_size = {self.min_leaf_size}, but there are only {len(contexts)} rows of contexts: "
                 "no tree keeps it, not even one leaf; make it smaller"
             )
-        fixed = self.with_cuts_of(contexts, names)
-        return OpenedTrees(fixed, Literals.of(contexts, fixed.thresholds), names)
+        return OpenedTrees(self, Literals.of(contexts, self.thresholds), names, contexts)
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> Terms:
         tests = every_test(cuts)
@@ -96,11 +98,12 @@ class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
 
     ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings.
+    ``route`` is what the search goes through (policies/trees/routes.py).
     """
 
-    def __init__(self, trees: DecisionTrees, literals: Literals, names: Names) -> None:
-        """Take trees with explicit cut points."""
-        self._trees, self._literals, self._names = trees, literals, names
+    def __init__(self, trees: DecisionTrees, literals: Literals, names: Names, contexts: Floats) -> None:
+        """Take the literals of the trees on ``contexts`` (m, d)."""
+        self._trees, self._literals, self._names, self._given = trees, literals, names, contexts
         self._limits = trees.limits
         self._depth = depth = trees.depth if len(literals) else 0
         self.n_actions = trees.n_actions
@@ -119,6 +122,11 @@ class OpenedTrees(Opened):
                 "a question; use less depth or fewer thresholds"
             )
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
+        self.route = route(literals, depth)
+        if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
+            self.cannot["action_weights"] = reason
+            if self.route is Route.FEATURES:
+                self.cannot["search"] = reason
         if self._limits:
             reason = "the search over trees knows no max_leaves, max_features or min_leaf_size; use oracle kind 'milp'"
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
@@ -134,9 +142,13 @@ class OpenedTrees(Opened):
 
     def search(self) -> Search:
         """Return the exact search."""
-        from policies.trees.search import TreeSearch  # the compiler takes its time: only for those who search
+        # The compiler takes its time: only for those who search.
+        from policies.trees.every_cut import EveryCutSearch
+        from policies.trees.feature_search import FeaturePairSearch
+        from policies.trees.search import TreeSearch
 
-        return TreeSearch(self._literals, self.n_actions, self._depth, self._names)
+        searches = {Route.LITERALS: TreeSearch, Route.FEATURES: FeaturePairSearch, Route.ROOTS: EveryCutSearch}
+        return searches[self.route](self._literals, self.n_actions, self._depth, self._names)
 
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""
@@ -164,7 +176,7 @@ class OpenedTrees(Opened):
 
     def fixed(self) -> DecisionTrees:
         """Return the class with these cut points, explicit from now on."""
-        return self._trees
+        return self._trees.with_cuts_of(self._given, self._names)
 
     def _allowed(self, root: Node) -> bool:
         return not self._limits or self._limits.allow(root, self.contexts[self.group])

@@ -1,8 +1,8 @@
 """Compiled kernels of the search over all cuts at the root, which policies/trees/every_cut.py explains.
 
 Arrays: ``orders`` (d, g), the contexts in the order of each feature; ``costs`` (d, A, g), in that order, what the
-actions 1 to A cost more than action 0; ``gaps`` (d, g), 0 where a cut may follow the context and inf where it may not,
-within equal values and after the last. A *stump* is a tree of one test; its cost is counted from that of action 0.
+actions 1 to A cost more than action 0; ``gaps`` (d, g), whether a cut may follow the context: not within equal values,
+nor after the last. A *stump* is a tree of one test; its cost is counted from that of action 0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def evaluate(
 
 @compiled(_NO_NAN)
 def _stumps(holds: Array, order: Array, costs: Array, gaps: Array, totals: Array) -> tuple[float, float]:
-    """Return the least costs of the stumps of a feature on the contexts where the root cut fails, and where it holds."""
+    """Return the least costs of the stumps of a feature where the root cut fails, and where it holds."""
     inside, outside = np.zeros(len(costs)), np.zeros(len(costs))
     least_inside = least_outside = np.inf
     for t in range(len(order)):
@@ -46,8 +46,9 @@ def _stumps(holds: Array, order: Array, costs: Array, gaps: Array, totals: Array
             outside[a] += cost * (1 - side)
             below_in, above_in = min(below_in, inside[a]), min(above_in, totals[1, a] - inside[a])
             below_out, above_out = min(below_out, outside[a]), min(above_out, totals[0, a] - outside[a])
-        least_inside = min(least_inside, below_in + above_in + gaps[t])
-        least_outside = min(least_outside, below_out + above_out + gaps[t])
+        if gaps[t]:
+            least_inside = min(least_inside, below_in + above_in)
+            least_outside = min(least_outside, below_out + above_out)
     return least_outside, least_inside
 
 

@@ -121,11 +121,11 @@ class TreeSearch(Search):
 
     @cached_property
     def _single(self) -> _Arrays:
-        return _arrays(self._literals.truth, self._n_actions, np.float32)
+        return _arrays(self._patterns, self._n_actions, np.float32)
 
     @cached_property
     def _double(self) -> _Arrays:
-        return _arrays(self._literals.truth, self._n_actions, np.float64)
+        return _arrays(self._patterns, self._n_actions, np.float64)
 
 
 def _sum(soft: Soft, alternatives: Floats) -> Any:
@@ -146,15 +146,14 @@ class _Arrays(NamedTuple):
     best: Array
 
 
-def _arrays(truth: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
-    """Return the arrays for literals with this ``truth`` (g, p); all but ``literals`` hold zeros."""
-    g, literals = len(truth), truth.shape[1] + 1
+def _arrays(patterns: Bools, n_actions: int, dtype: type[np.floating[Any]]) -> _Arrays:
+    """Return the arrays for ``patterns`` (g, p + 1), the constant literal first; all but ``literals`` hold zeros."""
+    g, literals = patterns.shape
     blocks = -(-g // BLOCK)
     width = -(-g // (blocks * _LANES)) * _LANES
     rows = literals + 3
     held = np.zeros((rows, blocks * width), dtype)
-    held[0, :g] = 1
-    held[1:literals, :g] = truth.T
+    held[:literals, :g] = patterns.T
     return _Arrays(
         literals=np.ascontiguousarray(held.reshape(rows, blocks, width).transpose(1, 0, 2)),
         costs=np.zeros((2, blocks, n_actions - 1, width), dtype),
