@@ -48,11 +48,7 @@ class EveryCutSearch(FeaturePairSearch):
 
     def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
         super().__init__(literals, n_actions, depth, names)
-        codes = literals.codes
-        self._orders: npt.NDArray[np.int32] = np.array(
-            [np.argsort(code, kind="stable") for code in codes], dtype=np.int32
-        )
-        ordered = np.take_along_axis(codes, self._orders, axis=1)
+        ordered = np.take_along_axis(literals.codes, self._orders, axis=1)
         self._gaps = np.diff(ordered, axis=1, append=ordered[:, -1:]) != 0
         self._few_codes, self._few_first, self._few = _fewer(literals, FIRST_CUTS)
 
@@ -99,7 +95,7 @@ class EveryCutSearch(FeaturePairSearch):
         p = len(self._few)
         near, far, best = np.empty((p + 1, self._n_actions)), np.empty(p + 1), np.empty(self._n_actions)
         everywhere = np.ones(p + 1, bool)
-        feature_pairs.search(None, 2, query.differences, everywhere, self._few_codes, self._few_first, near, far, best)
+        feature_pairs.two_tests(None, query.differences, everywhere, self._few_codes, self._few_first, near, far, best)
         literal = self._few[(near[1:].min(axis=1) + far[1:]).argmin()]
         feature = int(np.searchsorted(self._literals.first, literal, side="right")) - 1
         return feature, int(literal - self._literals.first[feature])
@@ -225,7 +221,17 @@ class _Query:
         sides = np.array([~holds, holds], dtype=float)
         bases, totals = sides @ self._first_action, sides @ self.differences.T
         end = _End(cut, left.copy(), right.copy())
-        evaluate(holds.view(np.uint8), self._orders, self._costs, self._gaps, bases, totals, end.left, end.right)
+        evaluate(
+            np.argsort(left + right),
+            holds.view(np.uint8),
+            self._orders,
+            self._costs,
+            self._gaps,
+            bases,
+            totals,
+            end.left,
+            end.right,
+        )
         return end
 
     def _between(self, segments: _Segments, low: int, high: int) -> float:

@@ -20,9 +20,39 @@ from policies.trees.kernels import _NO_NAN, Array, Soft, _add, _add_test
 
 
 @compiled(_NO_NAN)
-def search(
+def one_test(
+    soft: Soft, costs: Array, pattern: Array, codes: Array, first: Array, near: Array, far: Array, best: Array
+) -> None:
+    """Search all trees of depth 1; fills near (p + 1, K), far (p + 1,) and best (K,)."""
+    near[:] = far[:] = np.inf
+    nothing = np.zeros_like(codes[0])
+    for f in range(len(codes)):
+        table = np.zeros((len(costs), first[f + 1] - first[f] + 1, 1))
+        _add_up(codes[f], nothing, costs, 0, codes.shape[1], table)
+        _accumulate(table)
+        _one_test(soft, pattern, table, first[f], near, far)
+    _choose(soft, near, far, best)
+
+
+@compiled(_NO_NAN)
+def two_tests(
+    soft: Soft, costs: Array, pattern: Array, codes: Array, first: Array, near: Array, far: Array, best: Array
+) -> None:
+    """Search all trees of depth 2, as ``one_test`` those of depth 1."""
+    near[:] = far[:] = np.inf
+    for f in range(len(codes)):
+        for g in range(f, len(codes)):
+            table = np.zeros((len(costs), first[f + 1] - first[f] + 1, first[g + 1] - first[g] + 1))
+            _add_up(codes[f], codes[g], costs, 0, codes.shape[1], table)
+            _accumulate(table)
+            _two_tests(soft, pattern, table, first[f], first[g], near, far)
+    _choose(soft, near, far, best)
+
+
+@compiled(_NO_NAN)
+def three_tests(
     soft: Soft,
-    depth: int,
+    orders: Array,
     costs: Array,
     pattern: Array,
     codes: Array,
@@ -31,24 +61,47 @@ def search(
     far: Array,
     best: Array,
 ) -> None:
-    """Search all trees of depth 1, 2 or 3; fills near (p + 1, K), far (p + 1,) and best (K,)."""
-    if depth == 3:
-        _three_tests(soft, pattern, codes, first, costs, near, far)
-    else:
-        near[:] = far[:] = np.inf
+    """Search all trees of depth 3, as ``one_test`` those of depth 1; ``orders`` (d, g) sort the contexts by code.
+
+    As the cut at the root moves up a feature, the tables of the side where it holds grow by the contexts between two
+    cuts, so that all roots of a feature together read each context once.
+    """
+    most = np.diff(first).max()
+    side_near, side_far = np.empty((2, most, *near.shape)), np.empty((2, most, len(far)))
+    sorted_codes, sorted_costs = np.empty_like(codes), np.empty_like(costs)
+    stops = np.empty(most, dtype=np.int64)
+    for r in range(len(codes)):
         for f in range(len(codes)):
-            if depth == 1:
-                table = np.zeros((len(costs), first[f + 1] - first[f] + 1, 1))
-                _add_up(codes[f], np.zeros_like(codes[f]), costs, 0, codes.shape[1], table)
-                _accumulate(table)
-                _one_test(soft, pattern, table, first[f], near, far)
-                continue
+            sorted_codes[f] = codes[f][orders[r]]
+        for a in range(len(costs)):
+            sorted_costs[a] = costs[a][orders[r]]
+        roots = first[r + 1] - first[r]
+        for j in range(codes.shape[1]):
+            stops[sorted_codes[r, j] : roots] = j + 1
+        side_near[:, :roots], side_far[:, :roots] = np.inf, np.inf
+        for f in range(len(codes)):
             for g in range(f, len(codes)):
-                table = np.zeros((len(costs), first[f + 1] - first[f] + 1, first[g + 1] - first[g] + 1))
-                _add_up(codes[f], codes[g], costs, 0, codes.shape[1], table)
-                _accumulate(table)
-                _two_tests(soft, pattern, table, first[f], first[g], near, far)
+                own, other_own = first[f : f + 2], first[g : g + 2]
+                pair = sorted_codes[f], sorted_codes[g]
+                _two_below(soft, pattern, *pair, sorted_costs, stops[:roots], own, other_own, side_near, side_far)
+        for k in range(roots):
+            _join_sides(soft, pattern, first[r] + k, side_near[:, k], side_far[:, k], near, far, best)
     _choose(soft, near, far, best)
+
+
+@compiled(_NO_NAN)
+def _join_sides(
+    soft: Soft, pattern: Array, root: int, side_near: Array, side_far: Array, near: Array, far: Array, best: Array
+) -> None:
+    """Fill near[root] and far[root] with the answers of the subtrees on both sides; ``best`` (K,) is working space."""
+    for side in range(2):
+        _choose(soft, side_near[side], side_far[side], best)
+        if side == pattern[root]:
+            near[root] = best
+        else:
+            far[root] = np.inf
+            for a in range(len(best)):
+                far[root] = _add(soft, far[root], best[a])
 
 
 @compiled(_NO_NAN)
@@ -125,47 +178,7 @@ def _two_tests(soft: Soft, pattern: Array, table: Array, first: int, other_first
 
 
 @compiled(_NO_NAN)
-def _three_tests(soft: Soft, pattern: Array, codes: Array, first: Array, costs: Array, near: Array, far: Array) -> None:
-    """Fill near and far for two levels of tests below the root.
-
-    The contexts are sorted by the code of the root's feature. As the cut at the root moves up, the tables of the side
-    where it holds grow by the contexts between two cuts, so all roots of a feature together read each context once.
-    """
-    p, n_actions = len(near), near.shape[1]
-    most = np.diff(first).max()
-    side_near, side_far = np.empty((2, most, p, n_actions)), np.empty((2, most, p))
-    best = np.empty(n_actions)
-    sorted_codes, sorted_costs = np.empty_like(codes), np.empty_like(costs)
-    for r in range(len(codes)):
-        order = np.argsort(codes[r], kind="mergesort")
-        for f in range(len(codes)):
-            sorted_codes[f] = codes[f][order]
-        for a in range(len(costs)):
-            sorted_costs[a] = costs[a][order]
-        stops = np.searchsorted(sorted_codes[r], np.arange(most), side="right")
-        n_roots = first[r + 1] - first[r]
-        side_near[:, :n_roots] = np.inf
-        side_far[:, :n_roots] = np.inf
-        for f in range(len(codes)):
-            for g in range(f, len(codes)):
-                _pair_below(
-                    soft, pattern, sorted_codes[f], sorted_codes[g], sorted_costs, stops[:n_roots],
-                    first[f : f + 2], first[g : g + 2], side_near, side_far,
-                )  # fmt: skip
-        for k in range(n_roots):
-            root = first[r] + k
-            for side in range(2):
-                _choose(soft, side_near[side, k], side_far[side, k], best)
-                if side == pattern[root]:
-                    near[root] = best
-                else:
-                    far[root] = best[0]
-                    for a in range(1, n_actions):
-                        far[root] = _add(soft, far[root], best[a])
-
-
-@compiled(_NO_NAN)
-def _pair_below(
+def _two_below(
     soft: Soft,
     pattern: Array,
     codes: Array,

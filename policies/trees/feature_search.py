@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
@@ -39,7 +42,16 @@ class FeaturePairSearch(TreeSearch):
     def _fill(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> float:
         """Fill the answers, as costs beyond those of action 0; return what action 0 costs on all contexts."""
         differences = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
-        feature_pairs.search(
-            soft, height, differences, pattern, self._literals.codes, self._first, self._near, self._far, self._best
-        )
+        literals, filled = self._literals, (self._near, self._far, self._best)
+        if height == 1:
+            feature_pairs.one_test(soft, differences, pattern, literals.codes, self._first, *filled)
+        elif height == 2:
+            feature_pairs.two_tests(soft, differences, pattern, literals.codes, self._first, *filled)
+        else:
+            feature_pairs.three_tests(soft, self._orders, differences, pattern, literals.codes, self._first, *filled)
         return float(costs[:, 0].sum())
+
+    @cached_property
+    def _orders(self) -> npt.NDArray[np.int32]:
+        """The contexts (d, g) in the order of each feature's codes."""
+        return np.array([np.argsort(code, kind="stable") for code in self._literals.codes], dtype=np.int32)

@@ -15,16 +15,24 @@ from policies.trees.kernels import _NO_NAN, Array
 
 @compiled(_NO_NAN)
 def evaluate(
-    holds: Array, orders: Array, costs: Array, gaps: Array, base: Array, totals: Array, left: Array, right: Array
+    features: Array,
+    holds: Array,
+    orders: Array,
+    costs: Array,
+    gaps: Array,
+    base: Array,
+    totals: Array,
+    left: Array,
+    right: Array,
 ) -> None:
     """Replace ``left`` and ``right`` (d,) by the least costs of stumps of each feature on both sides of a root cut.
 
-    In: bounds from below on these costs; ``holds`` (g,), the side of each context; ``base`` (2,), the cost of action 0
-    on the side where the cut fails and where it holds, and ``totals`` (2, A), what the others cost more. A feature that
-    cannot have the best stump of either side keeps its bounds.
+    In: bounds from below on these costs; ``features`` (d,), the most promising first; ``holds`` (g,), the side of each
+    context; ``base`` (2,), the cost of action 0 on the side where the cut fails and where it holds, and ``totals`` (2,
+    A), what the others cost more. A feature that cannot have the best stump of either side keeps its bounds.
     """
     least_left, least_right = base[1] + min(0.0, totals[1].min()), base[0] + min(0.0, totals[0].min())
-    for f in np.argsort(left + right):
+    for f in features:
         if left[f] >= least_left and right[f] >= least_right:
             continue
         fails, stump = _stumps(holds, orders[f], costs[f], gaps[f], totals)
