@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,13 +63,13 @@ class Literals:
 
     def test(self, literal: int) -> Test:
         """Return one test."""
-        feature = int(self.features[self._of(literal)])
+        feature = int(self.features[self._place(literal)[0]])
         return feature, float(self.cuts[literal]), self.binary[feature]
 
     def holds(self, literal: int) -> Bools:
         """Return (g,): at which distinct contexts a literal holds."""
-        i = self._of(literal)
-        return np.asarray(self.codes[i] <= literal - self.first[i])
+        i, cut = self._place(literal)
+        return np.asarray(self.codes[i] <= cut)
 
     def pattern(self, row: int) -> Bools:
         """Return (p,): which literals hold at one distinct context."""
@@ -79,8 +80,15 @@ class Literals:
         """Which literal holds at which distinct context (g, p): p times the memory of the codes."""
         return outcomes(self.contexts, self.tests)
 
-    def _of(self, literal: int) -> int:
-        return int(np.searchsorted(self.first, literal, side="right")) - 1
+    def _place(self, literal: int) -> tuple[int, int]:
+        """Return the place of a literal's feature in ``features``, and the number of its cut among the feature's."""
+        i = bisect_right(self._starts, literal) - 1
+        return i, literal - self._starts[i]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """``first`` as Python numbers, which are faster one by one."""
+        return [int(start) for start in self.first]
 
 
 def every_test(cuts: Sequence[Sequence[float]]) -> list[Test]:
