@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+import numpy as np
+
+from milpcb.types import Floats
+
 MOST_DIGITS = 17  # enough for any two floats to differ
+_POWERS = np.array([float(f"1e{k}") for k in range(23)])  # of ten, those that floats hold exactly
 
 
 def shortest_between(low: float, high: float, near: float, *, low_included: bool = True) -> float:
@@ -19,6 +24,25 @@ def shortest_between(low: float, high: float, near: float, *, low_included: bool
         if allowed:
             return min(allowed, key=lambda x: abs(x - near))
     return near
+
+
+def short_between(low: Floats, high: Floats) -> Floats:
+    """Return a decimal of few digits in each range [low, high) of two arrays (n,), the greatest up to its middle.
+
+    ``low`` itself where whole numbers below 2^53 and powers of ten up to 10^22, which floats hold exactly, do not do.
+    """
+    middle = low + (high - low) / 2
+    places = np.floor(-np.log10(high - low)).astype(np.int64)
+    found, missing = low.copy(), np.ones(len(low), bool)
+    for digits in (places, places + 1, places + 2):  # a step of at most half the range has a multiple in its lower half
+        power = _POWERS[np.minimum(np.abs(digits), len(_POWERS) - 1)]
+        whole = np.floor(np.where(digits > 0, middle * power, middle / power))
+        decimal = np.where(digits > 0, whole / power, whole * power)
+        exact = (np.abs(whole) < 2.0**53) & (np.abs(digits) < len(_POWERS))
+        fits = missing & exact & (low <= decimal) & (decimal < high)
+        found[fits] = decimal[fits]
+        missing &= ~fits
+    return found
 
 
 def written(number: float) -> str:

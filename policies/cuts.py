@@ -3,52 +3,71 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from milpcb.checks import whole
-from milpcb.decimals import shortest_between
-from milpcb.errors import InputError
+from milpcb.checks import choice, whole
+from milpcb.decimals import short_between, shortest_between, written
+from milpcb.errors import InputError, shown
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints
 from policies.named import NamedClass
 from policies.names import Names
 
-# A number of quantile cuts per feature, or the cut points of every feature.
-Thresholds = int | tuple[tuple[float, ...], ...]
+# A number of quantile cuts per feature, a cut between any two values of a feature, or the cut points of every feature.
+Thresholds = int | Literal["all"] | tuple[tuple[float, ...], ...]
+
+_MOST = 2**62  # a number that stands for the codes of a row stays below
 
 
 def check_thresholds(thresholds: Any) -> Thresholds:
-    """Return thresholds as an int or nested tuples; raises InputError on anything else."""
+    """Return thresholds as an int, "all" or nested tuples; raises InputError on anything else."""
+    if isinstance(thresholds, str):
+        choice("thresholds", thresholds, ("all",))
+        return "all"
     if isinstance(thresholds, (int, np.integer)):
         return whole("thresholds", thresholds, 1)
     try:
         cuts = tuple(tuple(sorted({float(cut) for cut in feature})) for feature in thresholds)
     except (TypeError, ValueError) as error:
         raise InputError(
-            "thresholds must be a number of quantile cuts, or one list of cut points per feature"
+            'thresholds must be a number of quantile cuts, "all", or one list of cut points per feature'
         ) from error
     if not all(np.isfinite(cut) for feature in cuts for cut in feature):
         raise InputError("thresholds must be finite cut points")
     return cuts
 
 
-def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
+def cut_points(contexts: Floats, thresholds: Thresholds, weights: Floats | None = None) -> list[Floats]:
     """Return the cut points of each feature, increasing, without those that leave all on one side.
 
-    A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for.
+    A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for. ``weights``
+    (m,) say how many rows each row stands for; see ``every_cut``.
     """
-    if not isinstance(thresholds, int):
+    cuts = every_cut(contexts, thresholds, weights)
+    return [_dividing(column, points) for column, points in zip(contexts.T, cuts, strict=True)]
+
+
+def every_cut(contexts: Floats, thresholds: Thresholds, weights: Floats | None = None) -> list[Floats]:
+    """Return the cut points of each feature, increasing, those that leave all ``contexts`` (m, d) on one side too.
+
+    A row of weight w counts as w equal rows, one of weight 0 is not there: repeating a row and doubling its weight give
+    the same quantiles. Time and memory are those of one sort a column.
+    """
+    if isinstance(thresholds, tuple):
         if len(thresholds) != contexts.shape[1]:
             raise InputError(
                 f"thresholds list {len(thresholds)} features, but the contexts have {contexts.shape[1]}; "
                 "give one list of cut points each"
             )
-        return [_dividing(column, np.asarray(cuts)) for column, cuts in zip(contexts.T, thresholds, strict=True)]
-    return [_dividing(column, cuts) for column, cuts in zip(contexts.T, _quantiles(contexts, thresholds), strict=True)]
+        return [np.asarray(points, dtype=float) for points in thresholds]
+    if weights is not None:
+        contexts, weights = contexts[weights > 0], weights[weights > 0]
+    return [_cuts_of(column, thresholds, weights) for column in contexts.T]
 
 
 class CuttingClass(NamedClass):
@@ -56,20 +75,24 @@ class CuttingClass(NamedClass):
 
     thresholds: Thresholds
 
-    def with_cuts_of(self, contexts: Floats, names: Names) -> Self:
-        """Return the class with the cut points and names that ``contexts`` give it, explicit from now on."""
+    def with_cuts_of(self, contexts: Floats, names: Names, weights: Floats | None = None) -> Self:
+        """Return the class with the cut points and names that ``contexts`` give it, explicit from now on.
+
+        ``weights`` (m,) say how many rows each row stands for; see ``every_cut``.
+        """
         cuts = self.thresholds
-        if isinstance(cuts, int):
-            cuts = tuple(tuple(points.tolist()) for points in _quantiles(contexts, cuts))
+        if not isinstance(cuts, tuple):
+            cuts = tuple(tuple(points.tolist()) for points in every_cut(contexts, cuts, weights))
         # Every subclass is a dataclass.
         return replace(self, thresholds=cuts, feature_names=names.features or None)  # type: ignore[type-var]
 
     def terms(self) -> Terms:
         """Return the terms of the class with all its cut points, which must be explicit; see PolicyClass.terms."""
-        if isinstance(self.thresholds, int):
+        if not isinstance(self.thresholds, tuple):
+            what = "quantiles" if isinstance(self.thresholds, int) else "values"
             raise InputError(
-                f"thresholds = {self.thresholds} are quantiles of contexts that are not there: give one list of cut "
-                "points per feature, or contexts to begin with"
+                f"thresholds = {shown(self.thresholds)} are {what} of contexts that are not there: give one list of "
+                "cut points per feature, or contexts to begin with"
             )
         nowhere = np.zeros((1, len(self.thresholds)))
         names, _ = self.names.on(nowhere, self.n_actions)  # raises where the numbers of names and features differ
@@ -82,7 +105,7 @@ class CuttingClass(NamedClass):
     def patterns(self, contexts: Floats) -> Ints:
         """Return (n, d): the number of each feature's cuts below the value."""
         cuts = self.thresholds
-        if isinstance(cuts, int):
+        if not isinstance(cuts, tuple):
             raise InputError("patterns need explicit cut points, one list per column of the contexts")
         if len(cuts) != contexts.shape[1]:
             raise InputError(
@@ -110,7 +133,28 @@ class Distinct:
     @classmethod
     def rows(cls, patterns: Any) -> Distinct:
         """Group equal rows of ``patterns`` (m, k), numbered by first appearance."""
-        _, first, inverse = np.unique(np.asarray(patterns), axis=0, return_index=True, return_inverse=True)
+        patterns = np.asarray(patterns)
+        return cls.codes([np.unique(column, return_inverse=True)[1] for column in patterns.T], len(patterns))
+
+    @classmethod
+    def codes(cls, columns: Iterable[Ints], n_rows: int) -> Distinct:
+        """Group rows with equal codes in all ``columns``, each (n_rows,) from 0 up, numbered by first appearance.
+
+        Codes are the digits of one number a row, which is ranked anew where another digit would not fit.
+        """
+        number, largest = np.zeros(n_rows, dtype=np.int64), 0
+        for column in columns:
+            most = int(column.max())
+            if (largest + 1) * (most + 1) > _MOST:
+                _, number = np.unique(number, return_inverse=True)
+                largest = int(number.max())
+                if largest + 1 == n_rows:
+                    break
+            number = number * (most + 1) + column
+            largest = largest * (most + 1) + most
+        _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
+        if len(first) == n_rows:
+            return cls(np.arange(n_rows), np.arange(n_rows))
         order = np.argsort(first, kind="stable")
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -127,23 +171,48 @@ def describe_test(names: Names, feature: int, cut: float, *, binary: bool, below
 
 def is_binary(column: Floats) -> bool:
     """Return whether a column (m,) holds only 0 and 1."""
-    return bool(np.isin(column, (0.0, 1.0)).all())
+    return column[0] in (0.0, 1.0) and bool(((column == 0.0) | (column == 1.0)).all())
 
 
-def _quantiles(contexts: Floats, count: int) -> list[Floats]:
-    """Return ``count`` quantile cuts of each feature, 0.5 for one that only takes 0 and 1.
+def _cuts_of(column: Floats, thresholds: int | str, weights: Floats | None) -> Floats:
+    """Return the cuts of a column: quantiles, or one between any two values; 0.5 for one that only takes 0 and 1.
 
-    A quantile stands for all numbers between the two neighbouring values of the feature; the shortest decimal is taken.
+    A cut stands for all numbers between the two neighbouring values of the feature, and a short decimal is taken.
     """
-    levels = np.arange(1, count + 1) / (count + 1)
-    return [np.array([0.5]) if is_binary(c) else _readable(c, np.quantile(c, levels)) for c in contexts.T]
-
-
-def _readable(column: Floats, cuts: Floats) -> Floats:
-    """Return the cuts, each moved to the shortest decimal that divides the values of the column alike."""
-    values = np.append(np.unique(column), np.inf)
+    if is_binary(column):
+        return np.array([0.5])
+    if thresholds == "all":
+        values = np.unique(column)
+        return short_between(values[:-1], values[1:])
+    order = np.argsort(column) if weights is not None else None
+    ordered = np.sort(column) if order is None else column[order]
+    levels = np.arange(1, cast("int", thresholds) + 1) / (cast("int", thresholds) + 1)
+    cuts = _quantiles(ordered, levels, None if weights is None else weights[order])
+    values = np.append(ordered[np.append(True, ordered[1:] != ordered[:-1])], np.inf)
     above = np.searchsorted(values, cuts, side="right")
     return np.unique([shortest_between(values[i - 1], values[i], cut) for i, cut in zip(above, cuts, strict=True)])
+
+
+def _quantiles(ordered: Floats, levels: Floats, weights: Floats | None) -> Floats:
+    """Return the quantiles at ``levels`` of increasing values (m,), interpolated linearly as by numpy.quantile.
+
+    With ``weights`` a value fills so many places of the list; where some weight is below 1, a place is as long as the
+    least of them, so that weights may be shares.
+    """
+    if weights is None:
+        place = levels * (len(ordered) - 1)
+        low = np.floor(place).astype(np.int64)
+        high = np.minimum(low + 1, len(ordered) - 1)
+    else:
+        unit = min(1.0, float(weights.min()))
+        filled = np.cumsum(weights) / unit
+        place = levels * (filled[-1] - 1.0)
+        low, high = (
+            np.minimum(np.searchsorted(filled, at, side="right"), len(ordered) - 1) for at in (place, place + 1.0)
+        )
+    share = place - np.floor(place)
+    step = ordered[high] - ordered[low]
+    return np.asarray(np.where(share < 0.5, ordered[low] + step * share, ordered[high] - step * (1.0 - share)))
 
 
 def _dividing(column: Floats, cuts: Floats) -> Floats:

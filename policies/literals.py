@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,31 +20,75 @@ LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before th
 class Literals:
     """The tests ``x[feature] <= threshold`` that split the contexts in two, one for each way of splitting them in two.
 
-    ``tests`` are the p literals, ``truth`` (g, p) marks which holds at which distinct context; ``group`` (m,) and
-    ``contexts`` (g, d) are those of Opened.
+    Literals are numbered feature by feature, the lowest cut first: those of ``features[i]`` are ``first[i]`` up to
+    ``first[i + 1] - 1``. ``codes[i]`` (g,) is how many of its cuts lie below the value at each distinct
+    context: literal ``first[i] + k`` holds where the code is at most k. Codes take one byte where they fit. ``cuts``
+    (p,) are the thresholds, ``binary`` marks which of all features only take 0 and 1; ``group`` (m,) and ``contexts``
+    (g, d) are those of Opened.
     """
 
-    tests: list[Test]
-    truth: Bools
+    features: Ints
+    first: Ints
+    cuts: Floats
+    codes: Ints
+    binary: list[bool]
     group: Ints
     contexts: Floats
 
     @classmethod
     def of(cls, contexts: Floats, thresholds: Thresholds) -> Literals:
-        """Return the literals on ``contexts`` (m, d)."""
+        """Return the literals on ``contexts`` (m, d), in time and memory proportional to them and to the cut points."""
+        columns = [_Column.of(f, column, cuts) for f, (column, cuts) in enumerate(_columns(contexts, thresholds))]
+        columns = [column for column in _split_once(columns) if len(column.cuts)]
+        features = np.array([column.feature for column in columns], dtype=np.int64)
+        first = np.cumsum([0, *(len(column.cuts) for column in columns)])
+        cuts = np.concatenate([np.zeros(0), *(column.cuts for column in columns)])
+        largest = max((len(column.cuts) for column in columns), default=0)
+        codes = np.empty((len(columns), len(contexts)), dtype=np.min_scalar_type(largest))
+        for i, column in enumerate(columns):
+            codes[i] = column.codes
         binary = [is_binary(column) for column in contexts.T]
-        cuts = cut_points(contexts, thresholds)
-        every = [(f, cut, binary[f]) for f, points in enumerate(cuts) for cut in points.tolist()]
-        splits: dict[bytes, Test] = {}
-        for test, holds in zip(every, outcomes(contexts, every).T, strict=True):
-            splits.setdefault((holds ^ holds[0]).tobytes(), test)  # a test and its negation split alike
-        tests = [test for key, test in splits.items() if any(key)]
-        truth = outcomes(contexts, tests)
-        distinct = Distinct.rows(np.pad(truth, ((0, 0), (1, 0))))  # a first column, in case there is no literal
-        return cls(tests, truth[distinct.first], distinct.group, contexts[distinct.first])
+        distinct = Distinct.codes(codes, len(contexts))
+        if len(distinct.first) < len(contexts):
+            codes, contexts = np.ascontiguousarray(codes[:, distinct.first]), contexts[distinct.first]
+        return cls(features, first, cuts, codes, binary, distinct.group, contexts)
 
     def __len__(self) -> int:
-        return len(self.tests)
+        return len(self.cuts)
+
+    @cached_property
+    def tests(self) -> list[Test]:
+        """All tests, as the rules have them."""
+        return [self.test(literal) for literal in range(len(self))]
+
+    def test(self, literal: int) -> Test:
+        """Return one test."""
+        feature = int(self.features[self._place(literal)[0]])
+        return feature, float(self.cuts[literal]), self.binary[feature]
+
+    def holds(self, literal: int) -> Bools:
+        """Return (g,): at which distinct contexts a literal holds."""
+        i, cut = self._place(literal)
+        return np.asarray(self.codes[i] <= cut)
+
+    def pattern(self, row: int) -> Bools:
+        """Return (p,): which literals hold at one distinct context."""
+        return np.arange(len(self)) >= np.repeat(self.first[:-1] + self.codes[:, row], np.diff(self.first))
+
+    @cached_property
+    def truth(self) -> Bools:
+        """Which literal holds at which distinct context (g, p): p times the memory of the codes."""
+        return outcomes(self.contexts, self.tests)
+
+    def _place(self, literal: int) -> tuple[int, int]:
+        """Return the place of a literal's feature in ``features``, and the number of its cut among the feature's."""
+        i = bisect_right(self._starts, literal) - 1
+        return i, literal - self._starts[i]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """``first`` as Python numbers, which are faster one by one."""
+        return [int(start) for start in self.first]
 
 
 def every_test(cuts: Sequence[Sequence[float]]) -> list[Test]:
@@ -54,3 +100,55 @@ def outcomes(contexts: Floats, tests: list[Test]) -> Bools:
     """Return (m, tests): which test holds at which context."""
     feature, threshold = (np.array([test[part] for test in tests]) for part in (0, 1))
     return np.asarray(contexts[:, feature.astype(np.int64)] <= threshold)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A feature's cut points (B,), and the number of those below its value at each context: ``codes`` (m,)."""
+
+    feature: int
+    cuts: Floats
+    codes: Ints
+
+    @classmethod
+    def of(cls, feature: int, values: Floats, cuts: Floats) -> _Column:
+        """Return the column of ``values`` (m,); of cuts between the same two values the lowest is kept."""
+        column = cls(feature, cuts, np.searchsorted(cuts, values))
+        below = column.sums(np.ones(len(values)))
+        return column.only(np.diff(below, prepend=0.0) > 0)
+
+    def sums(self, weights: Floats) -> Floats:
+        """Return (B,): the sum of ``weights`` (m,) at or below each cut."""
+        return np.asarray(np.cumsum(np.bincount(self.codes, weights, len(self.cuts) + 1))[:-1], dtype=float)
+
+    def only(self, kept: Bools) -> _Column:
+        """Return the column with the cuts that ``kept`` (B,) marks."""
+        if kept.all():
+            return self
+        return _Column(self.feature, self.cuts[kept], np.append(0, np.cumsum(kept))[self.codes])
+
+
+def _columns(contexts: Floats, thresholds: Thresholds) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the values (m,) of each feature and its cut points."""
+    return zip(contexts.T, cut_points(contexts, thresholds), strict=True)
+
+
+def _split_once(columns: list[_Column]) -> list[_Column]:
+    """Return the columns without the cuts that split the contexts as an earlier column's cut does.
+
+    A split is known by two sums of random numbers over the side that is not that of the first context. The sums are
+    exact; two different splits have both alike with a chance of (m / 2^53)^2, 2^-66 for a million contexts.
+    """
+    n_rows = len(columns[0].codes)
+    keys = np.random.default_rng(0).integers(2**53 // n_rows, size=(2, n_rows)).astype(float)
+    splits = []
+    for column in columns:
+        sums = np.array([column.sums(key) for key in keys])
+        holds = np.arange(len(column.cuts)) >= column.codes[0]  # at the first context
+        splits.append(np.where(holds, keys.sum(axis=1)[:, None] - sums, sums))
+    real, imaginary = np.concatenate(splits, axis=1)
+    _, first = np.unique(real + 1j * imaginary, return_index=True)
+    kept = np.zeros(len(real), bool)
+    kept[first] = True
+    ends = np.cumsum([len(column.cuts) for column in columns])[:-1]
+    return [column.only(own) for column, own in zip(columns, np.split(kept, ends), strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
-from math import log
+from math import comb, log
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from policies.boxes.program import BoxEncoding
 from policies.boxes.rule import BoxRule, Interval
 from policies.boxes.search import BoxSearch
 from policies.boxes.terms import BoxTerms
-from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.cuts import CuttingClass, Thresholds, check_thresholds, cut_points
 from policies.derivations import too_many
 from policies.names import Names
+
+MOST_ENTRIES = 10**9  # of boxes on contexts: beyond them memory runs out
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class BoxRules(CuttingClass):
     ----------
     n_actions : K >= 2
     max_features : 1 (an interval of one feature) or 2 (also a rectangle of two)
-    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
-        0 and 1 gives one cut
+    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
+        of cut points per feature; a feature that only takes 0 and 1 gives one cut
     feature_names, action_names : used in printed rules
 
     """
@@ -50,7 +52,15 @@ class BoxRules(CuttingClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> OpenedBoxes:
-        return OpenedBoxes(self.with_cuts_of(contexts, names), contexts, names)
+        fixed = self.with_cuts_of(contexts, names)
+        intervals = [comb(len(cuts) + 2, 2) - 1 for cuts in cut_points(contexts, fixed.thresholds)]
+        pairs = (sum(intervals) ** 2 - sum(n**2 for n in intervals)) // 2 if self.max_features == 2 else 0
+        if (sum(intervals) + pairs) * len(contexts) > MOST_ENTRIES:
+            raise InputError(
+                f"{sum(intervals) + pairs:,} boxes on {len(contexts):,} rows of contexts are more than "
+                f"{MOST_ENTRIES:,} entries; use fewer thresholds"
+            )
+        return OpenedBoxes(fixed, contexts, names)
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> BoxTerms:
         points = [np.array(feature) for feature in cuts]

@@ -115,6 +115,6 @@ def steps_of(contexts: Floats, thresholds: Thresholds) -> Steps:
     if len(large):
         raise InputError(f"feature {large[0]} has whole numbers beyond {LARGEST_WHOLE:.0f}; give it in larger units")
     # x >= t is -x <= -t: the cut points of -x are those of x, less those that leave all contexts on one side of x >= t.
-    mirrored = thresholds if isinstance(thresholds, int) else tuple(tuple(-t for t in cuts) for cuts in thresholds)
+    mirrored = tuple(tuple(-t for t in cuts) for cuts in thresholds) if isinstance(thresholds, tuple) else thresholds
     cuts = cut_points(-contexts, mirrored)
     return tuple(None if integers[i] else tuple(np.sort(0.0 - cuts[i]).tolist()) for i in range(contexts.shape[1]))

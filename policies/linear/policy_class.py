@@ -38,9 +38,9 @@ class LinearRules(NamedClass):
     max_weight : weights are integers in [-max_weight, max_weight]; None, or "real" in a config, is
         policies.Halfspaces, with two actions, without max_features and thresholds
     max_features : number of features that may have a weight; None for no limit
-    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a column of contexts that
-        holds anything but integers counts for the number of its thresholds at or below the value; one of integers needs
-        no thresholds and counts for itself
+    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
+        of cut points per feature; a column of contexts that holds anything but integers counts for the number of its
+        thresholds at or below the value; one of integers needs no thresholds and counts for itself
     feature_names, action_names : used in printed rules
 
     """

@@ -30,8 +30,8 @@ class MonotoneRules(NamedClass):
     ----------
     n_actions : K >= 2, ordered
     directions : +1 or -1 for each feature; None is +1 for all
-    thresholds : None orders contexts by the values themselves; a number of quantile cuts per feature, or one list of
-        cut points per feature, by the number of cuts below the value
+    thresholds : None orders contexts by the values themselves; a number of quantile cuts per feature, "all", or one
+        list of cut points per feature, by the number of cuts below the value
     feature_names, action_names : used in printed rules
 
     """

@@ -24,6 +24,8 @@ from policies.rule_lists.rule import Clause, RuleList
 from policies.rule_lists.search import RuleListSearch
 from policies.rule_lists.terms import RuleListTerms
 
+MOST_ENTRIES = 2 * 10**8  # of literals on contexts: beyond them memory runs out
+
 
 @dataclass(frozen=True)
 class RuleLists(CuttingClass):
@@ -33,8 +35,8 @@ class RuleLists(CuttingClass):
     ----------
     n_actions : K >= 2
     max_rules : R >= 1, the most conditions of a list; beyond 3 the program and the search become large
-    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
-        0 and 1 gives one literal
+    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
+        of cut points per feature; a feature that only takes 0 and 1 gives one literal
     feature_names, action_names : used in printed rules
 
     """
@@ -56,14 +58,16 @@ class RuleLists(CuttingClass):
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> RuleListTerms:
         tests = every_test(cuts)
-        reason = self.too_large(len(tests))
+        reason = self.too_large(len(tests), 1)
         if reason:
             raise InputError(reason)
         as_they_are = np.zeros(len(tests), dtype=bool)
         return RuleListTerms(Cells(len(tests), self.max_rules), tests, as_they_are, self.n_actions, names)
 
-    def too_large(self, p: int) -> str:
-        """Return why lists over p literals are too many, or nothing when they are not."""
+    def too_large(self, p: int, g: int) -> str:
+        """Return why lists over p literals on g contexts are too many, or nothing when they are not."""
+        if p * g > MOST_ENTRIES:
+            return f"{p:,} literals on {g:,} contexts are more than {MOST_ENTRIES:,} entries; use fewer thresholds"
         most = min(self.max_rules, p)
         if not most or comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) <= LARGEST:
             return ""
@@ -86,7 +90,7 @@ class OpenedRuleLists(Opened):
         p = len(literals)
         self._most = most = min(lists.max_rules, p)
         self.log_size = log(k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1)))
-        if reason := lists.too_large(p):
+        if reason := lists.too_large(p, len(literals.contexts)):
             self.can = Opened.can - {"program"} | {"fixed"}
             self.cannot = dict.fromkeys(("program", "search", "action_weights", "terms", "side_rows"), reason)
         elif reason := too_many(self._n_listed(most, p)):

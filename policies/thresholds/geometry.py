@@ -42,7 +42,7 @@ def _dividing(contexts: Floats, thresholds: Thresholds) -> dict[int, Floats]:
     """
     divided = {}
     for f, cuts in enumerate(cut_points(contexts, thresholds)):
-        below = (contexts[:, f, None] <= cuts).sum(axis=0)
+        below = np.searchsorted(np.sort(contexts[:, f]), cuts, side="right")
         number, first = np.unique(below, return_index=True)
         kept = cuts[first[(number > 0) & (number < len(contexts))]]
         if len(kept):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from milpcb.types import Bools, Floats
-from policies.literals import Test
+from policies.literals import Literals
 from policies.trees.rule import Leaf, Node, Split
 
 
@@ -21,8 +21,7 @@ def cheapest_leaf(costs: Floats, here: Bools) -> Leaf:
 
 def grow(
     choose: Callable[[tuple[int, ...], Bools], Leaf | int],
-    truth: Bools | Floats,
-    tests: list[Test],
+    literals: Literals,
     here: Bools,
     path: tuple[int, ...] = (),
 ) -> Node:
@@ -34,14 +33,15 @@ def grow(
     chosen = choose(path, here)
     if isinstance(chosen, Leaf):
         return chosen
-    sides = {side: here & (truth[:, chosen] == side) for side in (1, 0)}
+    holds = literals.holds(chosen)
+    sides = {1: here & holds, 0: here & ~holds}
     for side in (1, 0):
         if not sides[side].any():
-            return grow(choose, truth, tests, here, (*path, chosen, 1 - side))
-    yes, no = (grow(choose, truth, tests, sides[side], (*path, chosen, side)) for side in (1, 0))
+            return grow(choose, literals, here, (*path, chosen, 1 - side))
+    yes, no = (grow(choose, literals, sides[side], (*path, chosen, side)) for side in (1, 0))
     if yes == no:
         return yes
-    feature, threshold, binary = tests[chosen]
+    feature, threshold, binary = literals.test(chosen)
     return Split(feature, threshold, yes, no, binary)
 
 

@@ -55,7 +55,7 @@ class LimitedSearch(TreeSearch):
             f, most[(*path, split[0], 1)], most[(*path, split[0], 0)] = split
             return f
 
-        root = grow(choose, self._truth, self._tests, np.ones(len(self._truth), bool))
+        root = grow(choose, self._literals, np.ones(len(self._contexts), bool))
         tree = DecisionTree(root, self._names)
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
 

@@ -19,6 +19,7 @@ from policies.names import Names
 from policies.trees.limits import Limits, context_counts
 from policies.trees.options import too_many
 from policies.trees.program import TreeEncoding
+from policies.trees.routes import MOST_ENTRIES, Route, route, too_many_cuts
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
 MOST_DEPTH = 12
@@ -35,8 +36,10 @@ class DecisionTrees(CuttingClass):
     ----------
     n_actions : K >= 2
     depth : number of tests on the longest path, >= 1
-    thresholds : number of quantile cuts per feature, or one list of cut points per feature; a feature that only takes
-        0 and 1 gives one literal
+    thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
+        of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
+        of literals, pairs of features, or at depth 2 root cuts with bounds between them, whichever is the least counted
+        work; ``OpenedTrees.route`` says which
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action
@@ -82,8 +85,7 @@ class DecisionTrees(CuttingClass):
                 "no tree keeps it, not even one leaf; make it smaller"
             )
         self._check_logged(len(contexts))
-        fixed = self.with_cuts_of(contexts, names)
-        return OpenedTrees(fixed, Literals.of(contexts, fixed.thresholds), names)
+        return OpenedTrees(self, Literals.of(contexts, self.thresholds), names, contexts)
 
     def _check_logged(self, m: int) -> None:
         """Raise InputError unless logged actions fit m rows of contexts, and one leaf may hold them all."""
@@ -128,12 +130,12 @@ class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
 
     ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings,
-    and knows no limits.
+    and knows no limits. ``route`` is what the search goes through (policies/trees/routes.py).
     """
 
-    def __init__(self, trees: DecisionTrees, literals: Literals, names: Names) -> None:
-        """Take trees with explicit cut points."""
-        self._trees, self._literals, self._names = trees, literals, names
+    def __init__(self, trees: DecisionTrees, literals: Literals, names: Names, contexts: Floats) -> None:
+        """Take the literals of the trees on ``contexts`` (m, d)."""
+        self._trees, self._literals, self._names, self._given = trees, literals, names, contexts
         self._limits = trees.limits
         self._counts = context_counts(literals.group, trees.n_actions, trees.logged_actions)
         self._depth = depth = trees.depth if len(literals) else 0
@@ -153,6 +155,11 @@ class OpenedTrees(Opened):
                 "a question; use less depth or fewer thresholds"
             )
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
+        self.route = Route.LITERALS if self._limits else route(literals, depth)
+        if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
+            self.cannot["action_weights"] = reason
+            if self.route is Route.FEATURES:
+                self.cannot["search"] = reason
         if self._limits:
             self.cannot |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
@@ -164,7 +171,7 @@ class OpenedTrees(Opened):
     def _cannot_under_limits(self) -> dict[str, str]:
         """Return what structure limits rule out, with the reasons."""
         limits, depth = self._limits, self._depth
-        used = len({feature for feature, *_ in self._literals.tests})
+        used = len(self._literals.features)
         n_sets = comb(used, limits.features_of(used, depth))
         cannot = {"side_rows": f"the search holds no side constraints together with {_LIMITS}; use oracle kind 'milp'"}
         if limits.min_action_rows is not None:
@@ -179,6 +186,8 @@ class OpenedTrees(Opened):
             no_search = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
         elif n_sets * len(self._literals) ** max(0, depth - 2) > MOST_SUBTREES:
             no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
+        elif len(self._literals) * len(self.contexts) > MOST_ENTRIES:
+            no_search = f"the search under {_LIMITS} keeps {len(self._literals):,} literals on all contexts: too many"
         if no_search:
             cannot |= dict.fromkeys(("search", "action_weights"), no_search)
         return cannot
@@ -198,13 +207,16 @@ class OpenedTrees(Opened):
     def search(self) -> Search:
         """Return the exact search."""
         # The compiler takes its time: only for those who search.
+        from policies.trees.every_cut import EveryCutSearch
+        from policies.trees.feature_search import FeaturePairSearch
         from policies.trees.limited import LimitedSearch
         from policies.trees.search import TreeSearch
 
         trees = self._literals, self.n_actions, self._depth, self._names
         if self._limits and self._depth:
             return LimitedSearch(*trees, self._limits, self._counts)
-        return TreeSearch(*trees)
+        searches = {Route.LITERALS: TreeSearch, Route.FEATURES: FeaturePairSearch, Route.ROOTS: EveryCutSearch}
+        return searches[self.route](*trees)
 
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""
@@ -232,7 +244,7 @@ class OpenedTrees(Opened):
 
     def fixed(self) -> DecisionTrees:
         """Return the class with these cut points, explicit from now on."""
-        return self._trees
+        return self._trees.with_cuts_of(self._given, self._names)
 
     def _allowed(self, root: Node) -> bool:
         return not self._limits or self._limits.allow(root, self.contexts, self._counts)

@@ -57,7 +57,7 @@ class TreeEncoding(Encoding):
         *,
         constrained: bool,
     ) -> None:
-        self._names, self._tests = names, literals.tests
+        self._names, self._literals = names, literals
         self._truth: Floats = literals.truth.astype(float)
         self._depth = depth
         b = ProgramBuilder()
@@ -88,7 +88,7 @@ class TreeEncoding(Encoding):
     def decode(self, x: Floats, costs: Floats) -> DecisionTree:
         """Return the tree whose paths are 1 in y; a leaf plays its u, or the cheapest action of its contexts."""
         everyone = np.ones(len(self._truth), bool)
-        root = grow(lambda path, here: self._chosen(x, costs, path, here), self._truth, self._tests, everyone)
+        root = grow(lambda path, here: self._chosen(x, costs, path, here), self._literals, everyone)
         return DecisionTree(root, self._names)
 
     def _chosen(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:

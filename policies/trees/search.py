@@ -45,10 +45,9 @@ class TreeSearch(Search):
 
     def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
         self._n_actions, self._depth, self._names = n_actions, depth, names
-        self._contexts, self._tests, self._truth = literals.contexts, literals.tests, literals.truth
-        self._patterns = np.pad(self._truth, ((0, 0), (1, 0)), constant_values=True)
-        self._anywhere = np.ones(self._patterns.shape[1], bool)
-        self._table = np.empty((len(self._truth), n_actions))
+        self._literals, self._contexts = literals, literals.contexts
+        self._anywhere = np.ones(len(literals) + 1, bool)
+        self._table = np.empty((len(literals.contexts), n_actions))
         self._allowed = Allowed(None, None)
         self._leaves = 1
 
@@ -58,18 +57,22 @@ class TreeSearch(Search):
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``."""
-        return self._answers(None, costs, self._patterns[row], self._depth)
+        return self._answers(None, costs, self._pattern(row), self._depth)
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
-        return -self._answers(1.0, rate * costs, self._patterns[row], self._depth)
+        return -self._answers(1.0, rate * costs, self._pattern(row), self._depth)
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
-        everyone = np.ones(len(self._truth), bool)
-        root = grow(lambda path, here: self._chosen(costs, path, here), self._truth, self._tests, everyone)
+        everyone = np.ones(len(self._contexts), bool)
+        root = grow(lambda path, here: self._chosen(costs, path, here), self._literals, everyone)
         tree = DecisionTree(root, self._names)
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
+
+    def _pattern(self, row: int) -> Bools:
+        """Return (p + 1,): which literals hold at a context, the constant first."""
+        return np.asarray(self._patterns[row])
 
     def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
         """Return the test for the node below ``path``, whose contexts are ``here`` (g,), or the leaf at full depth."""
@@ -98,7 +101,7 @@ class TreeSearch(Search):
             return np.asarray(np.add(filled.near[0, 0, 1:] + filled.far[0, 0, 1:, None], everywhere, dtype=float))
         alternatives = np.empty((len(pattern) - 1, self._n_actions))
         for f, near_side in enumerate(pattern[1:]):
-            on = self._truth[:, f, None] == near_side
+            on = self._literals.holds(f)[:, None] == near_side
             near = self._answers(soft, np.where(on, costs, 0.0), pattern, height - 1)
             far = self._answers(soft, np.where(on, 0.0, costs), pattern, height - 1)
             alternatives[f] = near + add_up(soft, far)
@@ -113,6 +116,10 @@ class TreeSearch(Search):
                 return everywhere, self._single
         everywhere, _ = search(soft, height, np.inf, self._table, pattern, *allowed, *self._double)
         return everywhere, self._double
+
+    @cached_property
+    def _patterns(self) -> Bools:
+        return np.pad(self._literals.truth, ((0, 0), (1, 0)), constant_values=True)
 
     @cached_property
     def _single(self) -> _Arrays:

@@ -1,0 +1,189 @@
+"""What cut points cost, and what they are worth.
+
+    python scripts/benchmarks/cuts.py [--json FILE] [--quick]
+
+Trees of depth 2 (3 where it says so), K = 3, standard normal features. *Noise*: costs are normal and have nothing to do
+with the features, the hardest case for bounds. *Planted*: the action that a tree of depth 2 chooses costs 0.5 less.
+Three tables:
+
+pairs of features against pairs of literals
+    the same question by both routes, which take turns; answers must agree, or the script stops
+all cut points
+    opening, the first value, which is proved, and how many root cuts were evaluated of how many there are; at the
+    smallest size the value must be that of all pairs of cuts
+the worth of cut points
+    mean saving per context on the planted tree, by thresholds: on the contexts learned from and on 100 000 fresh ones
+
+Times are CPU times of one core, the least of several turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+# BLAS reads these when numpy is imported.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from milpcb.types import Floats, Ints
+from policies import DecisionTrees
+from policies.literals import Literals
+from policies.names import Names
+from policies.trees import every_cut
+from policies.trees.feature_search import FeaturePairSearch
+from policies.trees.routes import route
+from policies.trees.search import TreeSearch
+
+SEED = 0
+N_ACTIONS = 3
+GAIN = 0.5
+ROUTES = [(1000, 30, 3, 2), (1000, 30, 9, 2), (10_000, 10, 9, 2), (10_000, 30, 9, 2), (10_000, 10, 9, 3)]
+ALL = [(300, 5), (1000, 10), (1000, 30), (10_000, 10), (10_000, 30), (100_000, 10)]
+WORTH = [(1000, 10), (10_000, 10), (100_000, 10)]
+THRESHOLDS: list[int | str] = [3, 9, 31, "all"]
+FRESH = 100_000
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the search over trees with many cut points.")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--quick", action="store_true", help="up to 1000 contexts only")
+    arguments = parser.parse_args()
+    most = 1000 if arguments.quick else 10**9
+    tables = {
+        "pairs of features against pairs of literals, one value": [against(*s) for s in ROUTES if s[0] <= most],
+        "all cut points, depth 2": [
+            all_cuts(*size, planted=planted) for size in ALL if size[0] <= most for planted in (False, True)
+        ],
+        "what cut points are worth: mean saving, at most 0.5": [worth(*size) for size in WORTH if size[0] <= most],
+    }
+    for title, rows in tables.items():
+        show(title, rows)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(tables, indent=1) + "\n")
+
+
+def best_actions(contexts: Floats) -> Ints:
+    """Return the action (m,) that the planted tree chooses at each of ``contexts`` (m, d)."""
+    first, second = np.where(contexts[:, 1] <= -0.2, 0, 1), np.where(contexts[:, 2] <= 0.5, 2, 0)
+    return np.where(contexts[:, 0] <= 0.3, first, second)
+
+
+def costs_on(contexts: Floats, rng: np.random.Generator, *, planted: bool) -> Floats:
+    """Return costs (m, K): normal noise, less a gain at the planted tree's action."""
+    costs = rng.normal(size=(len(contexts), N_ACTIONS))
+    costs[np.arange(len(costs)), best_actions(contexts)] -= GAIN * planted
+    return costs
+
+
+def timed(ask: Callable[..., Any], *arguments: Any, turns: int = 1) -> tuple[float, Any]:
+    """Return the least CPU seconds of several turns, and the answer."""
+    seconds = []
+    for _ in range(turns):
+        start = process_time()
+        answer = ask(*arguments)
+        seconds.append(process_time() - start)
+    return min(seconds), answer
+
+
+def check_same(answer: float, expected: float) -> None:
+    """Stop the script when two routes disagree."""
+    if not np.isclose(answer, expected, rtol=1e-9, atol=1e-6):
+        raise SystemExit(f"the least total cost is {expected}, not {answer}")
+
+
+def against(n: int, d: int, cuts: int, depth: int) -> Row:
+    """Time one value by both routes, on real and on whole costs."""
+    rng = np.random.default_rng(SEED)
+    literals = Literals.of(rng.normal(size=(n, d)), cuts)
+    costs = rng.normal(size=(len(literals.contexts), N_ACTIONS))
+    searches = [cls(literals, N_ACTIONS, depth, Names()) for cls in (TreeSearch, FeaturePairSearch)]
+    row: Row = {"contexts": n, "features": d, "cuts": cuts, "depth": depth, "chosen": str(route(literals, depth))}
+    for kind, table in (("real", costs), ("whole", np.rint(3 * costs))):
+        by_literals, by_features = (search.value for search in searches)
+        check_same(by_features(table), by_literals(table))
+        turns = [(timed(by_literals, table)[0], timed(by_features, table)[0]) for _ in range(7)]
+        slow, fast = np.min(turns, axis=0)
+        row |= {f"literals, {kind}, ms": 1e3 * slow, f"features, {kind}, ms": 1e3 * fast, f"ratio, {kind}": slow / fast}
+    return row
+
+
+def all_cuts(n: int, d: int, *, planted: bool) -> Row:
+    """Time opening and one value with every cut point."""
+    rng = np.random.default_rng(SEED)
+    contexts = rng.normal(size=(n, d))
+    costs = costs_on(contexts, rng, planted=planted)
+    opening, opened = timed(DecisionTrees(N_ACTIONS, thresholds="all").on, contexts)
+    search = opened.search()
+    n_evaluated = evaluations(search.value, costs)  # the first question, which compiles
+    seconds, value = timed(search.value, costs, turns=1 if n > 10_000 else 3)
+    if (n, d) == ALL[0]:
+        check_same(value, FeaturePairSearch(Literals.of(contexts, "all"), N_ACTIONS, 2, Names()).value(costs))
+    return {
+        "contexts": n,
+        "features": d,
+        "costs": "planted" if planted else "noise",
+        "route": str(opened.route),
+        "opening, s": opening,
+        "value, s": seconds,
+        "root cuts evaluated": n_evaluated,
+        "of": (n - 1) * d,
+    }
+
+
+def evaluations(ask: Callable[[Floats], float], costs: Floats) -> int:
+    """Return how many root cuts a question evaluates."""
+    evaluate, n_evaluated = every_cut.evaluate, 0
+
+    def counted(*arguments: Any) -> None:
+        nonlocal n_evaluated
+        n_evaluated += 1
+        evaluate(*arguments)
+
+    every_cut.evaluate = counted
+    ask(costs)
+    every_cut.evaluate = evaluate
+    return n_evaluated
+
+
+def worth(n: int, d: int) -> Row:
+    """Return the mean saving of the best tree of depth 2, against no rule at all, by thresholds."""
+    rng = np.random.default_rng(SEED)
+    contexts, fresh = rng.normal(size=(n, d)), rng.normal(size=(FRESH, d))
+    costs, expected = costs_on(contexts, rng, planted=True), best_actions(fresh)
+    row: Row = {"contexts": n, "features": d}
+    for thresholds in THRESHOLDS:
+        opened = DecisionTrees(N_ACTIONS, thresholds=thresholds).on(contexts)
+        added = np.zeros((len(opened.contexts), N_ACTIONS))
+        np.add.at(added, opened.group, costs)
+        value, tree = opened.search().minimise(added)
+        row |= {
+            f"{thresholds}, here": -value / n,
+            f"{thresholds}, fresh": GAIN * (tree.predict(fresh) == expected).mean(),
+        }
+    return row
+
+
+def show(title: str, rows: Sequence[Row]) -> None:
+    """Print a table."""
+    table = Table(title=title, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*(f"{entry:.3g}" if isinstance(entry, float) else str(entry) for entry in row.values()))
+    Console(width=170).print(table)
+
+
+if __name__ == "__main__":
+    main()

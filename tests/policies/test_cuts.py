@@ -1,0 +1,110 @@
+"""Cut points: quantiles, with weights; all of them; what is refused."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
+
+from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from milpcb.types import Floats, Ints
+from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
+from policies.cuts import Distinct, check_thresholds, cut_points, every_cut
+from policies.cuts import _quantiles as quantiles
+from milpcb.decimals import short_between
+from policies.names import Names
+
+VALUES = arrays(float, st.integers(1, 30), elements=st.floats(-1e6, 1e6, allow_subnormal=False))
+
+
+@given(values=VALUES, count=st.integers(1, 12))
+def test_quantiles_are_those_of_numpy(values: Floats, count: int) -> None:
+    """Without weights every quantile is numpy's, to the last bit."""
+    levels = np.arange(1, count + 1) / (count + 1)
+    assert (quantiles(np.sort(values), levels, None) == np.quantile(values, levels)).all()
+
+
+@given(data=st.data(), values=VALUES, thresholds=st.sampled_from((1, 3, 8, "all")))
+def test_a_weight_is_a_repeated_row(data: st.DataObject, values: Floats, thresholds: int | str) -> None:
+    """Rows of weight w give the cuts of w equal rows; a row of weight 0 is not there."""
+    weights = data.draw(arrays(int, len(values), elements=st.integers(0, 3)).filter(np.any))
+    repeated = every_cut(np.repeat(values, weights)[:, None], thresholds)
+    weighted = every_cut(values[:, None], thresholds, weights.astype(float))
+    assert (repeated[0] == weighted[0]).all()
+    fixed = DecisionTrees(2, thresholds=thresholds).with_cuts_of(values[:, None], Names(), weights.astype(float))
+    assert fixed.thresholds == (tuple(repeated[0].tolist()),)
+
+
+def test_weights_may_be_shares() -> None:
+    """Weights that add up to 1 give sensible quantiles too."""
+    values = np.arange(101.0)
+    assert every_cut(values[:, None], 3, np.full(101, 1 / 101))[0] == pytest.approx([25, 50, 75])
+
+
+@given(values=VALUES)
+def test_all_cuts_lie_between_neighbouring_values(values: Floats) -> None:
+    """There is one cut between any two values, and at 0 and 1 it is 0.5."""
+    cuts, distinct = cut_points(values[:, None], "all")[0], np.unique(values)
+    assert len(cuts) == len(distinct) - 1
+    assert ((distinct[:-1] <= cuts) & (cuts < distinct[1:])).all()
+    if set(distinct) == {0.0, 1.0}:
+        assert cuts == [0.5]
+
+
+def test_all_cuts_are_short_decimals() -> None:
+    """A cut is a number that people can read where the values leave room for one."""
+    low, high = np.array([1.0, 0.123456, -0.5, 1e5, 1e-9, 1e30]), np.array([2.0, 0.129, 0.5, 2e5, 2e-9, 2e30])
+    assert short_between(low, high).tolist() == [1.0, 0.126, 0.0, 1e5, 1e-9, 1e30]
+    neighbours = np.nextafter(low, np.inf)
+    assert (short_between(low, neighbours) == low).all()
+
+
+@given(rows=arrays(int, st.tuples(st.integers(1, 20), st.integers(0, 6)), elements=st.integers(0, 3)))
+def test_equal_rows_are_one_group(rows: Ints) -> None:
+    """Groups are numbered by first appearance, also where the numbers of rows are ranked on the way."""
+    wide = np.hstack([rows + 0, rows * 2**20 + 5, rows % 2 * 2**40])
+    first: dict[bytes, int] = {}
+    expected = [first.setdefault(row.tobytes(), len(first)) for row in rows]
+    for table in (rows, wide):
+        distinct = Distinct.rows(table)
+        assert distinct.group.tolist() == expected
+        assert (rows[distinct.first][distinct.group] == rows).all()
+    distinct = Distinct.codes(wide.T, len(rows))
+    assert distinct.group.tolist() == expected
+
+
+@pytest.mark.parametrize("wrong", ["al", "", [["a"]], 0, None, [1.0]])
+def test_wrong_thresholds_are_one_line(wrong: object) -> None:
+    """What is neither a number, nor "all", nor lists of cut points is an error."""
+    with pytest.raises(InputError, match="thresholds"):
+        check_thresholds(wrong)
+
+
+def test_the_nearest_word_is_suggested() -> None:
+    """A mistyped "all" names it."""
+    with pytest.raises(InputError, match="all"):
+        DecisionTrees(2, thresholds="al")
+
+
+@pytest.mark.parametrize(
+    "rules", [BoxRules(2, max_features=2, thresholds="all"), RuleLists(2, max_rules=1, thresholds="all")]
+)
+def test_classes_that_list_their_cuts_refuse_too_many(rules: BoxRules | RuleLists) -> None:
+    """All cuts of many contexts are refused by their number, before memory runs out."""
+    contexts = np.random.default_rng(0).normal(size=(20_000, 1)) @ np.ones((1, 2))
+    contexts[:, 1] = contexts[::-1, 0]
+    with pytest.raises(InputError, match=r"more than .* entries; use fewer thresholds"):
+        open_oracle(rules, contexts, "search")
+
+
+def test_threshold_rules_take_all_cuts() -> None:
+    """One feature cut anywhere: the search over all values gives the list's value, in memory that fits."""
+    rng = np.random.default_rng(1)
+    values, costs = rng.normal(size=(3000, 1)), rng.integers(-3, 4, (3000, 2)).astype(float)
+    order = values[:, 0].argsort()
+    below = np.cumsum(np.vstack([np.zeros((1, 2)), costs[order]]), axis=0)
+    best = (below.min(axis=1) + (below[-1] - below).min(axis=1)).min()
+    assert ThresholdRules(2, thresholds="all").on(values).search().value(costs) == best

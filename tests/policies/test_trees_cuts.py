@@ -1,0 +1,164 @@
+"""The search over trees with many cuts: pairs of features and root cuts against pairs of literals and the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb.errors import InputError
+from milpcb.oracles import open_oracle
+from milpcb.types import Floats
+from policies.literals import Literals
+from policies.names import Names
+from policies.trees import DecisionTrees, every_cut
+from policies.trees import policy_class as trees_class
+from policies.trees.every_cut import EveryCutSearch
+from policies.trees.feature_search import FeaturePairSearch
+from policies.trees.routes import Route, route, too_many_cuts
+from policies.trees.search import TreeSearch
+
+NAMES = Names.of(None, None)
+EIGHT = np.random.default_rng(0).normal(size=(8, 2)).round(1)
+
+
+def columns(data: st.DataObject, m: int, d: int) -> Floats:
+    """Return contexts (m, d): some columns with many equal values, some with few, some of 0 and 1."""
+    kinds = data.draw(st.lists(st.sampled_from((2, 4, 1000)), min_size=d, max_size=d))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    return np.column_stack([rng.integers(0, kind, m) / max(1, kind - 1) for kind in kinds])
+
+
+@pytest.mark.parametrize(("depth", "thresholds"), [(1, "all"), (2, "all"), (2, 4), (3, "all"), (4, 2)])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_pairs_of_features_answer_as_pairs_of_literals(
+    depth: int, thresholds: int | str, draw_costs: Callable[..., Floats], data: st.DataObject
+) -> None:
+    """All four questions have the same answers; whole costs the same to the last bit, and the same tree."""
+    n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 12 if depth < 4 else 6))
+    literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), thresholds)
+    if not len(literals):
+        return
+    slow, fast = (route(literals, n_actions, depth, NAMES) for route in (TreeSearch, FeaturePairSearch))
+    g = len(literals.contexts)
+    costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
+    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
+    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
+    assert fast.log_weights(costs, row, 0.3) == pytest.approx(slow.log_weights(costs, row, 0.3), abs=1e-10)
+    whole = np.rint(costs)
+    assert fast.value(whole) == slow.value(whole)
+    assert (fast.profile(whole, row) == slow.profile(whole, row)).all()
+    assert fast.minimise(whole) == slow.minimise(whole)
+
+
+@pytest.mark.parametrize("smallest", [1, 4, 16])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_root_cuts_answer_as_pairs_of_features(
+    smallest: int, draw_costs: Callable[..., Floats], data: st.DataObject
+) -> None:
+    """Bounds prune no better root, with segments down to one context, with ties, from whichever tree it starts."""
+    n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 40))
+    literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), "all")
+    if not len(literals):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(every_cut, "SMALLEST", smallest)
+        patch.setattr(every_cut, "FIRST_CUTS", data.draw(st.integers(1, 4)))
+        slow, fast = (route(literals, n_actions, 2, NAMES) for route in (FeaturePairSearch, EveryCutSearch))
+        g = len(literals.contexts)
+        costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
+        assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
+        assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
+        assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
+        assert fast.value(np.rint(costs)) == slow.value(np.rint(costs)) == fast.minimise(np.rint(costs))[0]
+
+
+@pytest.mark.parametrize("kind", ["noise", "planted"])
+def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str) -> None:
+    """On real features without ties and whole features with them, the value is that of all pairs of cuts."""
+    rng = np.random.default_rng(5)
+    contexts = np.column_stack([rng.normal(size=(400, 3)), rng.integers(0, 30, (400, 2))])
+    costs = rng.normal(size=(400, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
+    literals = Literals.of(contexts, "all")
+    slow, fast = (route(literals, 3, 2, NAMES) for route in (FeaturePairSearch, EveryCutSearch))
+    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
+    assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-9)
+
+
+@pytest.mark.parametrize("at", Route)
+@pytest.mark.parametrize("depth", [1, 2])
+@given(data=st.data())
+@settings(max_examples=10)
+def test_every_kind_answers_for_all_cut_points(
+    at: Route, depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
+) -> None:
+    """Search by each route, program and list agree on a cut between any two values."""
+    if at is Route.ROOTS and depth == 1:
+        return
+    costs = draw_costs(data, 8, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trees_class, "route", lambda *_: at)
+        opened = DecisionTrees(2, depth=depth, thresholds="all").on(EIGHT)
+    search, program, listed = (open_oracle(opened, EIGHT, kind) for kind in ("search", "milp", "enumeration"))
+    assert search.value(costs) == pytest.approx(listed.value(costs), abs=1e-9)
+    assert search.minimise(costs).value == pytest.approx(listed.value(costs), abs=1e-9)
+    assert program.value(costs) == pytest.approx(listed.value(costs), abs=1e-6)
+    assert search.profile(costs, 3) == pytest.approx(listed.profile(costs, 3), abs=1e-9)
+
+
+def test_all_cut_points_stay_when_the_class_is_fixed() -> None:
+    """The fixed class has one cut between any two values, and the same rules under other contexts."""
+    trees = DecisionTrees(2, thresholds="all").on(EIGHT)
+    fixed = trees.fixed()
+    values = [np.unique(column) for column in EIGHT.T]
+    assert [len(cuts) for cuts in fixed.thresholds] == [len(column) - 1 for column in values]
+    costs = np.random.default_rng(1).normal(size=(8, 2))
+    value, tree = trees.search().minimise(costs)
+    again, same = fixed.on(EIGHT).search().minimise(costs)
+    assert (value, str(tree)) == (again, str(same))
+
+
+def test_the_route_is_the_least_counted_work() -> None:
+    """Few cuts go by literals, many by features, all cuts of many contexts by root cuts."""
+    rng = np.random.default_rng(2)
+    binary, real = rng.integers(0, 2, (50, 4)).astype(float), rng.normal(size=(300, 2))
+    routes = [Route.LITERALS, Route.LITERALS, Route.FEATURES, Route.FEATURES, Route.ROOTS]
+    asked = [(binary, 3), (real, 3), (real, 9), (real, 60), (real, "all")]
+    assert [DecisionTrees(3, thresholds=cuts).on(contexts).route for contexts, cuts in asked] == routes
+    assert DecisionTrees(3, depth=3, thresholds="all").on(real).route is Route.FEATURES
+    assert DecisionTrees(3, depth=1, thresholds="all").on(real).route is Route.FEATURES
+
+
+def test_too_many_cuts_are_refused_by_count() -> None:
+    """Depth 3 over thousands of cuts, and the action weights of all cuts, are one clear line."""
+    contexts = np.random.default_rng(3).normal(size=(4000, 2))
+    literals = Literals.of(contexts, "all")
+    assert route(literals, 2) is Route.ROOTS
+    assert not too_many_cuts(Literals.of(contexts, 31), 3)
+    with pytest.raises(InputError, match=r"depth 3 over 7,998 cut points, 3,999 of one feature, are too many"):
+        open_oracle(DecisionTrees(2, depth=3, thresholds="all"), contexts, "search")
+    oracle = open_oracle(DecisionTrees(2, thresholds="all"), contexts, "search")
+    with pytest.raises(InputError, match="use less depth or fewer thresholds"):
+        oracle.action_weights(np.zeros((4000, 2)), 0, 1.0)
+
+
+@given(data=st.data())
+@settings(max_examples=100)
+def test_literals_are_the_different_splits(data: st.DataObject) -> None:
+    """Codes, columns and patterns are the outcomes; each split of the contexts in two comes once, first come."""
+    contexts = columns(data, data.draw(st.integers(1, 12)), data.draw(st.integers(1, 4)))
+    if data.draw(st.booleans()):
+        contexts[:, -1] = -contexts[:, 0]
+    literals = Literals.of(contexts, data.draw(st.sampled_from((1, 3, "all"))))
+    truth = np.array([[x[f] <= cut for f, cut, _ in literals.tests] for x in contexts], bool).reshape(len(contexts), -1)
+    splits = {column.tobytes() for column in (truth ^ truth[:1]).T}
+    assert len(splits) == len(literals)
+    assert (literals.truth[literals.group] == truth).all()
+    for literal, row in product(range(len(literals)), range(len(literals.contexts))):
+        assert literals.holds(literal)[row] == literals.pattern(row)[literal] == literals.truth[row, literal]
