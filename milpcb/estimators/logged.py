@@ -82,13 +82,14 @@ class FromLog(PolicyEstimator):
         features = read_features(self, X)
         weight = read_weights(sample_weight, len(features))
         agreement, actions = read_targets(done, len(features), maximise=True)
+        number = agreement.argmax(axis=1)  # of what was done
         if reward is None and cost is None:
             warnings.warn(IMITATES, UserWarning, stacklevel=2)
             self.scores_ = None
-            return self._learn(features, agreement, actions, weight, maximise=True)
+            return self._learn(features, agreement, actions, weight, maximise=True, done=number)
         self.actions_ = actions
         self.scores_ = self._scores(X, done, reward, cost, propensity, weight)
-        return self._learn(features, self.scores_.table, actions, weight, maximise=self.scores_.maximise)
+        return self._learn(features, self.scores_.table, actions, weight, maximise=self.scores_.maximise, done=number)
 
     def score(
         self,

@@ -7,6 +7,7 @@ from math import fsum
 
 import numpy as np
 
+from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 
 _SPLIT = 2.0**27 + 1  # Dekker's constant: splits a float into halves whose products are exact
@@ -31,13 +32,26 @@ class Rows:
         """Merge equal rows of ``contexts`` (n, d)."""
         distinct, group = np.unique(contexts + 0.0, axis=0, return_inverse=True)  # adding 0 makes -0 and 0 the same
         group = group.ravel().astype(np.int64)
-        return cls(
-            distinct, group, weight, exact_sums(weight[:, None], np.ones_like(weight), group, len(distinct))[:, 0]
-        )
+        sizes = exact_sums(weight[:, None], np.ones_like(weight), group, len(distinct))[:, 0]
+        return cls(distinct, group, weight, sizes, done)
+
+    def listed_actions(self) -> Ints:
+        """Return what was done, by distinct context, as often as the rows weigh; raises InputError without a log."""
+        if self.done is None:
+            raise InputError("min_samples_action counts what was done in a log; use LoggedPolicyTree")
+        order = np.lexsort((self.done, self.group))
+        return np.repeat(self.done[order], whole_counts(self.weight[order]))
 
     def total(self, table: Floats) -> Floats:
         """Return the weighted totals (g, k) of a table (n, k) at each distinct context, correctly rounded."""
         return exact_sums(table, self.weight, self.group, len(self.contexts))
+
+
+def whole_counts(weight: Floats) -> Ints:
+    """Return weights as numbers of rows; raises InputError where they are not whole."""
+    if not (weight == np.rint(weight)).all():
+        raise InputError("a limit on rows counts them: give whole sample weights, or leave the limit out")
+    return weight.astype(np.int64)
 
 
 def exact_sums(table: Floats, weight: Floats, group: Ints, n_groups: int) -> Floats:

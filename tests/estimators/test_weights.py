@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from milpcb.errors import InputError
 from milpcb.estimators import (
+    LoggedPolicyTree,
     OptimalPolicy,
     OptimalPolicyTree,
     OptimalRuleList,
@@ -70,6 +71,23 @@ def test_leaves_hold_what_they_must(people, costs_of):
         assert held.min() >= least
     with pytest.raises(InputError, match="min_leaf_size = 500"):
         OptimalPolicyTree(min_samples_leaf=500).fit(table, costs, weight)
+
+
+def test_every_action_was_done_in_every_leaf(people):
+    """``min_samples_action`` counts what was done, by leaf and action, weights counted."""
+    table, rng = people(300, 0), np.random.default_rng(0)
+    done, weight = rng.choice(["a", "b"], 300, p=[0.8, 0.2]), rng.integers(0, 3, 300)
+    reward = (done == "b") * (table["visits"] > 6) + rng.normal(0, 0.1, 300)
+    tree = LoggedPolicyTree(method="ips", max_depth=1, thresholds=5, features=["visits"])
+    for least in (0, 25, 28):
+        tree.set_params(min_samples_action=least).fit(
+            table, done, reward=reward, propensity=np.where(done == "a", 0.8, 0.2), sample_weight=weight
+        )
+        held = [weight[(tree.apply(table) == leaf) & (done == name)].sum() for leaf in range(2) for name in "ab"]
+        assert len(set(tree.predict(table))) == 2
+        assert min(held) >= least, held
+    with pytest.raises(InputError, match="min_samples_action counts what was done in a log; use LoggedPolicyTree"):
+        OptimalPolicyTree(min_samples_action=5).fit(table, done)
 
 
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-100)
