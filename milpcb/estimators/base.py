@@ -126,7 +126,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         contexts = encoded(columns, features.values, range(len(columns)))
         each = np.ones(len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
-        rules = bind_all(self.constraints, Bound(features.values, self.actions_.tolist(), rows))
+        rules = bind_all(self.constraints, FittedRows(features.values, self.actions_.tolist(), rows))
         opened = open_class(self.policies_, contexts)
         return Problem(self.policies_, contexts, tuple(rules), self._kind(opened, constrained=bool(rules)))
 

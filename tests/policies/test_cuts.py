@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
+from milpcb.decimals import short_between
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
 from policies.cuts import Distinct, check_thresholds, cut_points, every_cut
 from policies.cuts import _quantiles as quantiles
-from milpcb.decimals import short_between
 from policies.names import Names
 
 VALUES = arrays(float, st.integers(1, 30), elements=st.floats(-1e6, 1e6, allow_subnormal=False))
