@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milpcb.protocols import Policy, Search
+from milpcb.errors import InfeasibleError
+from milpcb.protocols import LabelRow, Policy, Search
 from milpcb.types import Floats, Ints
 
 
@@ -26,10 +27,12 @@ class ListedSearch(Search):
 
     def value(self, costs: Floats) -> float:
         """Return the least total."""
-        return float(self.totals(costs).min())
+        return float(self.totals(costs).min(initial=np.inf))
 
     def minimise(self, costs: Floats) -> tuple[float, Policy]:
-        """Return the first policy of least total."""
+        """Return the first policy of least total; raises InfeasibleError where the list is empty."""
+        if not self._policies:
+            raise InfeasibleError("no policy of the list keeps the side constraints")
         totals = self.totals(costs)
         best = int(totals.argmin())
         return float(totals[best]), self._policies[best]
@@ -45,3 +48,12 @@ class ListedSearch(Search):
         logs = np.full(self._n_actions, -np.inf)
         np.logaddexp.at(logs, self._labels[:, row], -rate * self.totals(costs))
         return logs
+
+    def under(self, rows: Sequence[LabelRow]) -> ListedSearch:
+        """Return the search through the policies that keep all ``rows``."""
+        kept = np.ones(len(self._labels), dtype=bool)
+        for row in rows:
+            totals = self.totals(row.weights)
+            kept &= (row.lower <= totals) & (totals <= row.upper)
+        policies = [self._policies[i] for i in np.flatnonzero(kept).tolist()]
+        return ListedSearch(policies, self._labels[kept], self._n_actions)

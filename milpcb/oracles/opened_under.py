@@ -2,13 +2,13 @@
 
 A constraint and its negative are one *band*, lower <= sum_j weights[j, pi(x_j)] <= upper. Where an action at a context
 alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden. Guard-rails
-are no more than such cells. A band that can then no longer be broken is left out; all others go to ``Terms.under``.
+are no more than such cells. A band that can then no longer be broken is left out; all others go to ``Terms.under``, of
+classes without terms to ``Search.under``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,19 +17,14 @@ from milpcb.errors import InputError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.oracles.opened_terms import TermSearch
 from milpcb.oracles.side_rows import SideRow
-from milpcb.protocols import Encoding, Opened, Policy, PolicyClass, Search, TermRow, Terms
+from milpcb.protocols import Encoding, LabelRow, Opened, Policy, PolicyClass, Search, TermRow, Terms
 from milpcb.types import Bools, Floats
 
 ONLY_SEARCHED = 'a class under side constraints has no {} here; use oracle kind "milp" or "enumeration"'
 
 
-@dataclass(frozen=True)
-class Band:
-    """The rule ``lower <= sum_j weights[j, pi(x_j)] <= upper`` on the distinct contexts; ``weights`` is (g, K)."""
-
-    weights: Floats
-    lower: float
-    upper: float
+class Band(LabelRow):
+    """The rule ``lower <= sum_j weights[j, pi(x_j)] <= upper`` on the distinct contexts."""
 
     def playable(self, allowed: Bools) -> Bools:
         """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the band."""
@@ -113,8 +108,14 @@ class OpenedUnder(Opened):
 
     @cached_property
     def _search(self) -> Search:
-        search = TermSearch(self._terms, self.contexts) if self._rows else self._opened.search()
+        search = self._search_under_rows() if self._rows else self._opened.search()
         return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
+
+    def _search_under_rows(self) -> Search:
+        """Return the search of the terms, of a class without terms its own."""
+        if "terms" in self.can:
+            return TermSearch(self._terms, self.contexts)
+        return self._opened.search().under(self._rows)
 
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""

@@ -11,6 +11,7 @@ from milpcb.protocols.learners import Learner, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
+    LabelRow,
     Objective,
     Opened,
     PolicyClass,
@@ -29,6 +30,7 @@ __all__ = [
     "Cuts",
     "Encoding",
     "Environment",
+    "LabelRow",
     "Learner",
     "Objective",
     "Opened",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -77,6 +77,18 @@ class Encoding(ABC):
         """Return the policy that the vertex ``x`` of the polytope stands for, at the ``costs`` it was optimal for."""
 
 
+@dataclass(frozen=True)
+class LabelRow:
+    """A side constraint on policies: lower <= sum_j weights[j, pi(x_j)] <= upper; ``weights`` is (g, K) as costs are.
+
+    The tolerance of milpcb.constraints is in the bounds already; one that is not there is infinite.
+    """
+
+    weights: Floats
+    lower: float
+    upper: float
+
+
 class Search(ABC):
     """A policy class's own exact search on fixed contexts: one recursion, read in several semirings.
 
@@ -104,6 +116,15 @@ class Search(ABC):
         del costs, row, rate
         raise _not_given(self, "action_weights")
 
+    def under(self, rows: Sequence[LabelRow]) -> Search:
+        """Return the search over the policies alone that keep ``rows``, of a class that has no terms.
+
+        Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError. Asked only where
+        the Opened can do "side_rows"; of a class with terms, these are asked (Terms.under).
+        """
+        del rows
+        raise _not_given(self, "side_rows")
+
 
 class Opened(ABC):
     """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
@@ -116,7 +137,7 @@ class Opened(ABC):
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
     can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
         "fixed" (the class may be kept while more contexts arrive), "terms" (its recursion over totals that are kept),
-        "side_rows" (that recursion over the policies alone that keep side constraints, ``Terms.under``)
+        "side_rows" (terms, or without them the search, over the policies alone that keep side constraints: ``under``)
     cannot : for what is not in ``can``, the reason in words, where there is one beyond its absence
     class_name : what the class is called; ``open_class`` sets it
 
@@ -168,13 +189,14 @@ class Opened(ABC):
 
 def _not_given(owner: Search | Opened, capability: str) -> InputError:
     """Return the error on a class of somebody's that lists a capability in ``can`` and lacks the method."""
-    name, method = type(owner).__name__, "log_weights" if capability == "action_weights" else capability
+    name, method = type(owner).__name__, _METHODS.get(capability, capability)
     return InputError(
         f"the class of {name} declares '{capability}' in can, but {name} has no method {method}: "
         "write it, or leave it out"
     )
 
 
+_METHODS = {"action_weights": "log_weights", "side_rows": "under"}
 _ASKED_FOR = {
     "program": "program; use oracle kind 'search'",
     "search": "search of its own; use oracle kind 'milp'",

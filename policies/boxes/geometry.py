@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from milpcb.types import Bools, Floats
+from milpcb.types import Bools, Floats, Ints
 from policies.boxes.rule import Interval
 from policies.cuts import Distinct, Thresholds, cut_points, is_binary
 
@@ -25,7 +25,7 @@ class BoxList:
 
         Without contexts, those that divide the space differently: all but one of two that leave out each other.
         """
-        self.cuts, self.binary = cuts, binary
+        self.cuts, self.binary, self._pairs = cuts, binary, pairs
         self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
         sides = _sides(cuts)
         below = None if contexts is None else self._below_bounds(contexts)
@@ -40,6 +40,11 @@ class BoxList:
         """Return (n, B + 1): which boxes hold which of the ``contexts`` (n, d)."""
         lower, upper, lower2, upper2 = np.moveaxis(self._below_bounds(contexts)[:, self.corners], 1, 0)
         return np.asarray(upper & ~lower & upper2 & ~lower2)
+
+    def totals_of(self, contexts: Floats) -> BoxTotals:
+        """Return what adds up costs at ``contexts`` (n, d) inside and outside of each box."""
+        below = np.ascontiguousarray(self._below_bounds(contexts).T, dtype=float)
+        return BoxTotals(below, self.corners, pairs=self._pairs)
 
     def intervals(self, b: int) -> tuple[Interval, ...]:
         """Return the intervals whose common part is box ``b``; none for number 0."""
@@ -68,29 +73,39 @@ class Boxes(BoxList):
         )
         self.group, self.contexts = distinct.group, contexts[distinct.first]
         super().__init__(cuts, [is_binary(column) for column in contexts.T], pairs=pairs, contexts=self.contexts)
-        self._below = np.ascontiguousarray(self._below_bounds(self.contexts).T, dtype=float)
-        self._pairs = pairs
-        # Where the cost map's H with a plus and with a minus stand, for one feature H[u] and H[l].
-        lower, upper, lower2, upper2 = self.corners
-        n = len(self._below)
-        self._added = np.array([upper * n + upper2, lower * n + lower2] if pairs else [upper])
-        self._taken = np.array([lower * n + upper2, upper * n + lower2] if pairs else [lower])
+        self._totals = self.totals_of(self.contexts)
 
     def totals(self, costs: Floats) -> tuple[Floats, Floats]:
         """Return the total costs (K, B + 1) inside and outside each box; whole costs stay exact."""
-        actions = np.ascontiguousarray(costs.T)
-        if self._pairs:
-            weighted = actions[:, None, :] * self._below
-            totals = (weighted.reshape(-1, len(costs)) @ self._below.T).reshape(len(actions), -1)
-        else:
-            totals = actions @ self._below.T
-        inside = totals.take(self._added, axis=1).sum(axis=1) - totals.take(self._taken, axis=1).sum(axis=1)
-        return inside, inside[:, :1] - inside
+        return self._totals(costs)
 
     def hold(self, row: int) -> Bools:
         """Return (B + 1,): which boxes hold context ``row``."""
-        lower, upper, lower2, upper2 = self._below[:, row][self.corners] > 0
+        lower, upper, lower2, upper2 = self._totals.below[:, row][self.corners] > 0
         return np.asarray(upper & ~lower & upper2 & ~lower2)
+
+
+class BoxTotals:
+    """Adds up costs inside and outside of boxes; ``below`` (bounds, n) is 1 where a context is below a bound, or 0."""
+
+    def __init__(self, below: Floats, corners: Ints, *, pairs: bool) -> None:
+        self.below, self._pairs = below, pairs
+        # Where the cost map's H with a plus and with a minus stand, for one feature H[u] and H[l].
+        lower, upper, lower2, upper2 = corners
+        n = len(below)
+        self._added = np.array([upper * n + upper2, lower * n + lower2] if pairs else [upper])
+        self._taken = np.array([lower * n + upper2, upper * n + lower2] if pairs else [lower])
+
+    def __call__(self, costs: Floats) -> tuple[Floats, Floats]:
+        """Return the total costs (K, B + 1) inside and outside each box, of ``costs`` (n, K)."""
+        actions = np.ascontiguousarray(costs.T)
+        if self._pairs:
+            weighted = actions[:, None, :] * self.below
+            totals = (weighted.reshape(-1, len(costs)) @ self.below.T).reshape(len(actions), -1)
+        else:
+            totals = actions @ self.below.T
+        inside = totals.take(self._added, axis=1).sum(axis=1) - totals.take(self._taken, axis=1).sum(axis=1)
+        return inside, inside[:, :1] - inside
 
 
 def cheapest(inside: Floats, outside: Floats, b: int) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from policies.boxes.rule import BoxRule, Interval
 from policies.boxes.search import BoxSearch
 from policies.boxes.terms import BoxTerms
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.derivations import too_many
 from policies.names import Names
 
 
@@ -60,15 +61,16 @@ class BoxRules(CuttingClass):
 class OpenedBoxes(Opened):
     """Box rules on fixed contexts. ``log_size`` is exact, for labelings too."""
 
-    can = Opened.can | {"search", "action_weights", "fixed", "terms"}
-
     def __init__(self, rules: BoxRules, contexts: Floats, names: Names) -> None:
         """Take box rules with explicit cut points."""
         self._boxes = boxes = Boxes(contexts, rules.thresholds, pairs=rules.max_features == 2)
         self._rules, self._names = rules, names
         self.n_actions = rules.n_actions
         self.group, self.contexts = boxes.group, boxes.contexts
-        self.log_size = log(self.n_actions * (1 + (len(boxes) - 1) * (self.n_actions - 1)))
+        n_rules = self.n_actions * (1 + (len(boxes) - 1) * (self.n_actions - 1))
+        self.log_size = log(n_rules)
+        self.cannot = {"side_rows": reason} if (reason := too_many(2 * n_rules)) else {}
+        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
 
     def program(self, *, constrained: bool = False) -> BoxEncoding:
         """Return the encoding that picks a box; an LP suffices unless side constraints are added."""

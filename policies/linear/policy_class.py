@@ -22,7 +22,7 @@ from policies.linear.program_bigm import LinearEncoding, beyond_tolerance
 from policies.linear.program_tables import TableEncoding, too_many_rows
 from policies.linear.rule import LinearRule
 from policies.linear.search_branching import BranchingSearch, too_wide
-from policies.linear.search_tables import TableSearch
+from policies.linear.search_tables import TableSearch, too_many_to_mark
 from policies.linear.supports import Supports
 from policies.named import NamedClass
 from policies.names import Names
@@ -91,7 +91,7 @@ class OpenedLinear(Opened):
     @cached_property
     def can(self) -> frozenset[str]:  # type: ignore[override]  # found when first asked for, as it may build tables
         """Everything but "fixed", less the keys of ``cannot``."""
-        return frozenset({"program", "search", "action_weights", "policies"}) - self.cannot.keys()
+        return frozenset({"program", "search", "action_weights", "policies", "side_rows"}) - self.cannot.keys()
 
     @cached_property
     def cannot(self) -> dict[str, str]:  # type: ignore[override]
@@ -100,7 +100,13 @@ class OpenedLinear(Opened):
         if self._no_program_by_tables and (reason := beyond_tolerance(self.scored)):
             found["program"] = reason
         if not self._no_tables:
+            if reason := too_many_to_mark(self._supports):
+                found["side_rows"] = reason
             return found
+        found["side_rows"] = (
+            f"branch and bound knows no side constraints, and there are no support tables, as {self._no_tables}; "
+            "or use oracle kind 'milp'"
+        )
         found["action_weights"] = (
             f"branch and bound has no action weights, and there are no support tables, as {self._no_tables}; "
             "or use kind 'enumeration'"

@@ -41,6 +41,30 @@ class Cells:
             for level, chosen in enumerate(self.chosen)
         ]
 
+    def totals_of(self, outcomes: Bools) -> CellTotals:
+        """Return what adds up costs of contexts with these ``outcomes`` (n, p) of literals in each cell."""
+        return CellTotals(self.chosen, outcomes)
+
+
+class CellTotals:
+    """Adds up costs in the cells of the literals ``chosen``, given the ``outcomes`` (n, p) of all literals."""
+
+    def __init__(self, chosen: list[Ints], outcomes: Bools) -> None:
+        self._held = sp.vstack([sp.csr_array(_all(outcomes, c).astype(float)) for c in chosen], format="csr")
+        self._parts = _parts(chosen)
+
+    def __call__(self, costs: Floats) -> list[Floats]:
+        """Return C of each level, (K, n_l): the total of each action of ``costs`` (n, K) in each cell."""
+        held = np.ascontiguousarray((self._held @ costs).T)
+        totals = []
+        for level, part in enumerate(self._parts):
+            table = held.take(part.ravel(), axis=1).reshape(-1, len(part), *(2,) * level)
+            for axis in range(2, level + 2):  # from "it holds or not" to "it does not hold"
+                either, holds = np.moveaxis(table, axis, 0)
+                either -= holds
+            totals.append(table.reshape(costs.shape[1], -1))
+        return totals
+
 
 class HeldCells(Cells):
     """The cells on fixed contexts; ``truth`` (g, p) is the outcome of each literal at each context."""
@@ -51,20 +75,11 @@ class HeldCells(Cells):
         # Outcome 1 is the rarer one: it means that the literal holds, or when turned, that it does not.
         self.turned = literals.truth.mean(axis=0) > 0.5
         self.truth = literals.truth ^ self.turned
-        self._held = sp.vstack([sp.csr_array(_all(self.truth, c).astype(float)) for c in self.chosen], format="csr")
-        self._parts = _parts(self.chosen)
+        self._totals = self.totals_of(self.truth)
 
     def totals(self, costs: Floats) -> list[Floats]:
         """Return C of each level, (K, n_l): the total cost of each action in each cell; whole costs stay exact."""
-        held = np.ascontiguousarray((self._held @ costs).T)
-        totals = []
-        for level, part in enumerate(self._parts):
-            table = held.take(part.ravel(), axis=1).reshape(-1, len(part), *(2,) * level)
-            for axis in range(2, level + 2):  # from "it holds or not" to "it does not hold"
-                either, holds = np.moveaxis(table, axis, 0)
-                either -= holds
-            totals.append(table.reshape(costs.shape[1], -1))
-        return totals
+        return self._totals(costs)
 
     def rule_list(self, steps: list[tuple[int, int, int]], default: int, names: Names) -> RuleList:
         """Return the list that tests each (literal, outcome that goes on, action of the other), as short as it goes.

@@ -15,6 +15,7 @@ from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.derivations import too_many
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.rule_lists.geometry import Cells, HeldCells
@@ -75,7 +76,7 @@ class RuleLists(CuttingClass):
 class OpenedRuleLists(Opened):
     """Rule lists on fixed contexts. ``log_size`` is exact for lists as written, an upper bound for labelings."""
 
-    can = Opened.can | {"search", "action_weights", "fixed", "terms"}
+    can = Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}
 
     def __init__(self, lists: RuleLists, literals: Literals, names: Names) -> None:
         """Take rule lists with explicit cut points."""
@@ -87,7 +88,9 @@ class OpenedRuleLists(Opened):
         self.log_size = log(k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1)))
         if reason := lists.too_large(p):
             self.can = Opened.can - {"program"} | {"fixed"}
-            self.cannot = dict.fromkeys(("program", "search", "action_weights", "terms"), reason)
+            self.cannot = dict.fromkeys(("program", "search", "action_weights", "terms", "side_rows"), reason)
+        elif reason := too_many(self._n_listed(most, p)):
+            self.can, self.cannot = self.can - {"side_rows"}, {"side_rows": reason}
 
     def program(self, *, constrained: bool = False) -> RuleListEncoding:
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
@@ -132,6 +135,13 @@ class OpenedRuleLists(Opened):
     def fixed(self) -> RuleLists:
         """Return the class with these cut points, explicit from now on."""
         return self._lists
+
+    def _n_listed(self, depth: int, p: int) -> int:
+        """Return how many numbers the derivations are listed by: ways to the last test, and that with its actions."""
+        before = max(0, depth - 1)
+        n_heads = perm(p, before) * (2 * self.n_actions) ** before
+        n_tails = (comb(p, before) * (p - before) << before) * self.n_actions**2
+        return int(before * n_heads + 2 * n_tails)
 
     @cached_property
     def _cells(self) -> HeldCells:

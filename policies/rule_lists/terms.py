@@ -6,12 +6,13 @@ way to a cell, so noise on its columns is not noise on these terms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milpcb.protocols.tables import Terms
+from milpcb.protocols import TermRow, Terms
 from milpcb.types import Bools, Floats, Ints
+from policies.derivations import Derivations, ListedTerms
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.rule_lists.fold import ListFold
@@ -19,7 +20,7 @@ from policies.rule_lists.geometry import Cells, clauses
 from policies.rule_lists.rule import RuleList
 
 
-class RuleListTerms(Terms):
+class RuleListTerms(ListedTerms):
     """The cells of levels 1 to D, or the one of level 0 where there are no literals, each with every action.
 
     ``turned`` (p,) marks the literals of which outcome 1 means that they do not hold.
@@ -44,6 +45,12 @@ class RuleListTerms(Terms):
         cells = np.concatenate([first + level for first, level in zip(self._first, own, strict=True)], axis=1)
         return list((cells * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs at these ``contexts``: by what holds there, then less that, what does not."""
+        by_cell = self._cells.totals_of(outcomes(contexts, self._tests) ^ self._turned)
+        first = len(self._skipped)
+        return lambda costs: np.concatenate(by_cell(costs)[first:], axis=1).T.ravel()
+
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the lists by the action at ``place``."""
         return self._fold.profile(self._tables(totals), self._own(place))
@@ -56,6 +63,45 @@ class RuleListTerms(Terms):
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return self._fold.log_weights(self._tables(-rate * totals), self._own(place))
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the terms with the recursion over the lists alone that keep ``rows``."""
+        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
+
+        return KeptTerms(self, rows)
+
+    def derivations(self) -> Derivations:
+        """Return as heads the ways to the cells before the last test, as tails that test with its two actions."""
+        cells, K = self._cells, self.n_actions
+        if cells.depth == 0:
+            return Derivations.whole(np.arange(K)[:, None])
+        heads, at = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        for level in range(cells.depth - 1):
+            ends = self._term(level + 1, cells.fired[level][:, at])[..., None] + np.arange(K)  # (S, heads, p - l, K)
+            on = np.broadcast_to(cells.on[level][:, at, :, None], ends.shape)
+            before = np.broadcast_to(heads[None, :, None, None, :], (*ends.shape, level))
+            heads = np.concatenate([before, ends[..., None]], axis=-1).reshape(-1, level + 1)
+            at = on.ravel()
+        fired, on = (self._term(cells.depth, into[-1][0])[:, :, None, None] for into in (cells.fired, cells.on))
+        each = np.arange(K)
+        tails = np.stack(np.broadcast_arrays(fired + each[:, None], on + each), axis=-1)
+        return Derivations(heads, tails.reshape(-1, 2), at, np.repeat(np.arange(len(tails)), tails[0].size // 2))
+
+    def policy(self, parts: list[int]) -> RuleList:
+        """Return the list that ends in these cells, in their order."""
+        if self._cells.depth == 0:
+            return RuleList((), parts[0], self._names)
+        cell, steps = 0, []
+        for level, part in enumerate(parts[:-1]):
+            ended = part // self.n_actions - int(self._first[level])
+            s, i = np.argwhere(self._cells.fired[level][:, cell] == ended)[0].tolist()
+            steps.append((int(self._cells.literal[level][cell, i]), s, part % self.n_actions))
+            cell = int(self._cells.on[level][s, cell, i])
+        return RuleList(clauses(steps, self._tests, self._turned), parts[-1] % self.n_actions, self._names)
+
+    def _term(self, level: int, cells: Ints) -> Ints:
+        """Return the number of the term of ``cells`` of a level, from 1 up, with action 0."""
+        return np.asarray((self._first[level - 1] + cells) * self.n_actions)
 
     def _tables(self, totals: Floats) -> list[Floats]:
         return [

@@ -13,8 +13,10 @@ from milpcb.checks import whole
 from milpcb.protocols import Opened
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.derivations import too_many
 from policies.names import Names
 from policies.thresholds.geometry import Bins
+from policies.thresholds.pieces import n_rules
 from policies.thresholds.program import ThresholdEncoding
 from policies.thresholds.rule import ThresholdRule
 from policies.thresholds.search import ThresholdSearch
@@ -57,13 +59,15 @@ class ThresholdRules(CuttingClass):
 class OpenedThresholds(Opened):
     """Threshold rules on fixed contexts. ``log_size`` is exact for rules, an upper bound for labelings."""
 
-    can = Opened.can | {"search", "action_weights", "fixed", "terms"}
-
     def __init__(self, rules: ThresholdRules, bins: Bins, names: Names, fixed: ThresholdRules) -> None:
         self.n_actions = rules.n_actions
         self.group, self.contexts = bins.group, bins.contexts
         self._bins, self._max_cuts, self._names, self._fixed = bins, rules.max_cuts, names, fixed
         self.log_size = log(sum(self._counts()))
+        sizes = [len(points) for points in bins.cuts.values()]
+        reason = too_many(n_rules(sizes, rules.max_cuts, rules.n_actions) * (rules.max_cuts + 1))
+        self.cannot = {"side_rows": reason} if reason else {}
+        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
 
     def program(self, *, constrained: bool = False) -> ThresholdEncoding:
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""

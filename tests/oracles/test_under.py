@@ -186,7 +186,7 @@ def test_a_conflict_is_named_as_kind_milp_names_it(constraints):
 
 def test_classes_without_a_recursion_under_rows_name_the_way_out():
     """One line, with the kind to use."""
-    with pytest.raises(InputError, match=r"OpenedMonotone has no search under side constraints; open .* kind 'milp'"):
+    with pytest.raises(InputError, match=r"no minimum cut .*; use oracle kind 'milp'"):
         open_oracle(MonotoneRules(3), CONTEXTS, kind="search", constraints=[BUDGET])
     with pytest.raises(InputError, match="max_leaves"):
         open_oracle(DecisionTrees(3, max_features=1), CONTEXTS, kind="search", constraints=[BUDGET])

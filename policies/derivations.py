@@ -1,0 +1,82 @@
+"""Classes whose derivations can be listed, as sums of a few parts: all that side rows need to know of a class.
+
+A derivation is a *head* and a *tail* of one *state*. In a rule list the head is the rules that lead to a set of
+contexts, the state is that set, and the tail is the last rule with the default. Where that would gain nothing, as for
+boxes, the tails are whole derivations and all in one state, whose only head has no parts.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from milpcb.protocols.tables import Terms
+from milpcb.types import Floats, Ints, Policy
+
+MOST_HELD = 2 * 10**7  # numbers of parts: 160 MB
+
+
+@dataclass(frozen=True)
+class Derivations:
+    """All derivations of a class: heads (n, h) and tails (n', t), each a list of the numbers of its parts.
+
+    The number of parts itself stands for no part. ``head_state`` (n,) and ``tail_state`` (n',) count states from 0; no
+    state is empty. At any context, either every head of a state has a part that decides the action, or every tail.
+    """
+
+    heads: Ints
+    tails: Ints
+    head_state: Ints
+    tail_state: Ints
+
+    @classmethod
+    def whole(cls, derivations: Ints) -> Derivations:
+        """Return ``derivations`` (N, L) as the tails of one state."""
+        no_parts = np.zeros((1, 0), dtype=np.int64)
+        return cls(no_parts, derivations, np.zeros(1, dtype=np.int64), np.zeros(len(derivations), dtype=np.int64))
+
+
+class ListedTerms(Terms):
+    """Terms of a class with a list of its derivations, for ``under`` (policies/weighted_folds.py).
+
+    Its parts are the terms, unless the class defines others.
+    """
+
+    @abstractmethod
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs (n, K) at these ``contexts`` (n, d) that returns their totals (n_terms,)."""
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals of ``costs`` at ``contexts``; whole costs stay exact."""
+        return self.adder(contexts)(costs)
+
+    @abstractmethod
+    def derivations(self) -> Derivations:
+        """Return all derivations, those that the recursion of the class runs over."""
+
+    @abstractmethod
+    def policy(self, parts: list[int]) -> Policy:
+        """Return the policy of one derivation, given the numbers of its parts, those of the head first."""
+
+    def parts(self, totals: Floats) -> Floats:
+        """Return the totals (n_parts,) of the parts."""
+        return totals
+
+    def actions(self, place: Ints) -> Ints:
+        """Return (n_parts,): the action of each part that decides what is played at ``place``, -1 for the others."""
+        actions = np.full(self.n_terms, -1)
+        actions[place] = np.arange(self.n_actions)
+        return actions
+
+
+def too_many(n_numbers: int) -> str:
+    """Return why a list of derivations is too long for side rows, or nothing when it is not."""
+    if n_numbers <= MOST_HELD:
+        return ""
+    return (
+        f"under side constraints the search lists the class by {n_numbers:,} numbers, more than {MOST_HELD:,}; "
+        "use oracle kind 'milp', or fewer thresholds"
+    )

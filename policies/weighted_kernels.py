@@ -1,0 +1,179 @@
+"""The compiled passes over derivations that keep side rows; policies/weighted_folds.py states what they add up.
+
+A derivation is a head and a tail of one state. In go, as two Sides, their costs and the actions that they play at a
+context, and ``by_tails`` (states,): in which states the tails decide that action; elsewhere the heads do. Out come
+``answers`` (K,) by action. Where ``soft`` is None, they are least total costs, and ``chosen`` (K,) the heads or tails,
+whichever decide, of derivations that attain them. Where it is a float (its value is not used), costs are -log weights,
+answers -log of their sums, and nothing is chosen.
+
+A sum in the making is a pair (least, weight), which stands for least - log(weight).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.kernels import compiled
+
+Array = npt.NDArray[Any]
+Soft = float | None
+
+# exp(-60), a million times over, is far below the rounding of 1.
+_NEGLIGIBLE = 60.0
+
+
+@compiled()
+def add_up(parts: Array, chosen: Array, totals: Array) -> None:
+    """Fill totals (n,) with the sums of the ``parts`` that each row of ``chosen`` (n, k) numbers."""
+    for i in range(len(chosen)):
+        total = 0.0
+        for part in chosen[i]:
+            total += parts[part]
+        totals[i] = total
+
+
+class Side(NamedTuple):
+    """The heads, or the tails, in order of state; ``start`` (states + 1,) is where those of a state begin.
+
+    In the other side, those that may go with i are ``low[i] <= number < high[i]``: its window. ``weights`` (n, R) are
+    those in further rows. ``actions`` (n,) are read where this side decides them.
+    """
+
+    start: Array
+    low: Array
+    high: Array
+    weights: Array
+    costs: Array
+    actions: Array
+
+
+@compiled()
+def windows(
+    start: Array, other_start: Array, weights: Array, others: Array, lower: float, upper: float, low: Array, high: Array
+) -> None:
+    """Fill low and high (n,): each window has those of ``others`` (n',) whose weight with its own is within bounds.
+
+    Within a state the ``weights`` (n,) fall and the weights ``others`` rise.
+    """
+    for s in range(len(start) - 1):
+        first = last = other_start[s]
+        for i in range(start[s], start[s + 1]):
+            while first < other_start[s + 1] and weights[i] + others[first] < lower:
+                first += 1
+            last = max(first, last)
+            while last < other_start[s + 1] and weights[i] + others[last] <= upper:
+                last += 1
+            low[i], high[i] = first, last
+
+
+@compiled()
+def one_row(soft: Soft, by_tails: Array, heads: Side, tails: Side, front: Array, answers: Array, chosen: Array) -> None:
+    """Answer for all derivations in the windows; working space front: (the longer side, 2)."""
+    weights = np.zeros(len(answers))
+    answers[:] = np.inf
+    for s in range(len(by_tails)):
+        if by_tails[s]:
+            _slide(soft, s, tails, heads.costs, front, answers, weights, chosen)
+        else:
+            _slide(soft, s, heads, tails.costs, front, answers, weights, chosen)
+    _finish(soft, answers, weights)
+
+
+@compiled()
+def _slide(
+    soft: Soft, s: int, side: Side, costs: Array, front: Array, answers: Array, weights: Array, chosen: Array
+) -> None:
+    """Add the derivations of one state to ``answers`` and ``weights`` (K,); ``costs`` are those of the other side.
+
+    Both ends of the window only move up. It is a queue made of two stacks: front[j] sums up j to the middle, rear the
+    middle to the end. So a cost is added at most twice, and none is ever taken out of a sum, where digits would be
+    lost.
+    """
+    middle = end = side.low[side.start[s]]
+    rear, rear_weight = np.inf, 0.0
+    for i in range(side.start[s], side.start[s + 1]):
+        first, stop = side.low[i], side.high[i]
+        for j in range(end, stop):
+            rear, rear_weight = _add(soft, rear, rear_weight, costs[j], 1.0)
+        end = stop
+        if first > middle:
+            least, weight = np.inf, 0.0
+            for j in range(end - 1, first - 1, -1):
+                least, weight = _add(soft, least, weight, costs[j], 1.0)
+                front[j, 0], front[j, 1] = least, weight
+            middle, rear, rear_weight = end, np.inf, 0.0
+        least, weight = rear, rear_weight
+        if first < middle:
+            least, weight = _add(soft, least, weight, front[first, 0], front[first, 1])
+        a = side.actions[i]
+        if soft is None and side.costs[i] + least < answers[a]:
+            chosen[a] = i
+        answers[a], weights[a] = _add(soft, answers[a], weights[a], side.costs[i] + least, weight)
+
+
+@compiled()
+def several_rows(
+    soft: Soft, by_tails: Array, heads: Side, tails: Side, bounds: Array, answers: Array, chosen: Array
+) -> None:
+    """Answer for the derivations in the windows whose further weights add up to between ``bounds`` (2, R)."""
+    weights = np.zeros(len(answers))
+    answers[:] = np.inf
+    for s in range(len(by_tails)):
+        if by_tails[s]:
+            _pair(soft, s, tails, heads, bounds, answers, weights, chosen)
+        else:
+            _pair(soft, s, heads, tails, bounds, answers, weights, chosen)
+    _finish(soft, answers, weights)
+
+
+@compiled()
+def _pair(
+    soft: Soft, s: int, side: Side, other: Side, bounds: Array, answers: Array, weights: Array, chosen: Array
+) -> None:
+    """Add the derivations of one state, pair by pair, but for those that are too dear to matter."""
+    room = 0.0 if soft is None else _NEGLIGIBLE
+    cheapest = other.costs[other.start[s] : other.start[s + 1]].min()
+    for i in range(side.start[s], side.start[s + 1]):
+        a = side.actions[i]
+        if side.costs[i] + cheapest >= answers[a] + room:
+            continue
+        for j in range(side.low[i], side.high[i]):
+            cost = side.costs[i] + other.costs[j]
+            if cost < answers[a] + room and _fits(side.weights[i], other.weights[j], bounds):
+                if cost < answers[a]:
+                    chosen[a] = i
+                answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, 1.0)
+
+
+@compiled()
+def _fits(one: Array, other: Array, bounds: Array) -> bool:
+    """Return whether weights (R,) and (R,) add up to between ``bounds`` (2, R)."""
+    for r in range(len(one)):
+        weight = one[r] + other[r]
+        if weight < bounds[0, r] or weight > bounds[1, r]:
+            return False
+    return True
+
+
+@compiled()
+def _add(soft: Soft, least: float, weight: float, other: float, other_weight: float) -> tuple[float, float]:
+    """Return the sum of two sums; that of nothing is (infinity, 0)."""
+    if soft is None:
+        return min(least, other), 0.0
+    if other < least:
+        least, weight, other, other_weight = other, other_weight, least, weight
+    if other_weight > 0.0 and other - least < _NEGLIGIBLE:
+        weight += other_weight * np.exp(least - other)
+    return least, weight
+
+
+@compiled()
+def _finish(soft: Soft, answers: Array, weights: Array) -> None:
+    """Turn answers (K,), the least of each sum, into what the sums stand for."""
+    if soft is not None:
+        for a in range(len(answers)):
+            if weights[a] > 0.0:
+                answers[a] -= np.log(weights[a])
