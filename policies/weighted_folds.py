@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.errors import InfeasibleError
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.derivations import Derivations, ListedTerms
 from policies.weighted_kernels import Array, Side, Soft, add_up, one_row, several_rows, windows
 
+MOST_LEFT = 10**9  # derivations that the first of several rows leaves: a few seconds a question at worst
 _MOST_KEPT = 10**8  # actions of heads and tails that are kept from question to question, of a byte each
 _OTHER = -1  # the action of a head where tails decide it, and of a tail where heads do
 
@@ -108,6 +109,11 @@ class _Kept(NamedTuple):
     tails: Side
     bounds: Floats
 
+    @property
+    def n_left(self) -> int:
+        """The number of derivations that keep the first row."""
+        return int((self.heads.high - self.heads.low).sum())
+
 
 def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
     """Return the derivations in the order of the row that leaves the fewest."""
@@ -117,7 +123,13 @@ def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
     tails = np.array([part[every.tails].sum(axis=1) for part in parts])
     bounds = np.array([[row.lower for row in rows], [row.upper for row in rows]])
     ordered = (_in_order_of(first, every, heads, tails, bounds) for first in range(len(rows)))
-    return min(ordered, key=lambda kept: int((kept.heads.high - kept.heads.low).sum()))
+    kept = min(ordered, key=lambda kept: kept.n_left)
+    if len(rows) > 1 and kept.n_left > MOST_LEFT:
+        raise InputError(
+            f"under several side constraints the search compares {kept.n_left:,} policies, more than {MOST_LEFT:,}; "
+            "use oracle kind 'milp', or a smaller class"
+        )
+    return kept
 
 
 def _in_order_of(first: int, every: Derivations, heads: Floats, tails: Floats, bounds: Floats) -> _Kept:
