@@ -39,6 +39,7 @@ class KeptTerms(RestrictedTerms):
         self._kept = kept = _kept(terms, self._rows)
         size = len(kept.head_parts) + len(kept.tail_parts)
         self._front = np.empty((size, 2))
+        self._parts = np.append(terms.parts(rows[0].totals), 0.0)  # the last stands for no part, and is kept
         self._played = lru_cache(1 + _MOST_KEPT // size)(self._played_at)
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
@@ -67,15 +68,15 @@ class KeptTerms(RestrictedTerms):
 
     def _answers(self, soft: Soft, totals: Floats, played: _Played) -> tuple[Floats, Ints]:
         """Return the answers by action, and what is chosen; see policies/weighted_kernels.py."""
-        kept, parts = self._kept, np.append(self._listed.parts(totals), 0.0)
+        kept, parts = self._kept, self._parts
+        parts[:-1] = self._listed.parts(totals)
         add_up(parts, kept.head_parts, kept.heads.costs)
         add_up(parts, kept.tail_parts, kept.tails.costs)
-        sides = (kept.heads._replace(actions=played.heads), kept.tails._replace(actions=played.tails))
         answers, chosen = np.empty(self.n_actions), np.zeros(self.n_actions, dtype=np.int64)
         if kept.bounds.shape[1]:
-            several_rows(soft, played.by_tails, *sides, kept.bounds, answers, chosen)
+            several_rows(soft, *played, kept.bounds, answers, chosen)
         else:
-            one_row(soft, played.by_tails, *sides, self._front, answers, chosen)
+            one_row(soft, *played, self._front, answers, chosen)
         return answers, chosen
 
     def _played_at(self, place: bytes) -> _Played:
@@ -83,21 +84,24 @@ class KeptTerms(RestrictedTerms):
         terms = np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
         actions = np.append(self._listed.actions(terms), _OTHER).astype(np.int8)
         heads, tails = _most(actions, self._kept.head_parts), _most(actions, self._kept.tail_parts)
-        return _Played(heads, tails, tails[self._kept.tails.start[:-1]] != _OTHER)
+        return self._sides(tails[self._kept.tails.start[:-1]] != _OTHER, heads, tails)
 
     @cached_property
     def _nobody(self) -> _Played:
         """All derivations as those that play action 0, by their heads."""
         heads, tails = (np.zeros(len(side.low), dtype=np.int8) for side in (self._kept.heads, self._kept.tails))
-        return _Played(heads, tails, np.zeros(len(self._kept.heads.start) - 1, dtype=bool))
+        return self._sides(np.zeros(len(self._kept.heads.start) - 1, dtype=bool), heads, tails)
+
+    def _sides(self, by_tails: Bools, heads: Array, tails: Array) -> _Played:
+        return _Played(by_tails, self._kept.heads._replace(actions=heads), self._kept.tails._replace(actions=tails))
 
 
 class _Played(NamedTuple):
-    """The actions of heads and tails at a place, and the states in which tails decide it."""
+    """The states in which tails decide the action at a place, and both sides with their actions there."""
 
-    heads: Array
-    tails: Array
     by_tails: Bools
+    heads: Side
+    tails: Side
 
 
 class _Kept(NamedTuple):
