@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from policies.derivations import too_many as too_long
+
 Leaves = npt.NDArray[np.int32]  # half the memory of other numbers: there are many
 
 
-def n_leaves(p: int, n_actions: int, depth: int) -> int:
-    """Return how many leaves the options on both sides of all roots have, each counted by itself."""
+def too_many(p: int, n_actions: int, depth: int) -> str:
+    """Return why the options on both sides of all roots have too many leaves to be listed, or nothing."""
     n = n_actions
     for _ in range(depth - 1):
         n = p * n**2
-    return 2 * p * n << max(0, depth - 1) if depth else n_actions
+    return too_long(2 * p * n << max(0, depth - 1) if depth else n_actions)
 
 
 def subtrees(p: int, n_actions: int, depth: int) -> Leaves:

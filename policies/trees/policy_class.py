@@ -13,11 +13,10 @@ from milpcb.errors import InputError
 from milpcb.protocols import Opened, Search, Terms
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.derivations import too_many
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits
-from policies.trees.options import n_leaves
+from policies.trees.options import too_many
 from policies.trees.program import TreeEncoding
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
@@ -126,7 +125,7 @@ class OpenedTrees(Opened):
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
         if no_terms := trees.no_terms(p):
             self.cannot["terms"] = no_terms
-        if no_rows := no_terms or too_many(n_leaves(p, self.n_actions, depth)):
+        if no_rows := no_terms or too_many(p, self.n_actions, depth):
             self.cannot["side_rows"] = no_rows
         self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
 
