@@ -16,7 +16,7 @@ import numpy as np
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
 
-MOST_HELD = 2 * 10**7  # numbers of parts: 160 MB
+MOST_HELD = 4 * 10**7  # numbers of parts: 160 MB
 
 
 @dataclass(frozen=True)
@@ -78,5 +78,5 @@ def too_many(n_numbers: int) -> str:
         return ""
     return (
         f"under side constraints the search lists the class by {n_numbers:,} numbers, more than {MOST_HELD:,}; "
-        "use oracle kind 'milp', or fewer thresholds"
+        "use oracle kind 'milp', or a smaller class"
     )

@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.errors import InfeasibleError
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.derivations import Derivations, ListedTerms
 from policies.weighted_kernels import Array, Side, Soft, add_up, one_row, several_rows, windows
 
+MOST_LEFT = 10**9  # derivations that the first of several rows leaves: a few seconds a question at worst
 _MOST_KEPT = 10**8  # actions of heads and tails that are kept from question to question, of a byte each
 _OTHER = -1  # the action of a head where tails decide it, and of a tail where heads do
 
@@ -36,8 +37,9 @@ class KeptTerms(RestrictedTerms):
         super().__init__(terms)
         self._listed, self._rows = terms, tuple(rows)
         self._kept = kept = _kept(terms, self._rows)
-        size = len(kept.head_parts) + len(kept.tail_parts)
+        size = len(kept.heads.costs) + len(kept.tails.costs)
         self._front = np.empty((size, 2))
+        self._parts = np.append(terms.parts(rows[0].totals), 0.0)  # the last stands for no part, and is kept
         self._played = lru_cache(1 + _MOST_KEPT // size)(self._played_at)
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
@@ -62,19 +64,21 @@ class KeptTerms(RestrictedTerms):
         weights = kept.heads.weights[head] + kept.tails.weights[tails]
         tails = tails[((kept.bounds[0] <= weights) & (weights <= kept.bounds[1])).all(axis=1)]
         tail = tails[kept.tails.costs[tails].argmin()]
-        return float(least), self._listed.policy([*kept.head_parts[head].tolist(), *kept.tail_parts[tail].tolist()])
+        return float(least), self._listed.policy(
+            [*kept.head_parts[:, head].tolist(), *kept.tail_parts[:, tail].tolist()]
+        )
 
     def _answers(self, soft: Soft, totals: Floats, played: _Played) -> tuple[Floats, Ints]:
         """Return the answers by action, and what is chosen; see policies/weighted_kernels.py."""
-        kept, parts = self._kept, np.append(self._listed.parts(totals), 0.0)
+        kept, parts = self._kept, self._parts
+        parts[:-1] = self._listed.parts(totals)
         add_up(parts, kept.head_parts, kept.heads.costs)
         add_up(parts, kept.tail_parts, kept.tails.costs)
-        sides = (kept.heads._replace(actions=played.heads), kept.tails._replace(actions=played.tails))
         answers, chosen = np.empty(self.n_actions), np.zeros(self.n_actions, dtype=np.int64)
         if kept.bounds.shape[1]:
-            several_rows(soft, played.by_tails, *sides, kept.bounds, answers, chosen)
+            several_rows(soft, *played, kept.bounds, answers, chosen)
         else:
-            one_row(soft, played.by_tails, *sides, self._front, answers, chosen)
+            one_row(soft, *played, self._front, answers, chosen)
         return answers, chosen
 
     def _played_at(self, place: bytes) -> _Played:
@@ -82,21 +86,24 @@ class KeptTerms(RestrictedTerms):
         terms = np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
         actions = np.append(self._listed.actions(terms), _OTHER).astype(np.int8)
         heads, tails = _most(actions, self._kept.head_parts), _most(actions, self._kept.tail_parts)
-        return _Played(heads, tails, tails[self._kept.tails.start[:-1]] != _OTHER)
+        return self._sides(tails[self._kept.tails.start[:-1]] != _OTHER, heads, tails)
 
     @cached_property
     def _nobody(self) -> _Played:
         """All derivations as those that play action 0, by their heads."""
         heads, tails = (np.zeros(len(side.low), dtype=np.int8) for side in (self._kept.heads, self._kept.tails))
-        return _Played(heads, tails, np.zeros(len(self._kept.heads.start) - 1, dtype=bool))
+        return self._sides(np.zeros(len(self._kept.heads.start) - 1, dtype=bool), heads, tails)
+
+    def _sides(self, by_tails: Bools, heads: Array, tails: Array) -> _Played:
+        return _Played(by_tails, self._kept.heads._replace(actions=heads), self._kept.tails._replace(actions=tails))
 
 
 class _Played(NamedTuple):
-    """The actions of heads and tails at a place, and the states in which tails decide it."""
+    """The states in which tails decide the action at a place, and both sides with their actions there."""
 
-    heads: Array
-    tails: Array
     by_tails: Bools
+    heads: Side
+    tails: Side
 
 
 class _Kept(NamedTuple):
@@ -108,6 +115,11 @@ class _Kept(NamedTuple):
     tails: Side
     bounds: Floats
 
+    @property
+    def n_left(self) -> int:
+        """The number of derivations that keep the first row."""
+        return int((self.heads.high - self.heads.low).sum())
+
 
 def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
     """Return the derivations in the order of the row that leaves the fewest."""
@@ -117,7 +129,13 @@ def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
     tails = np.array([part[every.tails].sum(axis=1) for part in parts])
     bounds = np.array([[row.lower for row in rows], [row.upper for row in rows]])
     ordered = (_in_order_of(first, every, heads, tails, bounds) for first in range(len(rows)))
-    return min(ordered, key=lambda kept: int((kept.heads.high - kept.heads.low).sum()))
+    kept = min(ordered, key=lambda kept: kept.n_left)
+    if len(rows) > 1 and kept.n_left > MOST_LEFT:
+        raise InputError(
+            f"under several side constraints the search compares {kept.n_left:,} policies, more than {MOST_LEFT:,}; "
+            "use oracle kind 'milp', or a smaller class"
+        )
+    return kept
 
 
 def _in_order_of(first: int, every: Derivations, heads: Floats, tails: Floats, bounds: Floats) -> _Kept:
@@ -132,8 +150,8 @@ def _in_order_of(first: int, every: Derivations, heads: Floats, tails: Floats, b
     others = np.arange(len(heads)) != first
     # Turned round, the weights of tails fall, and those of heads rise.
     return _Kept(
-        every.heads[by_head].astype(np.int32),
-        every.tails[by_tail].astype(np.int32),
+        np.ascontiguousarray(every.heads[by_head].T, dtype=np.int32),
+        np.ascontiguousarray(every.tails[by_tail].T, dtype=np.int32),
         _side(head_start, tail_start, heads[first], tails[first], (lower, upper), heads[others]),
         _side(tail_start, head_start, -tails[first], -heads[first], (-upper, -lower), tails[others]),
         np.ascontiguousarray(bounds[:, others]),
@@ -150,8 +168,8 @@ def _side(
 
 
 def _most(parts: Array, chosen: Array) -> Array:
-    """Return (n,): the largest of ``parts`` in each row of ``chosen`` (n, k), -1 where there is none."""
-    most = np.full(len(chosen), _OTHER, dtype=parts.dtype)
-    for column in chosen.T:
-        np.maximum(most, parts[column], out=most)
+    """Return (n,): the largest of ``parts`` in each column of ``chosen`` (k, n), -1 where there is none."""
+    most = np.full(chosen.shape[1], _OTHER, dtype=parts.dtype)
+    for numbers in chosen:
+        np.maximum(most, parts[numbers], out=most)
     return most

@@ -27,12 +27,11 @@ _NEGLIGIBLE = 60.0
 
 @compiled()
 def add_up(parts: Array, chosen: Array, totals: Array) -> None:
-    """Fill totals (n,) with the sums of the ``parts`` that each row of ``chosen`` (n, k) numbers."""
-    for i in range(len(chosen)):
-        total = 0.0
-        for part in chosen[i]:
-            total += parts[part]
-        totals[i] = total
+    """Fill totals (n,) with the sums of the ``parts`` that each column of ``chosen`` (k, n) numbers."""
+    totals[:] = 0.0
+    for numbers in chosen:
+        for i in range(len(totals)):
+            totals[i] += parts[numbers[i]]
 
 
 class Side(NamedTuple):
@@ -92,10 +91,11 @@ def _slide(
     middle to the end. So a cost is added at most twice, and none is ever taken out of a sum, where digits would be
     lost.
     """
-    middle = end = side.low[side.start[s]]
+    own_costs, own_actions, low, high = side.costs, side.actions, side.low, side.high
+    middle = end = low[side.start[s]]
     rear, rear_weight = np.inf, 0.0
     for i in range(side.start[s], side.start[s + 1]):
-        first, stop = side.low[i], side.high[i]
+        first, stop = low[i], high[i]
         for j in range(end, stop):
             rear, rear_weight = _add(soft, rear, rear_weight, costs[j], 1.0)
         end = stop
@@ -108,10 +108,11 @@ def _slide(
         least, weight = rear, rear_weight
         if first < middle:
             least, weight = _add(soft, least, weight, front[first, 0], front[first, 1])
-        a = side.actions[i]
-        if soft is None and side.costs[i] + least < answers[a]:
-            chosen[a] = i
-        answers[a], weights[a] = _add(soft, answers[a], weights[a], side.costs[i] + least, weight)
+        a, cost = own_actions[i], own_costs[i] + least
+        if soft is not None:
+            answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, weight)
+        elif cost < answers[a]:
+            answers[a], chosen[a] = cost, i
 
 
 @compiled()

@@ -5,28 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from policies.derivations import too_many as too_long
+
 Leaves = npt.NDArray[np.int32]  # half the memory of other numbers: there are many
 
-MOST_OPTIONS = 10**7  # of all sides: 100 ms a question
-MOST_PAIRS = 10**9  # a few seconds a question at worst
 
-
-def too_many(p: int, n_actions: int, depth: int, *, pairs: bool = False) -> str:
-    """Return why trees under one side constraint, or ``pairs`` under several, are too many to list, or nothing."""
+def too_many(p: int, n_actions: int, depth: int) -> str:
+    """Return why the options on both sides of all roots have too many leaves to be listed, or nothing."""
     n = n_actions
     for _ in range(depth - 1):
         n = p * n**2
-    if pairs and p * n**2 > MOST_PAIRS:
-        return (
-            f"several side constraints on trees of depth {depth} over {p} literals pair more than {MOST_PAIRS:,} "
-            "subtrees a question; use oracle kind 'milp', less depth or fewer thresholds"
-        )
-    if 2 * p * n > MOST_OPTIONS:
-        return (
-            f"side constraints on trees of depth {depth} over {p} literals list more than {MOST_OPTIONS:,} subtrees; "
-            "use oracle kind 'milp', less depth or fewer thresholds"
-        )
-    return ""
+    return too_long(2 * p * n << max(0, depth - 1) if depth else n_actions)
 
 
 def subtrees(p: int, n_actions: int, depth: int) -> Leaves:

@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.protocols.tables import TermRow, Terms
+from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
+from policies.derivations import Derivations, ListedTerms
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import Soft, add_cells, fold, reach
 from policies.trees.geometry import path_totals
+from policies.trees.options import subtrees
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
-from policies.trees.under import trees_under
 
 
-class TreeTerms(Terms):
+class TreeTerms(ListedTerms):
     """The leaves of all trees of one depth over fixed literals."""
 
     def __init__(self, tests: list[Test], n_actions: int, depth: int, names: Names) -> None:
@@ -64,8 +65,25 @@ class TreeTerms(Terms):
         return lambda costs: np.ascontiguousarray(path_totals(held, costs, self.depth)).ravel()
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
-        """Return the terms with a recursion over the trees that keep ``rows``; raises InputError where too many."""
-        return trees_under(self, rows)
+        """Return the terms with the recursion over the trees alone that keep ``rows``."""
+        from policies.weighted_folds import KeptTerms  # only for those who have rows
+
+        return KeptTerms(self, rows)
+
+    def derivations(self) -> Derivations:
+        """Return the subtrees on the side where a root fails as heads, and where it holds as tails of its state."""
+        if self.depth == 0:
+            return Derivations.whole(np.arange(self.n_actions)[:, None])
+        below = subtrees(self.n_literals, self.n_actions, self.depth - 1).T
+        size = self.n_terms // (2 * self.n_literals)
+        roots = np.arange(self.n_literals)
+        fails = (below + 2 * size * roots[:, None, None]).reshape(-1, below.shape[1])
+        state = np.repeat(roots, len(below))
+        return Derivations(fails, fails + size, state, state)
+
+    def policy(self, parts: list[int]) -> DecisionTree:
+        """Return the tree of these leaves, where a test fails before where it holds."""
+        return DecisionTree(self._grown(np.array(parts), 0, {}), self._names)
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add to the leaves that each context may reach, by a compiled pass."""
@@ -86,10 +104,6 @@ class TreeTerms(Terms):
             levels.append(self._ways_on(levels[-1]).min(axis=1))
         root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
         return float(levels[-1][0]), DecisionTree(root, self._names)
-
-    def tree(self, leaves: Ints) -> DecisionTree:
-        """Return the tree of a derivation, given its ``leaves`` (2^D,): where a test fails before where it holds."""
-        return DecisionTree(self._grown(leaves, 0, {}), self._names)
 
     def _grown(self, leaves: Ints, level: int, known: dict[int, int]) -> Node:
         """Return the tree below a path of length ``level``, where the literals ``known`` have come out so."""

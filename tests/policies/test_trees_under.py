@@ -11,7 +11,7 @@ import pytest
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
-from policies import DecisionTrees
+from policies import DecisionTrees, weighted_folds
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
@@ -167,15 +167,13 @@ def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) ->
         )
 
 
-def test_what_would_be_too_long_a_list_is_refused_when_it_is_opened() -> None:
-    """By its size, and with the way out; the class declares it where it can."""
-    deep, short = (DecisionTrees(3, depth=3, thresholds=((*range(p),),)).terms() for p in (30, 10))
-    row, shorter = (TermRow(np.zeros(terms.n_terms), -np.inf, 0.0) for terms in (deep, short))
-    with pytest.raises(InputError, match="list more than 10,000,000 subtrees; use oracle kind 'milp'"):
-        deep.under([row])
-    with pytest.raises(InputError, match="pair more than 1,000,000,000 subtrees"):
-        short.under([shorter] * 2)
+def test_what_would_be_too_long_a_list_is_refused_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its size, and with the way out; under several rows by how many trees the first of them leaves."""
     opened = DecisionTrees(3, depth=3, thresholds=30).on(np.random.default_rng(0).normal(size=(99, 1)))
     assert "side_rows" not in opened.can
-    with pytest.raises(InputError, match="list more than"):
-        opened.require("side_rows")
+    with pytest.raises(InputError, match=r"lists the class by 524,880,000 numbers, more than .* kind 'milp'"):
+        opened.require("side_rows")  # on 2 sides of 30 roots, 30 (30 * 9)^2 subtrees of 4 leaves
+    terms = DecisionTrees(3, depth=2, thresholds=((*range(5),),)).terms()
+    monkeypatch.setattr(weighted_folds, "MOST_LEFT", 10_124)
+    with pytest.raises(InputError, match="compares 10,125 policies, more than 10,124; use oracle kind 'milp'"):
+        terms.under([TermRow(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)  # 5 (5 * 9)^2 trees
