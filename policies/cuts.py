@@ -46,7 +46,7 @@ def cut_points(contexts: Floats, thresholds: Thresholds, weights: Floats | None 
     """Return the cut points of each feature, increasing, without those that leave all on one side.
 
     A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for. ``weights``
-    (m,) say how many rows each row stands for; see ``every_cut``.
+    (m,) are how many rows each one counts for, as in ``every_cut``.
     """
     cuts = every_cut(contexts, thresholds, weights)
     return [_dividing(column, points) for column, points in zip(contexts.T, cuts, strict=True)]
@@ -78,7 +78,7 @@ class CuttingClass(NamedClass):
     def with_cuts_of(self, contexts: Floats, names: Names, weights: Floats | None = None) -> Self:
         """Return the class with the cut points and names that ``contexts`` give it, explicit from now on.
 
-        ``weights`` (m,) say how many rows each row stands for; see ``every_cut``.
+        ``weights`` (m,) are how many rows each one counts for, as in ``every_cut``.
         """
         cuts = self.thresholds
         if not isinstance(cuts, tuple):

@@ -39,7 +39,7 @@ class DecisionTrees(CuttingClass):
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
         of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
         of literals, pairs of features, or at depth 2 root cuts with bounds between them, whichever is the least counted
-        work; ``OpenedTrees.route`` says which
+        work; it is ``OpenedTrees.route``
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action

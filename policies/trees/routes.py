@@ -22,7 +22,7 @@ FEATURE_STEP = 20
 # Pairs of cuts that take as long as all passes over one context do for one pair of features in the search by root cuts.
 ROOT_STEP = 20
 # Entries (contexts, literals) of 4 or 8 bytes: beyond them pairs of literals need too much memory.
-MOST_ENTRIES = 2**24
+MOST_ENTRIES = 2**26
 MOST_CUTS = 10**11  # pairs of cuts at depth 2, triples at depth 3: hours
 MOST_CELLS = 2**23  # of the table of a pair of features
 

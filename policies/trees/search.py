@@ -110,7 +110,7 @@ class TreeSearch(Search):
     def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed) -> tuple[float, _Arrays]:
         """Run the kernel in single precision where that is exact, else in double; return the arrays it has filled."""
         self._table[:] = costs
-        if soft is None:
+        if soft is None and ("_single" in vars(self) or (costs == np.rint(costs)).all()):  # memory for what is needed
             everywhere, bound = search(None, height, SINGLE, self._table, pattern, *allowed, *self._single)
             if bound <= SINGLE:
                 return everywhere, self._single
