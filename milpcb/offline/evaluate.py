@@ -190,7 +190,7 @@ def held_out_actions(learn: Callable[[Ints], Any], fold: Ints, contexts: Any, ac
 
 
 def _questions(scores: Scores, assigned: Ints, inside: Mapping[int, Bools], ranges: EntryRanges) -> dict[Any, Mean]:
-    """Return every mean that an evaluation reports, by what it is; ``inside`` says which rows are in a part."""
+    """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part."""
     table, weight, sign = scores.table, scores.weight, 1.0 if scores.maximise else -1.0
     own, best = table[np.arange(len(table)), assigned], _best_constant(scores)
     means: dict[Any, Mean] = {

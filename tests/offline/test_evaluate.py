@@ -163,8 +163,12 @@ def test_ranges_hold_what_can_happen(method, kind):
     assert ranges.outcome == 4 + 2
     assert np.ptp(found.table) <= ranges.entry
     for k in range(3):
-        assert 2 * np.abs(found.table[:, k] - found.table[:, (k + 1) % 3]).max() <= ranges.difference
         assert 2 * np.abs(found.table[:, k] - found.logged).max() <= ranges.over_logged
+    predicted = [found.regression.min(), found.regression.max()]
+    outcomes = [-1 - 2 * (kind == "reward"), 3 + 2 * (kind == "cost")]  # the dearest treatment costs 2
+    played = [m + 3 * (y - m) * (method != "dm") for m in predicted for y in outcomes]
+    assert ranges.entry == pytest.approx(np.ptp([*predicted, *played]))
+    assert ranges.difference == pytest.approx(2 * np.abs(np.subtract.outer([*predicted, *played], predicted)).max())
 
 
 @pytest.mark.parametrize(
