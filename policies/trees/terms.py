@@ -21,7 +21,7 @@ from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import Soft, fold
 from policies.trees.geometry import path_totals
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
-from policies.trees.under import trees_under
+from policies.trees.under import Trees, trees_under
 
 
 class TreeTerms(Terms):
@@ -62,7 +62,7 @@ class TreeTerms(Terms):
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms with a recursion over the trees that keep ``rows``; raises InputError where too many."""
-        return trees_under(self, rows)
+        return trees_under(Trees(self, self.n_literals, self.depth, self.tree), rows)
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""

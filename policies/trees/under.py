@@ -18,8 +18,8 @@ Every answer is that of the complete list. What would be too long a list is refu
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,25 +30,32 @@ from policies.trees.options import Leaves, subtrees, too_many
 from policies.trees.rule import DecisionTree
 from policies.trees.side_kernels import Soft, one_row, several_rows
 
-if TYPE_CHECKING:
-    from policies.trees.terms import TreeTerms
+
+@dataclass(frozen=True)
+class Trees:
+    """The ``terms`` of trees over p literals; ``grown`` makes a tree of the leaves (2^depth,) of a derivation."""
+
+    terms: Terms
+    p: int
+    depth: int
+    grown: Callable[[Ints], DecisionTree]
 
 
-def trees_under(terms: TreeTerms, rows: Sequence[TermRow]) -> Terms:
-    """Return the ``terms`` with the recursion over the trees that keep ``rows``; raises InputError where too many."""
-    if reason := too_many(terms.n_literals, terms.n_actions, terms.depth, pairs=len(rows) > 1):
+def trees_under(trees: Trees, rows: Sequence[TermRow]) -> Terms:
+    """Return the terms with the recursion over the trees that keep ``rows``; raises InputError where too many."""
+    if reason := too_many(trees.p, trees.terms.n_actions, trees.depth, pairs=len(rows) > 1):
         raise InputError(reason)
-    if terms.depth == 0:
-        return LeavesUnder(terms, rows)
+    if trees.depth == 0:
+        return LeavesUnder(trees.terms, rows)
     if len(rows) == 1:
-        return TreesUnderOneRow(terms, rows[0])
-    return TreesUnderRows(terms, rows)
+        return TreesUnderOneRow(trees, rows[0])
+    return TreesUnderRows(trees, rows)
 
 
 class LeavesUnder(RestrictedTerms):
     """The terms of trees of one leaf, where no literal divides the contexts: the actions that keep the rows."""
 
-    def __init__(self, terms: TreeTerms, rows: Sequence[TermRow]) -> None:
+    def __init__(self, terms: Terms, rows: Sequence[TermRow]) -> None:
         super().__init__(terms)
         self._kept = np.array([(row.lower <= row.totals) & (row.totals <= row.upper) for row in rows]).all(axis=0)
 
@@ -70,15 +77,13 @@ class LeavesUnder(RestrictedTerms):
 class TreesUnder(RestrictedTerms):
     """The terms of trees with the recursion over ``options`` (2 p, L, n), the leaves of each option of each side."""
 
-    terms: TreeTerms
-
-    def __init__(self, terms: TreeTerms, options: Leaves) -> None:
-        super().__init__(terms)
-        self._options = options
-        self._size = terms.n_terms // len(options)
-        self._answers = np.empty(terms.n_actions)
-        self._chosen = np.empty((terms.n_actions, 4), dtype=np.int64)
-        self._anywhere = terms.places(np.zeros((1, terms.n_features)))[0]
+    def __init__(self, trees: Trees, options: Leaves) -> None:
+        super().__init__(trees.terms)
+        self._trees, self._options = trees, options
+        self._size = self.n_terms // len(options)
+        self._answers = np.empty(self.n_actions)
+        self._chosen = np.empty((self.n_actions, 4), dtype=np.int64)
+        self._anywhere = self.places(np.zeros((1, self.n_features)))[0]
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees that keep the rows by the action at ``place``."""
@@ -104,11 +109,11 @@ class TreesUnder(RestrictedTerms):
         others = (near ^ 1) * self._size + self._options[near ^ 1, :, first:stop]
         other = others[:, totals[others].sum(axis=0).argmin()]
         sides = (other, mine) if near % 2 else (mine, other)
-        return value, self.terms.tree(np.concatenate(sides))
+        return value, self._trees.grown(np.concatenate(sides))
 
     def _near(self, place: Ints) -> Ints:
         """Return the numbers 2 f + s (p,) of the sides that a context comes to, one of each root."""
-        return np.asarray(place[:: len(place) // self.terms.n_literals, 0] // self._size)
+        return np.asarray(place[:: len(place) // self._trees.p, 0] // self._size)
 
     @abstractmethod
     def _answer(self, soft: Soft, totals: Floats, place: Ints) -> None:
@@ -118,15 +123,15 @@ class TreesUnder(RestrictedTerms):
 class TreesUnderOneRow(TreesUnder):
     """The recursion under one row, by a pass over the two sides of each root."""
 
-    def __init__(self, terms: TreeTerms, row: TermRow) -> None:
-        leaves = subtrees(terms.n_literals, terms.n_actions, terms.depth - 1)
-        weights = np.array([totals[leaves].sum(axis=0) for totals in row.totals.reshape(2 * terms.n_literals, -1)])
+    def __init__(self, trees: Trees, row: TermRow) -> None:
+        leaves = subtrees(trees.p, trees.terms.n_actions, trees.depth - 1)
+        weights = np.array([totals[leaves].sum(axis=0) for totals in row.totals.reshape(2 * trees.p, -1)])
         order = np.argsort(weights, axis=1, kind="stable")
         weights = np.take_along_axis(weights, order, axis=1)
         others = weights[np.arange(len(weights)) ^ 1]
         begin = [np.searchsorted(b, row.lower - a, "left") for a, b in zip(weights, others, strict=True)]
         end = [np.searchsorted(b, row.upper - a, "right") for a, b in zip(weights, others, strict=True)]
-        super().__init__(terms, np.array([leaves[:, lightest_first] for lightest_first in order]))
+        super().__init__(trees, np.array([leaves[:, lightest_first] for lightest_first in order]))
         self._begin, self._end = np.array(begin, np.int32), np.maximum(begin, end).astype(np.int32)
         self._room = np.empty((4, leaves.shape[1]))
         self._played = np.empty(leaves.shape[1] + self._size, dtype=np.int32)
@@ -139,10 +144,10 @@ class TreesUnderOneRow(TreesUnder):
 class TreesUnderRows(TreesUnder):
     """The recursion under several rows, by pairs of options in order of cost."""
 
-    def __init__(self, terms: TreeTerms, rows: Sequence[TermRow]) -> None:
-        leaves = subtrees(terms.n_literals, terms.n_actions, terms.depth - 1)
-        super().__init__(terms, np.broadcast_to(leaves, (2 * terms.n_literals, *leaves.shape)))
-        weights = [row.totals.reshape(2 * terms.n_literals, -1)[:, leaves].sum(axis=1) for row in rows]
+    def __init__(self, trees: Trees, rows: Sequence[TermRow]) -> None:
+        leaves = subtrees(trees.p, trees.terms.n_actions, trees.depth - 1)
+        super().__init__(trees, np.broadcast_to(leaves, (2 * trees.p, *leaves.shape)))
+        weights = [row.totals.reshape(2 * trees.p, -1)[:, leaves].sum(axis=1) for row in rows]
         self._weights = np.ascontiguousarray(np.stack(weights, axis=2))
         self._lower, self._upper = np.array([row.lower for row in rows]), np.array([row.upper for row in rows])
 

@@ -7,6 +7,7 @@ import logging
 import pickle
 import tomllib
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -27,6 +28,9 @@ from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
 from milpcb.learners.uniform import Uniform
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.milp import MilpOracle
+from milpcb.oracles.search import SearchOracle
+from policies import MonotoneRules
 
 TIMES = {"seconds", "oracle_seconds"}
 LEARNERS = {
@@ -406,6 +410,20 @@ def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
     assert bound["cumulative_cost"] == free["cumulative_cost"]
     assert all(less <= more + 1e-9 for less, more in zip(bound["certificate"], free["certificate"], strict=True))
     assert bound["certificate"] != free["certificate"]
+
+
+def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
+    """Elsewhere, as for monotone rules under a budget, a solver does."""
+    rules = {"budget": 'name = "share_at_most"\nshare = 0.4', "guard": 'name = "never_play"\nrows = [0, 1]'}
+    answered_by = {}
+    for name, rule in rules.items():
+        section = f"[[constraints]]\n{rule}\naction = 0\n\n[[learners]]"
+        cell = cell_of(tiny.replace("[[learners]]", section, 1))
+        trees = open_world(cell)
+        for world in (trees, replace(trees, policies=MonotoneRules(trees.policies.n_actions))):
+            answered_by[name, type(world.policies)] = type(world.yardstick_oracle(cell.constraints))
+    assert answered_by.pop(("budget", MonotoneRules)) is MilpOracle
+    assert set(answered_by.values()) == {SearchOracle}
 
 
 def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
