@@ -79,7 +79,7 @@ def band(
     weight : (n,) of the rows
     chosen : (n,) what the policy plays
     constants : the actions whose constant policies it is compared with
-    draws : number of draws, 2 queries each for every constant
+    draws : number of draws, at least level / (1 - level); 2 queries each for every constant
     level : how often ``lower`` holds
     rng : draws the resamples
 
@@ -89,11 +89,7 @@ def band(
     drawn = (resampled(rng, len(gains), 1)[0] for _ in range(draws))
     found = np.array([[table.greatest_noise(counts) for table in tables] for counts in drawn])
     claims = [table.claim(chosen, found[:, i], level) for i, table in enumerate(tables)]
-    return Claim(
-        min(claim.gain for claim in claims),
-        min(claim.lower for claim in claims),
-        max(claim.p_value for claim in claims),
-    )
+    return least_favourable(claims)
 
 
 class _Against:
@@ -130,5 +126,5 @@ class _Against:
 
 
 def _quantile(draws: Floats, level: float) -> float:
-    """Return the draw that a further one exceeds with probability 1 - level at most, the greatest where none does."""
-    return float(np.sort(draws)[min(len(draws), ceil(level * (len(draws) + 1))) - 1])
+    """Return the draw that a further one exceeds with probability 1 - level at most."""
+    return float(np.sort(draws)[ceil(level * (len(draws) + 1) - ROUNDING) - 1])

@@ -11,13 +11,12 @@ import numpy as np
 from milpcb.checks import choice, real
 from milpcb.errors import InputError
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
-from milpcb.offline.log import Log, action_numbers, take_rows
+from milpcb.offline.log import Log, action_numbers, as_table, take_rows
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.scores import Scores
 from milpcb.offline.scores import scores as make_scores
 from milpcb.types import Bools, Ints
 
-Found = Mapping[Any, IntervalEstimate]
 Procedure = Callable[[Scores, Ints], Any]
 
 
@@ -111,13 +110,14 @@ def evaluate(
     """
     table = scores.log.features if contexts is None else contexts
     played = policy.predict(table) if hasattr(policy, "predict") else policy
-    assigned = action_numbers("policy", played, scores.actions)
+    assigned = action_numbers("action of the policy", played, scores.actions)
     if len(assigned) != len(scores.table):
         raise InputError(f"the policy plays {len(assigned)} actions for {len(scores.table)} rows; give contexts of all")
     kind = choice("interval", interval, INTERVALS)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
-    parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.zeros(0, dtype=np.int64)
-    means = _questions(scores, assigned, parts, EntryRanges.of(scores, outcome_range))
+    parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.full(len(assigned), -1)
+    inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
+    means = _questions(scores, assigned, inside, EntryRanges.of(scores, outcome_range))
     found = estimates(means, kind, share, seed)
     over = [found["over", k] for k in range(len(scores.actions))]
     best = _best_constant(scores)
@@ -129,7 +129,7 @@ def evaluate(
         gain=_over_best(over, best),
         logged=found["logged"],
         gain_over_logged=found["over logged"],
-        leaves=tuple(_leaf_value(scores, assigned, parts == p, p, found) for p in np.unique(parts).tolist()),
+        leaves=tuple(_leaf_value(scores, assigned, part, here, found) for part, here in inside.items()),
         interval=kind,
         level=share,
         maximise=scores.maximise,
@@ -181,16 +181,16 @@ def cross_evaluate(
 
 def held_out_actions(learn: Callable[[Ints], Any], fold: Ints, contexts: Any, actions: tuple[str, ...]) -> Ints:
     """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds."""
-    assigned = np.empty(len(fold), dtype=np.int64)
+    assigned, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
     for number in np.unique(fold):
         here = np.flatnonzero(fold == number)
         policy = learn(np.flatnonzero(fold != number))
-        assigned[here] = action_numbers("policy", policy.predict(take_rows(contexts, here)), actions)
+        assigned[here] = action_numbers("action of the policy", policy.predict(take_rows(table, here)), actions)
     return assigned
 
 
-def _questions(scores: Scores, assigned: Ints, parts: Ints, ranges: EntryRanges) -> dict[Any, Mean]:
-    """Return every mean that an evaluation reports, by what it is."""
+def _questions(scores: Scores, assigned: Ints, inside: Mapping[int, Bools], ranges: EntryRanges) -> dict[Any, Mean]:
+    """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part."""
     table, weight, sign = scores.table, scores.weight, 1.0 if scores.maximise else -1.0
     own, best = table[np.arange(len(table)), assigned], _best_constant(scores)
     means: dict[Any, Mean] = {
@@ -201,10 +201,9 @@ def _questions(scores: Scores, assigned: Ints, parts: Ints, ranges: EntryRanges)
     for k in range(len(scores.actions)):
         means["constant", k] = Mean(table[:, k], weight, ranges.entry)
         means["over", k] = Mean(sign * (own - table[:, k]), weight, ranges.difference)
-    for part in np.unique(parts).tolist():
-        inside = weight * (parts == part)
-        means["part", part] = Mean(own, inside, ranges.entry)
-        means["over in part", part] = Mean(sign * (own - table[:, best]), inside, ranges.difference)
+    for part, here in inside.items():
+        means["part", part] = Mean(own, weight * here, ranges.entry)
+        means["over in part", part] = Mean(sign * (own - table[:, best]), weight * here, ranges.difference)
     return means
 
 
@@ -222,7 +221,7 @@ def _over_best(over: Sequence[IntervalEstimate], best: int) -> IntervalEstimate:
 
 
 def _leaf_value(
-    scores: Scores, assigned: Ints, here: Bools, part: int, found: Mapping[Any, IntervalEstimate]
+    scores: Scores, assigned: Ints, part: int, here: Bools, found: Mapping[Any, IntervalEstimate]
 ) -> LeafValue:
     action = int(assigned[here][0])
     share = float(scores.weight[here].sum() / scores.weight.sum())

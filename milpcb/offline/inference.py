@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.checks import real, whole
+from milpcb.checks import ROUNDING, real, whole
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.band import Claim, band, least_favourable
@@ -93,7 +94,7 @@ def inference(
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
-    draws : of the band, 2 K queries each
+    draws : of the band, 2 K queries each; at least 19 at 95 %
     level : of the lower bounds
     seed : of the resamples
 
@@ -116,7 +117,7 @@ def inference(
         scores.weight,
         np.asarray(policy.predict(contexts)),
         constants,
-        draws=whole("draws", draws, 1),
+        draws=whole("draws", draws, ceil(share / (1 - share) - ROUNDING)),
         level=share,
         rng=child(seed, "offline", "band"),
     )

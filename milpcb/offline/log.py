@@ -13,6 +13,7 @@ from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
 RANDOMISED = "randomised"
+MISSING = ("nan", "<NA>", "NaT")  # how an entry that is missing prints, in numpy and in pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +87,17 @@ def read_log(
     maximise = reward is not None
     outcome = _outcome("reward" if maximise else "cost", reward if maximise else cost)
     numbers, names = _actions(action, actions)
-    table = features if hasattr(features, "shape") else np.asarray(features)
+    table = as_table(features)
     for what, length in (("action", len(numbers)), ("features", _length(table))):
         if length != len(outcome):
             raise InputError(f"{what} has {length} rows, but there are {len(outcome)} outcomes; give one for each row")
     known, randomised = _propensity(propensity, numbers, names)
     return Log(table, numbers, outcome, maximise, names, known, randomised)
+
+
+def as_table(data: Any) -> Any:
+    """Return arrays and data frames as they are, lists as an array."""
+    return data if hasattr(data, "shape") else np.asarray(data)
 
 
 def take_rows(table: Any, rows: Ints) -> Any:
@@ -129,7 +135,7 @@ def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str,
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"action must be one action a row, got shape {array.shape}")
-    missing = [row for row, value in enumerate(array.tolist()) if value is None or value != value]  # noqa: PLR0124 - NaN
+    missing = [row for row, value in enumerate(array.tolist()) if value is None or str(value) in MISSING]
     if missing:
         raise InputError(f"action[{missing[0]}] is missing; leave out rows without an action")
     names = tuple(map(_named, given if given is not None else sorted(set(array.tolist()), key=_order)))

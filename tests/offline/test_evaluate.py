@@ -105,9 +105,9 @@ def test_policies_are_numbers_names_or_predict(table):
     one, other = evaluate(table, numbers), evaluate(table, [str(k) for k in numbers])
     assert one == other
     assert one.leaves == ()
-    with pytest.raises(InputError, match="unknown policy '7'"):
+    with pytest.raises(InputError, match="unknown action of the policy '7'"):
         evaluate(table, ["7"] * N)
-    with pytest.raises(InputError, match=r"policy must be numbers in 0\.\.2, got 3 to 3"):
+    with pytest.raises(InputError, match=r"action of the policy must be numbers in 0\.\.2, got 3 to 3"):
         evaluate(table, np.full(N, 3))
     with pytest.raises(InputError, match="the policy plays 2 actions for 80 rows"):
         evaluate(table, [0, 1])
@@ -163,8 +163,12 @@ def test_ranges_hold_what_can_happen(method, kind):
     assert ranges.outcome == 4 + 2
     assert np.ptp(found.table) <= ranges.entry
     for k in range(3):
-        assert 2 * np.abs(found.table[:, k] - found.table[:, (k + 1) % 3]).max() <= ranges.difference
         assert 2 * np.abs(found.table[:, k] - found.logged).max() <= ranges.over_logged
+    predicted = [found.regression.min(), found.regression.max()]
+    outcomes = [-1 - 2 * (kind == "reward"), 3 + 2 * (kind == "cost")]  # the dearest treatment costs 2
+    played = [m + 3 * (y - m) * (method != "dm") for m in predicted for y in outcomes]
+    assert ranges.entry == pytest.approx(np.ptp([*predicted, *played]))
+    assert ranges.difference == pytest.approx(2 * np.abs(np.subtract.outer([*predicted, *played], predicted)).max())
 
 
 @pytest.mark.parametrize(

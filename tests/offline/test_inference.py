@@ -65,7 +65,7 @@ def test_the_cross_fitted_claim_is_a_test_on_rows_not_learnt_from():
     """Against each constant, the least favourable counts; the policy of a fold is that of the other folds."""
     table = drawn(effect=0.6)
     X, trees = table.log.features, DecisionTrees(2, depth=1)
-    found = inference(trees, X, table, draws=5).cross_fitted
+    found = inference(trees, X, table, draws=20).cross_fitted
     played = np.empty(N, dtype=int)
     for fold in range(5):
         rows = np.flatnonzero(table.fold != fold)
@@ -124,7 +124,7 @@ def test_constants_that_are_forbidden_are_not_compared_with():
     table.table[:, 1] += 5
     budget = share_at_most(1, 0.5, n_contexts=30, n_actions=2)
     found = inference(
-        DecisionTrees(2, depth=1), table.log.features, table, draws=5, kind="enumeration", constraints=[budget]
+        DecisionTrees(2, depth=1), table.log.features, table, draws=20, kind="enumeration", constraints=[budget]
     )
     assert found.best_constant == "0"
     assert found.policy.predict(table.log.features).mean() <= 0.5
@@ -138,8 +138,8 @@ def test_contexts_and_scores_go_together():
         inference(trees, table.log.features[:5], table)
     with pytest.raises(InputError, match="level must be"):
         inference(trees, table.log.features, table, level=2)
-    with pytest.raises(InputError, match="draws must be"):
-        inference(trees, table.log.features, table, draws=0)
+    with pytest.raises(InputError, match="draws must be a whole number of at least 19"):
+        inference(trees, table.log.features, table, draws=18)
 
 
 def claims(effect, n_sets, **options):
