@@ -40,6 +40,7 @@ SLOW = {
     "tests/policies/test_monotone.py": "programs and searches on many instances",
     "tests/theory/test_coins.py": "games enumerated exactly",
     "tests/learners/test_signed.py": "every class under several solvers",
+    "tests/estimators/test_manners.py::test_scikit_learn": "every check of scikit-learn on every estimator",
     "tests/test_misuse.py": "thousands of wrong calls",
     "tests/test_kill_study.py": "studies that are killed",
     "tests/environments/test_gallery.py": "long plays in every environment",

@@ -79,13 +79,15 @@ def test_every_action_was_done_in_every_leaf(people):
     done, weight = rng.choice(["a", "b"], 300, p=[0.8, 0.2]), rng.integers(0, 3, 300)
     reward = (done == "b") * (table["visits"] > 6) + rng.normal(0, 0.1, 300)
     tree = LoggedPolicyTree(method="ips", max_depth=1, thresholds=5, features=["visits"])
-    for least in (0, 25, 28):
+    least = 0
+    for _ in range(2):  # the second time more than the first tree had in some leaf
         tree.set_params(min_samples_action=least).fit(
             table, done, reward=reward, propensity=np.where(done == "a", 0.8, 0.2), sample_weight=weight
         )
-        held = [weight[(tree.apply(table) == leaf) & (done == name)].sum() for leaf in range(2) for name in "ab"]
-        assert len(set(tree.predict(table))) == 2
-        assert min(held) >= least, held
+        parts = tree.apply(table)
+        held = min(weight[(parts == part) & (done == name)].sum() for part in np.unique(parts) for name in "ab")
+        assert held >= least
+        least = int(held) + 1
     with pytest.raises(InputError, match="min_samples_action counts what was done in a log; use LoggedPolicyTree"):
         OptimalPolicyTree(min_samples_action=5).fit(table, done)
 
