@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from milpcb.kernels import compiled
 from milpcb.types import Bools, Floats, Ints
-from policies.kernels import compiled
 
 
 @compiled()

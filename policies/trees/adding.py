@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from milpcb.kernels import compiled
 from milpcb.types import Bools, Floats
-from policies.kernels import compiled
 from policies.trees.kernels import Array, _add_up, _differences
 from policies.trees.search import SINGLE, arrays
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.kernels import compiled
+from milpcb.kernels import compiled
 from policies.trees.kernels import _NO_NAN, Array, Soft, _add, _add_test
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from milpcb import LabelConstraint, open_oracle
+from milpcb import open_oracle
 from milpcb.errors import InputError, OracleDisagreement, OracleInexact
 from milpcb.listed import ListedSearch
 from policies import FiniteClass
@@ -149,12 +149,11 @@ def test_an_audit_without_time_proves_nothing_and_says_so():
         (Searched(), {"audit": 1.5}, "audit must be a share"),
         (Searched(), {"audit": np.nan}, "audit must be a share"),
         (Searched(), {"audit": True}, "audit must be a share"),
-        (Searched(), {"constraints": [LabelConstraint(np.eye(3), 1)]}, "side constraints"),
         (Searched(), {"solver": "higs"}, "did you mean 'highs'"),
     ],
 )
 def test_wrong_settings_are_refused_at_opening(policies, options, fragment):
-    """A share outside (0, 1], side constraints and an unknown solver are named."""
+    """A share outside (0, 1] and an unknown solver are named."""
     with pytest.raises(InputError, match=fragment):
         opened(policies, **options)
 

@@ -72,7 +72,7 @@ def test_predict_finds_columns_by_name(name, frame):
     policy = best(CLASSES[name](2), frame(TABLE))
     mixed = frame({"insured": TABLE["insured"], "height": [0.0] * 4, "age": TABLE["age"]})
     assert policy.predict(mixed).tolist() == policy.predict(CONTEXTS).tolist() == [0, 1, 0, 1]
-    assert [leaf.share for leaf in policy.leaves(mixed)] == [0.5, 0.5]
+    assert sum(leaf.share for leaf in policy.leaves(mixed) if leaf.action == 0) == 0.5
     assert from_json(policy.to_json()).predict(mixed).tolist() == [0, 1, 0, 1]
 
 
