@@ -32,7 +32,7 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees import feature_pairs
 from policies.trees.feature_search import FeaturePairSearch
-from policies.trees.root_bounds import Query
+from policies.trees.root_bounds import RootQuery
 from policies.trees.rule import Leaf
 
 FIRST_CUTS = 31
@@ -67,7 +67,7 @@ class EveryCutSearch(FeaturePairSearch):
 
     def _best_root(self, costs: Floats) -> tuple[float, int]:
         """Return the least total cost of all trees, and the literal at the root of one that attains it."""
-        query = Query(costs, self._literals, self._orders, self._gaps)
+        query = RootQuery(costs, self._literals, self._orders, self._gaps)
         root = self._first_root(query)
         best = query.evaluate(*root, *query.nothing)
         least = best.left.min() + best.right.min()
@@ -85,7 +85,7 @@ class EveryCutSearch(FeaturePairSearch):
                     heappush(intervals, (bound, next(numbers), half))
         return float(least + query.cheapest), int(self._literals.first[root[0]] + root[1])
 
-    def _first_root(self, query: Query) -> tuple[int, int]:
+    def _first_root(self, query: RootQuery) -> tuple[int, int]:
         """Return the feature and the cut at the root of the best tree over a few cuts of each feature."""
         p = len(self._few)
         near, far, best = np.empty((p + 1, self._n_actions)), np.empty(p + 1), np.empty(self._n_actions)

@@ -16,7 +16,7 @@ from policies.trees.root_cuts import evaluate, segment_stumps
 SMALLEST = 16
 
 
-class End(NamedTuple):
+class RootCut(NamedTuple):
     """An end of an interval: a cut, and the least costs (d,) of the stumps of each feature below it and above it.
 
     Where a feature cannot have the best stump they are bounds from below.
@@ -59,27 +59,27 @@ class Segments:
 
 
 @dataclass(frozen=True)
-class Interval:
+class RootInterval:
     """The root cuts between two ends; the contexts between are those of one segment."""
 
     segments: Segments
     height: int
     number: int
-    low: End
-    high: End
+    low: RootCut
+    high: RootCut
 
-    def halves(self, middle: End | None) -> list[Interval]:
+    def halves(self, middle: RootCut | None) -> list[RootInterval]:
         """Return the intervals on both sides of the middle; without one, all cuts are in the first half."""
         height, first, second = self.height - 1, 2 * self.number, 2 * self.number + 1
         if middle is None:
-            return [Interval(self.segments, height, first, self.low, self.high)]
+            return [RootInterval(self.segments, height, first, self.low, self.high)]
         return [
-            Interval(self.segments, height, first, self.low, middle),
-            Interval(self.segments, height, second, middle, self.high),
+            RootInterval(self.segments, height, first, self.low, middle),
+            RootInterval(self.segments, height, second, middle, self.high),
         ]
 
 
-class Query:
+class RootQuery:
     """Costs (g, K), counted from the cheapest action of each context and sorted by each feature.
 
     ``cheapest`` is the sum of what the cheapest actions cost, ``segments`` are the bounds of each feature.
@@ -97,12 +97,12 @@ class Query:
         self.nothing = np.zeros(len(orders)), np.zeros(len(orders))
         self.segments = [self._segments(i) for i in range(len(orders))]
 
-    def whole(self, segments: Segments) -> Interval:
+    def whole(self, segments: Segments) -> RootInterval:
         """Return the interval of all cuts of a feature; what is not known of its ends is 0."""
         last = len(self._spread[segments.feature]) - 2
-        return Interval(segments, segments.height, 0, End(-1, *self.nothing), End(last, *self.nothing))
+        return RootInterval(segments, segments.height, 0, RootCut(-1, *self.nothing), RootCut(last, *self.nothing))
 
-    def middle(self, interval: Interval) -> End | None:
+    def middle(self, interval: RootInterval) -> RootCut | None:
         """Evaluate the cut between the two halves of an interval; None where the second half has no codes."""
         segments, height = interval.segments, interval.height - 1
         low, high, cut = interval.low, interval.high, ((2 * interval.number + 1) << height) - 1
@@ -113,19 +113,19 @@ class Query:
         right = np.maximum(high.right + second, low.right - self._between(segments, low.cut, cut))
         return self.evaluate(segments.feature, cut, left, right)
 
-    def bound(self, interval: Interval) -> float:
+    def bound(self, interval: RootInterval) -> float:
         """Return a bound from below on the least total cost over the cuts of an interval."""
         segments, low, high = interval.segments, interval.low, interval.high
         apart = low.left.min() + high.right.min() + segments.tree(interval.height, interval.number)
         together = high.left.min() + low.right.min() - self._between(segments, low.cut, high.cut)
         return float(max(apart, together))
 
-    def evaluate(self, feature: int, cut: int, left: Floats, right: Floats) -> End:
+    def evaluate(self, feature: int, cut: int, left: Floats, right: Floats) -> RootCut:
         """Return an end at a cut, given bounds (d,) from below on the costs of stumps; these arrays are left alone."""
         holds = self._literals.codes[feature] <= cut
         sides = np.array([~holds, holds], dtype=float)
         bases, totals = sides @ self._first_action, sides @ self.differences.T
-        end = End(cut, left.copy(), right.copy())
+        end = RootCut(cut, left.copy(), right.copy())
         evaluate(
             np.argsort(left + right),
             holds.view(np.uint8),
