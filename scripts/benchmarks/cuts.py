@@ -38,7 +38,7 @@ from milpcb.types import Floats, Ints
 from policies import DecisionTrees
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import every_cut
+from policies.trees import root_bounds
 from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.routes import route
 from policies.trees.search import TreeSearch
@@ -144,16 +144,16 @@ def all_cuts(n: int, d: int, *, planted: bool) -> Row:
 
 def evaluations(ask: Callable[[Floats], float], costs: Floats) -> int:
     """Return how many root cuts a question evaluates."""
-    evaluate, n_evaluated = every_cut.evaluate, 0
+    evaluate, n_evaluated = root_bounds.evaluate, 0
 
     def counted(*arguments: Any) -> None:
         nonlocal n_evaluated
         n_evaluated += 1
         evaluate(*arguments)
 
-    every_cut.evaluate = counted
+    root_bounds.evaluate = counted
     ask(costs)
-    every_cut.evaluate = evaluate
+    root_bounds.evaluate = evaluate
     return n_evaluated
 
 

@@ -15,7 +15,7 @@ from milpcb.oracles import open_oracle
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import DecisionTrees, every_cut
+from policies.trees import DecisionTrees, every_cut, root_bounds
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
 from policies.trees.feature_search import FeaturePairSearch
@@ -68,7 +68,7 @@ def test_root_cuts_answer_as_pairs_of_features(
     if not len(literals):
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(every_cut, "SMALLEST", smallest)
+        patch.setattr(root_bounds, "SMALLEST", smallest)
         patch.setattr(every_cut, "FIRST_CUTS", data.draw(st.integers(1, 4)))
         slow, fast = (route(literals, n_actions, 2, NAMES) for route in (FeaturePairSearch, EveryCutSearch))
         g = len(literals.contexts)
