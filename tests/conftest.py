@@ -44,7 +44,7 @@ SLOW = {
     "tests/test_misuse.py": "thousands of wrong calls",
     "tests/test_kill_study.py": "studies that are killed",
     "tests/environments/test_gallery.py": "long plays in every environment",
-    "tests/policies/test_kernels.py::test_the_first_question_says_that_it_compiles": "compiles with no code on disk",
+    "tests/test_kernels.py::test_the_first_question_says_that_it_compiles": "compiles with no code on disk",
     "tests/policies/test_thresholds_search.py::test_search_equals_enumeration": "full lists of policies",
     "tests/policies/test_trees_search.py::test_action_weights_sum_over_derivations": "full lists of policies",
     "tests/policies/test_trees_search.py::test_search_equals_enumeration": "full lists of policies",

@@ -57,7 +57,7 @@ def test_it_plays_as_the_learner_on_the_known_pool(arrive: bool) -> None:
         assert (decision.action, decision.probability) == (action, float(q[action]))
         bandit.learn(decision, cost=cost_of(BITS[row], action))
         learner.learn(row, action, cost_of(BITS[row], action), float(q[action]))
-    assert bandit.certificate() == learner.certificate()
+    assert bandit.certificate() == pytest.approx(learner.certificate(), rel=1e-12)  # sums in another order
     assert (bandit.policy().predict(BITS) == learner.policy().predict(BITS)).all()
 
 

@@ -27,7 +27,6 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("milpcb.errors",),
     (
-        "milpcb.decimals",
         "milpcb.extras",
         "milpcb.kernels",
         "milpcb.registry",
@@ -36,7 +35,7 @@ LAYERS = (
         "milpcb.text",
         "milpcb.types",
     ),
-    ("milpcb.checks", "milpcb.program"),
+    ("milpcb.checks", "milpcb.decimals", "milpcb.program"),
     ("milpcb.columns",),
     ("milpcb.arguments", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.protocols",),
@@ -68,7 +67,7 @@ VENDORS = {
     "filelock": ("milpcb.experiments.results.store",),
     "gurobipy": ("milpcb.solvers.gurobi",),
     "highspy": ("milpcb.solvers.highs",),
-    "jinja2": ("milpcb.experiments.results.report", "milpcb.logs.page"),
+    "jinja2": ("milpcb.experiments.results.report",),
     "matplotlib": ("milpcb.experiments.results.figures", "milpcb.logs.figures", "policies.drawing"),
     "narwhals": ("milpcb.estimators", "milpcb.frames"),
     "networkx": ("policies", "milpcb.estimators"),

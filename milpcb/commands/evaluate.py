@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 import numpy as np
 from rich.table import Table
 
+from milpcb import registry
 from milpcb.checks import check_file
 from milpcb.commands.console import err, out
 from milpcb.commands.learn import values_table
@@ -27,21 +29,21 @@ if TYPE_CHECKING:
 @click.option("--interval", default="normal", show_default=True, help="normal, bootstrap or bernstein.")
 @click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
 @click.option("--seed", default=0, show_default=True, help="Of folds and bootstrap.")
-def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: float, seed: int, **told: Any) -> None:
+def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: float, seed: int, **given: Any) -> None:
     """Show what POLICY is worth by LOG, beside playing one action always and what was done.
 
     POLICY is a file of milpcb learn (policy.json), or what policy.to_json() returned. Without it the constants are
     compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. The intervals are for a
     policy that was fixed without these rows.
     """
-    source = source_of(log, told)
+    source = source_of(log, given)
     from milpcb.offline import evaluate as value_of
 
     found = _scores(source, method, seed)
     for warning in (*source.warnings, *found.diagnostics.words()):
         err.print(f"warning: {warning}")
-    given = _best_constant(found) if policy is None else _read(policy, source)
-    value = value_of(found, given, contexts=source.frame, interval=interval, level=level, seed=seed)
+    played = _best_constant(found) if policy is None else _read(policy, source)
+    value = value_of(found, played, contexts=source.frame, interval=interval, level=level, seed=seed)
     out.print(values_table(value))
     for sentence in value.words():
         out.print(sentence)
@@ -63,7 +65,7 @@ def _scores(source: Source, method: str, seed: int) -> Scores:
 
 
 class _Named:
-    """A policy that says names of actions, as a log does."""
+    """A policy that returns names of actions, as a log has them."""
 
     def __init__(self, policy: Any, source: Source) -> None:
         self._policy, self._actions = policy, source.log.actions
@@ -84,15 +86,22 @@ class _Named:
 def _read(path: Path, source: Source) -> _Named:
     """Return the policy of a file; raises InputError on another file."""
     from milpcb.estimators import from_json as estimator_from_json
-    from policies import from_json
 
     check_file(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    policy = estimator_from_json(text).policy_ if '"milpcb_estimator"' in text else from_json(text)
-    return _Named(policy, source)
+    return _Named(estimator_from_json(text).policy_ if '"milpcb_estimator"' in text else _rule(text, path), source)
+
+
+def _rule(text: str, path: Path) -> Any:
+    """Return the policy that ``policy.to_json()`` wrote; raises InputError on another text."""
+    try:
+        document = json.loads(text)
+        return registry.load("policy", document["class"]).from_document(document)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"{path} holds no policy: give policy.json of milpcb learn, or policy.to_json()") from error
 
 
 def _best_constant(scores: Scores) -> Any:

@@ -1,4 +1,4 @@
-"""``milpcb learn``: the best readable policy by a log, what can be claimed of it, and a page that says so."""
+"""``milpcb learn``: the best readable policy by a log, what can be claimed of it, and a page that reports it."""
 
 from __future__ import annotations
 
@@ -46,55 +46,57 @@ HERE = ("constraints", "treatment_cost", "random_state", "policies", "model_outc
 @click.option("--seed", default=0, show_default=True, help="Of everything that is drawn.")
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for policy and report.")
 @click.pass_context
-def learn(ctx: click.Context, /, log: Path, folder: Path, **told: Any) -> None:
+def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     """Find the best policy by LOG, a .csv or .parquet file with a line for each decision, or a run directory.
 
     It is printed with what it is worth, what can be claimed of it and what cannot; OUT gets the report, the drawing,
     and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g. --thresholds all,
     --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
-    source = source_of(log, told)
-    from milpcb.logs.findings import Questions, find
+    source = source_of(log, given)
+    from milpcb.logs.findings import Asked, find
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    estimator = _estimator(source, told, ctx.args, own)
-    questions = Questions(told["level"], told["draws"], told["resamples"], _budget(source, told), told["seed"])
-    found = find(source, estimator, questions, _say)
+    estimator = _estimator(source, given, ctx.args, own)
+    questions = Asked(given["level"], given["draws"], given["resamples"], _budget(source, given), given["seed"])
+    found = find(source, estimator, questions, _note)
     page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
     out.print(f"report: {page}")
 
 
-def _estimator(source: Source, told: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
+def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
     """Return the estimator that the options describe; raises InputError on a wrong one."""
     from milpcb import estimators
     from milpcb.commands.class_options import options_of
 
-    if told["name"] not in ESTIMATORS:
-        raise UnknownNameError("policy class of milpcb learn", told["name"], ESTIMATORS)
-    cls = getattr(estimators, ESTIMATORS[told["name"]])
+    if given["name"] not in ESTIMATORS:
+        raise UnknownNameError("policy class of milpcb learn", given["name"], ESTIMATORS)
+    cls = getattr(estimators, ESTIMATORS[given["name"]])
     known = [name for name in cls().get_params(deep=False) if name not in HERE]
-    options = options_of(told["name"], known, arguments, own)
-    if told["depth"] is not None:
-        options["max_depth"] = told["depth"]
+    options = options_of(given["name"], known, arguments, own)
+    if given["depth"] is not None:
+        options["max_depth"] = given["depth"]
         if "max_depth" not in known:
-            raise InputError(f"--depth is of trees; {told['name']} have {', '.join(f'--{name}' for name in known[:2])}")
-    costs = {action: _number(cost, text) for text, action, cost in _split(told["treatment_cost"], "=", source)}
-    rules = list(_constraints(told, source))
-    return cls(**options, constraints=rules, treatment_cost=costs or None, random_state=told["seed"])
+            raise InputError(
+                f"--depth is of trees; {given['name']} have {', '.join(f'--{name}' for name in known[:2])}"
+            )
+    costs = {action: _number(cost, text) for text, action, cost in _split(given["treatment_cost"], "=", source)}
+    rules = list(_constraints(given, source))
+    return cls(**options, constraints=rules, treatment_cost=costs or None, random_state=given["seed"])
 
 
-def _constraints(told: dict[str, Any], source: Source) -> Iterator[Any]:
+def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
     from milpcb import estimators
 
-    for text, action, share in _split(told["at_most"], "=", source):
+    for text, action, share in _split(given["at_most"], "=", source):
         yield estimators.share_at_most(action, _number(share, text))
     for make, name in ((estimators.never, "never"), (estimators.always, "always")):
-        for _, action, condition in _split(told[name], ":", source):
+        for _, action, condition in _split(given[name], ":", source):
             yield make(action, condition)
-    for text, action, rest in _split(told["parity"], ":", source):
+    for text, action, rest in _split(given["parity"], ":", source):
         group, _, delta = rest.rpartition("=")
         yield estimators.parity(action, group.strip(), _number(delta, text))
 
@@ -121,18 +123,18 @@ def _number(text: str, whole: str) -> float:
         raise InputError(f"cannot read '{whole}': '{text}' is no number") from error
 
 
-def _budget(source: Source, told: dict[str, Any]) -> str | None:
+def _budget(source: Source, given: dict[str, Any]) -> str | None:
     """Return the action of the budget curve: the one named, else the scarce or costly one, else the last of two."""
-    if told["budget"] is not None:
-        return _named(told["budget"], source)
-    for text, action, _ in _split((*told["at_most"], *told["treatment_cost"]), "=", source):
+    if given["budget"] is not None:
+        return _named(given["budget"], source)
+    for text, action, _ in _split((*given["at_most"], *given["treatment_cost"]), "=", source):
         if text:
             return action
     return source.log.actions[-1] if len(source.log.actions) == 2 else None
 
 
-def _say(what: str) -> None:
-    """Say on a terminal what is being done."""
+def _note(what: str) -> None:
+    """Write on a terminal what is being done."""
     if err.is_terminal:
         err.print(f"{what} ...")
 

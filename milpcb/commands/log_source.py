@@ -1,4 +1,4 @@
-"""What ``milpcb learn`` and ``milpcb evaluate`` are told of a log: a file and its columns, or a play of a run."""
+"""What ``milpcb learn`` and ``milpcb evaluate`` know of a log: a file and its columns, or a play of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from milpcb.errors import InputError
-from milpcb.extras import needs
 
 if TYPE_CHECKING:
     from milpcb.logs.source import Source
@@ -41,29 +40,27 @@ def source_options(command: Command) -> Command:
     return command
 
 
-def source_of(log: Path, told: dict[str, Any]) -> Source:
+def source_of(log: Path, given: dict[str, Any]) -> Source:
     """Return the log; raises InputError where its columns are not named, or what is named is not there."""
-    with needs("learn", "milpcb learn and evaluate"):
-        import narwhals  # noqa: F401
-        import sklearn  # noqa: F401
+    import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
     from milpcb.logs.source import Columns, make_source, read_source
 
     if log.is_dir():
         return make_source(
-            str(log), _rounds(log, told), Columns("action", "cost", maximise=False, **_common(told), **PLAYED)
+            str(log), _rounds(log, given), Columns("action", "cost", maximise=False, **_common(given), **PLAYED)
         )
-    if told["action"] is None:
-        raise InputError("which column says what was done? name it, as in --action treat")
-    if (told["reward"] is None) == (told["cost"] is None):
+    if given["action"] is None:
+        raise InputError("which column is what was done? name it, as in --action treat")
+    if (given["reward"] is None) == (given["cost"] is None):
         raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
-    outcome = told["cost"] if told["reward"] is None else told["reward"]
+    outcome = given["cost"] if given["reward"] is None else given["reward"]
     columns = Columns(
-        told["action"],
+        given["action"],
         outcome,
-        maximise=told["reward"] is not None,
-        propensity=told["propensity"],
-        randomised=told["randomised"],
-        **_common(told),
+        maximise=given["reward"] is not None,
+        propensity=given["propensity"],
+        randomised=given["randomised"],
+        **_common(given),
     )
     return read_source(log, columns)
 
@@ -71,18 +68,18 @@ def source_of(log: Path, told: dict[str, Any]) -> Source:
 PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log writes
 
 
-def _common(told: dict[str, Any]) -> dict[str, Any]:
-    return {name: _listed(told[name]) for name in ("features", "actions")}
+def _common(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: _listed(given[name]) for name in ("features", "actions")}
 
 
-def _rounds(directory: Path, told: dict[str, Any]) -> Any:
+def _rounds(directory: Path, given: dict[str, Any]) -> Any:
     """Return the rounds of a play of a run; raises InputError on options that are for files."""
     from milpcb.commands.log import rounds_of_run
 
     for name in ("action", "reward", "cost", "propensity", "randomised"):
-        if told[name]:
+        if given[name]:
             raise InputError(f"--{name} is for files: in a run the actions, costs and probabilities are known")
-    return rounds_of_run(directory, {"learner": told["learner"], "seed": told["seed_of_run"]}, trust=told["trust"])
+    return rounds_of_run(directory, {"learner": given["learner"], "seed": given["seed_of_run"]}, trust=given["trust"])
 
 
 def _listed(text: str | None) -> tuple[str, ...]:

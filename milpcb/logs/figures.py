@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.ticker import PercentFormatter
@@ -9,18 +10,15 @@ from matplotlib.ticker import PercentFormatter
 from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.logs.findings import Findings
-from policies.leaves import LeafSummary
 
 
-def leaf_summaries(found: Findings) -> list[LeafSummary]:
+def leaf_summaries(found: Findings) -> list[Any]:
     """Return for each part of the policy its action, share, value and interval; a part without rows has no value."""
-    policy, known = found.estimator.policy_, {leaf.part: leaf for leaf in found.evaluation.leaves}
-    names = found.scores.actions
+    known = {leaf.part: leaf for leaf in found.evaluation.leaves}
+    summaries = found.estimator.policy_.leaves(found.source.frame)
     return [
-        LeafSummary(action, names[action], known[part].share, note=f"value {known[part].value}")
-        if part in known
-        else LeafSummary(action, names[action], 0.0)
-        for part, action in enumerate(policy.leaf_actions)
+        replace(summary, note=f"value {known[part].value}") if part in known else summary
+        for part, summary in enumerate(summaries)
     ]
 
 

@@ -17,7 +17,7 @@ SHARES = tuple(round(0.1 * step, 1) for step in range(11))
 
 
 @dataclass(frozen=True)
-class Questions:
+class Asked:
     """How the questions are asked.
 
     level : how often intervals and lower bounds hold
@@ -37,7 +37,7 @@ class Questions:
 class Findings:
     """What came out.
 
-    ``evaluation`` is of the policy on the rows that it was learnt from, so its values are too good; ``inference`` says
+    ``evaluation`` is of the policy on the rows that it was learnt from, so its values are too good; ``inference`` has
     what can be claimed nevertheless. Those that were not asked for are None, or ().
     """
 
@@ -48,26 +48,26 @@ class Findings:
     inference: Inference | None
     stability: Stability | None
     budget: tuple[BudgetPoint, ...]
-    questions: Questions
+    questions: Asked
 
 
-def find(source: Source, estimator: Any, questions: Questions, say: Callable[[str], None]) -> Findings:
-    """Learn from a log and ask what follows; ``say`` is called with what is being done."""
-    say("scores of what each action would have given, and the best policy")
+def find(source: Source, estimator: Any, questions: Asked, note: Callable[[str], None]) -> Findings:
+    """Learn from a log and ask what follows; ``note`` is called with what is being done."""
+    note("scores of what each action would have given, and the best policy")
     estimator.fit(source.frame, source.done, **source.outcome, propensity=source.propensity)
     scores = estimator.scores_
     problem = estimator.problem(source.frame)
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind}
     claims = stable = None
     if questions.draws:
-        say(f"what can be claimed of it: {questions.draws} searches on reweighted rows")
+        note(f"what can be claimed of it: {questions.draws} searches on reweighted rows")
         options = {**again, "draws": questions.draws, "level": questions.level}
         claims = inference(problem.policies, problem.contexts, scores, constraints=problem.constraints, **options)
     if questions.resamples and not problem.constraints:
-        say(f"its stability: {questions.resamples} searches on resampled rows")
+        note(f"its stability: {questions.resamples} searches on resampled rows")
         found = stability(problem.policies, problem.contexts, scores, resamples=questions.resamples, **again)
         stable = _in_words(found, estimator.policy_)
-    say("the value against the budget")
+    note("the value against the budget")
     return Findings(
         source,
         estimator,
@@ -81,13 +81,13 @@ def find(source: Source, estimator: Any, questions: Questions, say: Callable[[st
 
 
 def _in_words(found: Stability, policy: Any) -> Stability:
-    """Return the same with tests as ``policy`` says them: what was searched again read the numbers made of columns."""
+    """Return the same with tests as ``policy`` has them: what was searched again read the numbers made of columns."""
     if not hasattr(policy, "graph"):
         return found
     rules: Any = (found.policy, policy)
     nodes = zip(*(each.graph().nodes(data="label") for each in rules), strict=True)
-    said = {searched: words for (_, searched), (_, words) in nodes}
-    tests = {said.get(test, test): share for test, share in found.tests.items()}
+    words_of = {searched: words for (_, searched), (_, words) in nodes}
+    tests = {words_of.get(test, test): share for test, share in found.tests.items()}
     depths = tuple(replace(each, policy=_named(each.policy, policy)) for each in found.by_depth)
     return replace(found, tests=tests, by_depth=depths)
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
-from milpcb.experiments.results.report import picture
+from milpcb.experiments.results.report import fill, picture
 from milpcb.logs import words
 from milpcb.logs.figures import budget_drawing, rule_figure
 from milpcb.logs.findings import Findings
@@ -20,15 +19,9 @@ Row = list[str]
 
 def page(found: Findings, command: str) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again."""
-    environment = Environment(
-        loader=PackageLoader("milpcb.experiments.results"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     log = found.source.log
-    return environment.get_template("learned.html.jinja").render(
+    return fill(
+        "learned.html.jinja",
         title=f"A policy from {found.source.name}",
         subtitle=f"{len(log):,} rows, {len(log.actions)} actions: {', '.join(log.actions)}",
         verdict=words.verdict(found),

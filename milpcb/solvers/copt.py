@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from milpcb.program import Program
 from milpcb.solvers.guards import silenced
-from milpcb.solvers.native import NativeSession, NativeSolver, Rows
+from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows
 from milpcb.types import Floats, Stop
 
 # https://guide.coap.online/copt/en-doc/constant.html (solution status); a status not listed is UNKNOWN. A reached gap
@@ -92,7 +92,7 @@ class CoptSession(NativeSession):
     def _bound(self) -> float:
         return float(self._model.bestbnd)
 
-    def _add(self, rows: Rows) -> None:
+    def _add(self, rows: OneSidedRows) -> None:
         for sense in set(rows.senses):
             chosen = np.flatnonzero(np.array(rows.senses) == sense)
             matrix = sp.csr_matrix(rows.matrix[chosen])  # coptpy asks a sparse array for its length, which has none

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSession, NativeSolver, Rows, finite, one_sided
+from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://www.ibm.com/docs/en/icos/22.2.0?topic=micclcarm-solution-status-codes-by-number-in-cplex-callable-library-c-api
@@ -97,7 +97,7 @@ class CplexSession(NativeSession):
     def _bound(self) -> float:
         return float(self._model.solution.MIP.get_best_objective())
 
-    def _add(self, rows: Rows) -> None:
+    def _add(self, rows: OneSidedRows) -> None:
         matrix = rows.matrix
         spans = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
         pairs = [self._pair(matrix.indices[i:j].tolist(), matrix.data[i:j].tolist()) for i, j in spans]

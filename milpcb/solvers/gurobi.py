@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSession, NativeSolver, Rows, finite, one_sided
+from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # https://docs.gurobi.com/projects/optimizer/en/current/reference/numericcodes/statuscodes.html ; a status not listed is
@@ -84,7 +84,7 @@ class GurobiSession(NativeSession):
     def _bound(self) -> float:
         return float(self._model.ObjBound)
 
-    def _add(self, rows: Rows) -> None:
+    def _add(self, rows: OneSidedRows) -> None:
         senses = np.array([{"L": "<", "G": ">", "E": "="}[sense] for sense in rows.senses])
         if len(senses):
             self._model.addMConstr(rows.matrix, self._x, senses, rows.sides)

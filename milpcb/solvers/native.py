@@ -54,7 +54,7 @@ class NativeSolver(ABC):
         return [SolverInfo(cls.name, found, "LP, MIP, hot start", missing, cls.name)]
 
 
-class Rows(NamedTuple):
+class OneSidedRows(NamedTuple):
     """Rows with one side each: ``matrix`` (r, n_columns) is a CSR array; of a sense "L", "G" or "E" each."""
 
     matrix: Any
@@ -164,7 +164,7 @@ class NativeSession(ABC):
         """Return the lower bound of a MIP."""
 
     @abstractmethod
-    def _add(self, rows: Rows) -> None:
+    def _add(self, rows: OneSidedRows) -> None:
         """Add rows."""
 
     @abstractmethod
@@ -176,7 +176,7 @@ class NativeSession(ABC):
         """Free the model; closing twice is harmless."""
 
 
-def one_sided(matrix: Any, lower: Floats, upper: Floats) -> Rows:
+def one_sided(matrix: Any, lower: Floats, upper: Floats) -> OneSidedRows:
     """Return rows with two sides as rows with one side each; an equality is one row, a row without sides none."""
     equal = lower == upper
     chosen = [
@@ -186,7 +186,7 @@ def one_sided(matrix: Any, lower: Floats, upper: Floats) -> Rows:
     ]
     senses = [sense for sense, rows in zip("EGL", chosen, strict=True) for _ in rows]
     sides = np.concatenate([upper[chosen[0]], lower[chosen[1]], upper[chosen[2]]])
-    return Rows(sp.csr_array(sp.csr_array(matrix)[np.concatenate(chosen)]), senses, sides)
+    return OneSidedRows(sp.csr_array(sp.csr_array(matrix)[np.concatenate(chosen)]), senses, sides)
 
 
 def finite(bounds: Floats) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSession, NativeSolver, Rows, finite, one_sided
+from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
 # (SolveStatus, SolStatus, StopType) as numbers, the last 0 where the solve is complete:
@@ -106,7 +106,7 @@ class XpressSession(NativeSession):
         attributes = self._model.attributes
         return -np.inf if attributes.mipstatus in _NO_LP_SOLVED else float(attributes.bestbound)
 
-    def _add(self, rows: Rows) -> None:
+    def _add(self, rows: OneSidedRows) -> None:
         matrix = rows.matrix
         self._model.addRows(rows.senses, rows.sides, None, matrix.indptr, matrix.indices, matrix.data)
 

@@ -70,7 +70,7 @@ def nothing(log):
 KNOWN = ("--action", "treat", "--reward", "y")
 BAD = [
     # columns
-    (nothing, (), "which column says what was done"),
+    (nothing, (), "which column is what was done"),
     (nothing, ("--action", "treat"), "name what came of it once"),
     (nothing, (*KNOWN, "--cost", "y"), "name what came of it once"),
     (nothing, ("--action", "tret", "--reward", "y"), "did you mean 'treat'"),

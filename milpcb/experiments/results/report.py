@@ -46,15 +46,9 @@ def report_page(
 
     ``config`` is the text of its resolved config, ``n_runs`` how many runs it has, of which some may not be finished.
     """
-    environment = Environment(
-        loader=PackageLoader("milpcb.experiments.results"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     name = results.settings.get("experiment", {}).get("name", results.title)
-    return environment.get_template("report.html.jinja").render(
+    return fill(
+        "report.html.jinja",
         title=legible(results.title, 200),
         subtitle=_subtitle(results),
         verdict=verdict(results),
@@ -69,6 +63,18 @@ def report_page(
         command=f"milpcb run {name}.toml --out {name}",
         config=config,
     )
+
+
+def fill(template: str, **values: Any) -> str:
+    """Return the page that a template of this package makes of the values."""
+    environment = Environment(
+        loader=PackageLoader("milpcb.experiments.results"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(values)
 
 
 def report(directory: Path) -> str:

@@ -18,7 +18,7 @@ from milpcb.types import Floats, Ints
 SLICE = 1024  # rounds between two calls of ``tick``
 
 
-class Rounds(NamedTuple):
+class PlayedRounds(NamedTuple):
     """What was shown and done: ``rows`` (T,) of the contexts, ``actions``, ``costs`` and ``probabilities`` (T,)."""
 
     rows: Ints
@@ -27,7 +27,7 @@ class Rounds(NamedTuple):
     probabilities: Floats
 
 
-def rounds_of(cell: Cell, world: World, tick: Callable[[int], None]) -> Rounds:
+def rounds_of(cell: Cell, world: World, tick: Callable[[int], None]) -> PlayedRounds:
     """Play a cell and return its rounds; ``tick`` is called now and then with how many there are.
 
     A run does not keep its rounds: the seed fixes them, and most studies have millions that nobody looks at.
@@ -38,7 +38,7 @@ def rounds_of(cell: Cell, world: World, tick: Callable[[int], None]) -> Rounds:
         play(writer, world.stream, tally, min(cell.horizon, tally.round + SLICE), actions)
         tick(tally.round)
     rows, played, costs, probabilities = zip(*writer.rounds, strict=True)
-    return Rounds(np.array(rows), np.array(played), np.array(costs), np.array(probabilities))
+    return PlayedRounds(np.array(rows), np.array(played), np.array(costs), np.array(probabilities))
 
 
 class _Writer:
