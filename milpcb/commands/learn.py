@@ -80,9 +80,7 @@ def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own:
     if given["depth"] is not None:
         options["max_depth"] = given["depth"]
         if "max_depth" not in known:
-            raise InputError(
-                f"--depth is of trees; {given['name']} have {', '.join(f'--{name}' for name in known[:2])}"
-            )
+            raise InputError(f"--depth is of trees; {given['name']} have --{known[0]} and --{known[1]}")
     costs = {action: _number(cost, text) for text, action, cost in _split(given["treatment_cost"], "=", source)}
     rules = list(_constraints(given, source))
     return cls(**options, constraints=rules, treatment_cost=costs or None, random_state=given["seed"])

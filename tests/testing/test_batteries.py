@@ -330,6 +330,8 @@ def thresholds_with(**instead):
         def _on(self, contexts, names):
             right = super()._on(contexts, names)
             right.__class__ = opened
+            for name in instead.keys() & vars(right).keys():
+                delattr(right, name)
             return right
 
     return Instance("wrong", Rules(2), np.arange(3.0)[:, None])
@@ -374,7 +376,7 @@ def test_a_class_may_declare_that_it_has_no_search():
     """Then the checks of the search are skipped, with the class's own reason."""
     instance = thresholds_with(can=frozenset({"program", "policies"}), cannot={"search": "too hard"})
     skipped = testing.run_all("policies", instance)
-    assert len(skipped) == 3  # no weights and no terms either
+    assert len(skipped) == 5  # no weights, no terms, no side rows and no forbidden cells either
     assert "search: too hard" in skipped[0]
 
 
@@ -432,8 +434,9 @@ def test_a_plug_in_gets_the_same_battery(installed):
     }
     laws = {check.partition(": ")[2] for kind, check in passed if kind == "policies"}
     every = {check.id.partition(": ")[2] for check in testing.battery("policies", "decision_trees")}
-    assert laws == every - {"terms"}  # the one thing that the class does not declare
-    assert {line[3].partition(": ")[2] for line in lines if line[0] == "skipped"} == {"terms"}
+    undeclared = {"terms", "side rows"}  # by the class
+    assert laws == every - undeclared
+    assert {line[3].partition(": ")[2] for line in lines if line[0] == "skipped"} == undeclared
 
 
 @pytest.mark.parametrize("command", ["list", "solvers"])
