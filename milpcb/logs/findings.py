@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from milpcb.errors import InfeasibleError
-from milpcb.estimators import BudgetPoint, budget_curve, costs
+from milpcb.estimators import BudgetPoint, budget_curve, costs, share_at_most
 from milpcb.logs.source import Source
 from milpcb.offline import Evaluation, Inference, Scores, Stability, evaluate, inference, stability
 
@@ -104,15 +104,16 @@ def _budget(source: Source, estimator: Any, scores: Scores, action: str | None) 
     points = []
     for share in SHARES:
         try:
-            points += budget_curve(_on_costs(estimator), source.frame, table, action=action, shares=[share])
+            points += budget_curve(_on_costs(estimator, action), source.frame, table, action=action, shares=[share])
         except InfeasibleError:  # by the other constraints
             continue
     return points
 
 
-def _on_costs(estimator: Any) -> Any:
-    """Return the estimator that learns from a table what this one learns from its scores."""
+def _on_costs(estimator: Any, action: str) -> Any:
+    """Return the estimator that learns from a table as this one from its scores, with no limit on the action."""
     cls = getattr(costs, type(estimator).__name__.replace("Logged", "Optimal"))
     known = {field.name for field in fields(cls)}
     settings = {name: value for name, value in estimator.get_params(deep=False).items() if name in known}
-    return cls(**{**settings, "maximise": estimator.maximise_})
+    kept = [rule for rule in estimator.constraints if not (isinstance(rule, share_at_most) and rule.action == action)]
+    return cls(**{**settings, "constraints": kept, "maximise": estimator.maximise_})

@@ -16,7 +16,7 @@ def verdict(found: Findings) -> str:
         return "Whether the policy is better than treating everybody alike was not asked."
     claims = found.inference
     best = claims.best_constant
-    if found.evaluation.gain.value <= 0:
+    if claims.gain <= 0:
         return f"No policy of this class looks better than '{best}' for everybody."
     looks = f"the policy looks better than '{best}' for everybody by {claims.gain:.4g}"
     if claims.p_value > SURE:

@@ -241,3 +241,17 @@ def test_what_was_written_is_evaluated_on_other_rows(run, capfd):
     code, said = run("evaluate", "log.csv", "found/policy.json", *TRIAL)
     assert (code, "unknown action of the policy" in said) == (2, True)
     capfd.readouterr()
+
+
+def test_the_finding_is_about_what_the_constraints_allow(run, tmp_path):
+    """Under a budget the best constant is one that keeps it; the curve goes on to where everybody gets the action."""
+    log = good()
+    log["y"] = [int(a == "b") + 0.1 * (i % 3) for i, a in enumerate(log["treat"])]
+    pl.DataFrame(log).write_csv("log.csv")
+    options = ("--at-most", "b=0.3", "--out", "found", "--draws", "30", "--resamples", "0", "--features", "age")
+    assert run("learn", "log.csv", *TRIAL, *options)[0] == 0
+    page = (tmp_path / "found/report.html").read_text()
+    lead = page.partition('<p class="lead">')[2].partition("</p>")[0]
+    assert "for targeting" in lead
+    assert "&#39;a&#39; for everybody" in lead
+    assert "100.0%" in page.partition("Table of budgets")[2]
