@@ -33,12 +33,12 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THR
 
 import numpy as np
 from cuts import N_ACTIONS, costs_on
-from peers import econml, scikit_learn, streed
+from peers import Chooses, econml, scikit_learn, streed
 from rich.console import Console
 from rich.table import Table
 
 from milpcb import open_oracle
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 from policies import DecisionTrees
 from policies.trees import policy_class
 from policies.trees.routes import Route
@@ -115,8 +115,7 @@ def measure(who: str, n: int, d: int, depth: int) -> Row:
     contexts = rng.normal(size=(n, d))
     costs = costs_on(contexts, rng, planted=True)
     start = process_time()
-    opened, value = ask(contexts, costs)
-    stop = process_time()
+    opened, stop, value = ask(contexts, costs)
     return {
         "contender": who,
         "rows": n,
@@ -135,30 +134,33 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def contender(who: str, depth: int) -> Callable[[Floats, Floats], tuple[float, float]]:
-    """Return what opens a contender on contexts (n, d), asks for the value of costs (n, K), and says when it opened."""
+def contender(who: str, depth: int) -> Callable[[Floats, Floats], tuple[float, float, float]]:
+    """Return what asks a contender, given contexts (n, d) and costs (n, K): when it was open, when done, the value."""
     name, _, cuts = who.partition(", ")
     if name in ("ours", "pairs of literals"):
         count = cuts.partition(" ")[0]
         trees = DecisionTrees(N_ACTIONS, depth=depth, thresholds="all" if count == "all" else int(count))
         return lambda contexts, costs: ours(trees, contexts, costs, None if name == "ours" else Route.LITERALS)
     learn = {"STreeD": streed, "scikit-learn": scikit_learn, "econml": econml}[name]
-    return lambda contexts, costs: (process_time(), total_cost(learn(contexts, costs, depth)(contexts), costs))
+    return lambda contexts, costs: theirs(learn, contexts, costs, depth)
 
 
-def total_cost(actions: Ints, costs: Floats) -> float:
-    """Return what the actions (m,) cost, by a table (m, K)."""
-    return float(costs[np.arange(len(costs)), actions].sum())
+def theirs(learn: Callable[..., Chooses], contexts: Floats, costs: Floats, depth: int) -> tuple[float, float, float]:
+    """Return the time before and after learning, and the total cost of what was learnt."""
+    start = process_time()
+    chooses = learn(contexts, costs, depth)
+    return start, process_time(), float(costs[np.arange(len(costs)), chooses(contexts)].sum())
 
 
-def ours(trees: DecisionTrees, contexts: Floats, costs: Floats, route: Route | None) -> tuple[float, float]:
-    """Return when the oracle was open, and the least total cost; by ``route``, or by the one of least counted work."""
+def ours(trees: DecisionTrees, contexts: Floats, costs: Floats, route: Route | None) -> tuple[float, float, float]:
+    """Return when the oracle was open, when done, the least total cost; by ``route``, or that of least counted work."""
     counted = policy_class.route
     if route is not None:
         policy_class.route = lambda *_: route  # type: ignore[assignment]
     oracle = open_oracle(trees, contexts, "search")
     policy_class.route = counted
-    return process_time(), oracle.value(costs)
+    opened, value = process_time(), oracle.value(costs)
+    return opened, process_time(), value
 
 
 def show(title: str, rows: list[Row]) -> None:
