@@ -7,9 +7,7 @@ tree is 0.5 cheaper. Every contender runs in a process of its own, on one core:
 
 ours             kind "search": opening the oracle, then the first value; kernels are compiled beforehand
 pairs of literals  ours with 9 cuts by the kernel for few cuts, whatever the counted work says
-STreeD           pystreed on the same 9 cuts as binary columns, costs shifted to begin at 0; ``pip install pystreed``
-scikit-learn     DecisionTreeClassifier on the cheapest actions, weighted by dearest less cheapest; greedy, not optimal
-econml           PolicyTree on rewards, greedy; ``pip install econml``
+STreeD, scikit-learn, econml  as in peers.py
 
 Contenders that are not installed are left out. ``saving`` is the mean saving of the tree that was found against no
 rule; the more the better. The figure also shows the times that the R package policytree publishes for its exact search
@@ -25,7 +23,6 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
@@ -36,13 +33,13 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THR
 
 import numpy as np
 from cuts import N_ACTIONS, costs_on
+from peers import Chooses, econml, scikit_learn, streed
 from rich.console import Console
 from rich.table import Table
 
 from milpcb import open_oracle
 from milpcb.types import Floats
 from policies import DecisionTrees
-from policies.literals import Literals
 from policies.trees import policy_class
 from policies.trees.routes import Route
 
@@ -93,17 +90,17 @@ def main() -> None:
     for who, n, d, depth in RUNS:
         package = PACKAGES.get(who.split(",")[0])
         if (package is None or find_spec(package)) and (n <= QUICK or not arguments.quick):
-            rows.append(in_a_process(who, n, d, depth))
-    show(rows)
+            rows.append(in_a_process(__file__, who, n, d, depth))
+    show("CPU time and memory, one core", rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
     if arguments.figure:
         draw(rows, arguments.figure)
 
 
-def in_a_process(who: str, n: int, d: int, depth: int) -> Row:
-    """Return what one contender takes, measured in a process of its own."""
-    command = [sys.executable, __file__, "--one", who, str(n), str(d), str(depth)]
+def in_a_process(script: str, *one: object) -> Row:
+    """Return what ``script --one ...`` prints: what a contender takes, measured in a process of its own."""
+    command = [sys.executable, script, "--one", *map(str, one)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 
@@ -118,9 +115,7 @@ def measure(who: str, n: int, d: int, depth: int) -> Row:
     contexts = rng.normal(size=(n, d))
     costs = costs_on(contexts, rng, planted=True)
     start = process_time()
-    opened, value = ask(contexts, costs)
-    stop = process_time()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    opened, stop, value = ask(contexts, costs)
     return {
         "contender": who,
         "rows": n,
@@ -129,58 +124,48 @@ def measure(who: str, n: int, d: int, depth: int) -> Row:
         "opening, s": opened - start,
         "value, s": stop - opened,
         "all, s": stop - start,
-        "peak memory, MB": memory,
+        "peak memory, MB": peak_memory(),
         "saving": -value / n,
     }
 
 
-def contender(who: str, depth: int) -> Callable[[Floats, Floats], tuple[float, float]]:
-    """Return what opens a contender on contexts (n, d), asks for the value of costs (n, K), and says when it opened."""
+def peak_memory() -> float:
+    """Return the most memory that this process held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def contender(who: str, depth: int) -> Callable[[Floats, Floats], tuple[float, float, float]]:
+    """Return what asks a contender, given contexts (n, d) and costs (n, K): when it was open, when done, the value."""
     name, _, cuts = who.partition(", ")
     if name in ("ours", "pairs of literals"):
         count = cuts.partition(" ")[0]
         trees = DecisionTrees(N_ACTIONS, depth=depth, thresholds="all" if count == "all" else int(count))
         return lambda contexts, costs: ours(trees, contexts, costs, None if name == "ours" else Route.LITERALS)
-    peers = {"STreeD": streed, "scikit-learn": scikit_learn, "econml": econml}
-    return lambda contexts, costs: (process_time(), peers[name](contexts, costs, depth))
+    learn = {"STreeD": streed, "scikit-learn": scikit_learn, "econml": econml}[name]
+    return lambda contexts, costs: theirs(learn, contexts, costs, depth)
 
 
-def ours(trees: DecisionTrees, contexts: Floats, costs: Floats, route: Route | None) -> tuple[float, float]:
-    """Return when the oracle was open, and the least total cost; by ``route``, or by the one of least counted work."""
+def theirs(learn: Callable[..., Chooses], contexts: Floats, costs: Floats, depth: int) -> tuple[float, float, float]:
+    """Return the time before and after learning, and the total cost of what was learnt."""
+    start = process_time()
+    chooses = learn(contexts, costs, depth)
+    return start, process_time(), float(costs[np.arange(len(costs)), chooses(contexts)].sum())
+
+
+def ours(trees: DecisionTrees, contexts: Floats, costs: Floats, route: Route | None) -> tuple[float, float, float]:
+    """Return when the oracle was open, when done, the least total cost; by ``route``, or that of least counted work."""
     counted = policy_class.route
     if route is not None:
         policy_class.route = lambda *_: route  # type: ignore[assignment]
     oracle = open_oracle(trees, contexts, "search")
     policy_class.route = counted
-    return process_time(), oracle.value(costs)
+    opened, value = process_time(), oracle.value(costs)
+    return opened, process_time(), value
 
 
-def streed(contexts: Floats, costs: Floats, depth: int) -> float:
-    """Return the least total cost by STreeD over 9 cuts."""
-    tree = import_module("pystreed").STreeDInstanceCostSensitiveClassifier(max_depth=depth)
-    literals = Literals.of(contexts, 9)
-    bits = literals.truth[literals.group].astype(np.intc)
-    least = costs.min(axis=1, keepdims=True)
-    return float(tree.fit(bits, costs - least).fit_result.score() + least.sum())
-
-
-def scikit_learn(contexts: Floats, costs: Floats, depth: int) -> float:
-    """Return the total cost of scikit-learn's tree."""
-    tree = import_module("sklearn.tree").DecisionTreeClassifier(max_depth=depth, random_state=SEED)
-    tree.fit(contexts, costs.argmin(axis=1), sample_weight=costs.max(axis=1) - costs.min(axis=1))
-    return float(costs[np.arange(len(costs)), tree.predict(contexts)].sum())
-
-
-def econml(contexts: Floats, costs: Floats, depth: int) -> float:
-    """Return the total cost of econml's tree."""
-    tree = import_module("econml.policy").PolicyTree(max_depth=depth, honest=False, random_state=SEED)
-    tree.fit(contexts, -costs)
-    return float(costs[np.arange(len(costs)), tree.predict(contexts).astype(int)].sum())
-
-
-def show(rows: list[Row]) -> None:
+def show(title: str, rows: list[Row]) -> None:
     """Print the table."""
-    table = Table(title="CPU time and memory, one core", title_justify="left")
+    table = Table(title=title, title_justify="left")
     for name in rows[0]:
         table.add_column(name, justify="left" if name == "contender" else "right")
     for row in rows:
