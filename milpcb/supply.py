@@ -10,19 +10,34 @@ from typing import Any, get_type_hints
 from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
 
 
+NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
 @lru_cache(maxsize=256)
 def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
     """Return the arguments of a class or function by name; raises InputError where it takes ``*args`` or shows none."""
     try:
-        found = signature(make).parameters
+        found = _shown(make)
     except (TypeError, ValueError) as error:
         raise InputError(f"{_name(make)} does not declare which arguments it takes: {error}") from error
     for name, parameter in found.items():
-        if parameter.kind not in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+        if parameter.kind not in NAMED:
             raise InputError(
                 f"{_name(make)} must name all its arguments, so that they can be options; '{name}' is open"
             )
     return found
+
+
+def _shown(make: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Return the parameters of a function, or of a class's constructor without itself.
+
+    Of a class, ``signature`` of Python 3.11.2 shows an inherited ``__new__`` before an inherited constructor.
+    """
+    if not isinstance(make, type):
+        return signature(make).parameters
+    if make.__init__ is object.__init__:  # then __new__ may pass anything on
+        return {name: shown for name, shown in signature(make).parameters.items() if shown.kind in NAMED}
+    return dict(list(signature(make.__init__).parameters.items())[1:])
 
 
 def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Parameter]:

@@ -31,7 +31,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 import milpcb, policies
 
-STUDIES = ("milpcb.experiments", "milpcb.commands", "milpcb.cli", "milpcb.estimators")
+STUDIES = ("milpcb.experiments", "milpcb.commands", "milpcb.cli", "milpcb.estimators", "milpcb.logs")
 for package in (milpcb, policies):
     for module in walk_packages(package.__path__, package.__name__ + "."):
         if not module.name.startswith(STUDIES):

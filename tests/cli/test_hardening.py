@@ -131,7 +131,7 @@ def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line
     ("depth", "kind", "message"),
     [
         (100, "milp", "depth must be at most 12"),
-        (12, "search", "looks at more than"),
+        (12, "search", "too many to go through"),
         (12, "milp", "need more than 5,000,000"),
     ],
 )

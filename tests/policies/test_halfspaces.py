@@ -171,9 +171,9 @@ def test_rows_serve_later_questions(kind: str) -> None:
         costs, new = cost_of(labels, rng.random(64) < 0.05), open_oracle(REAL, contexts)
         answer = kept.minimise(costs)
         assert costs[np.arange(64), answer.policy.predict(contexts)].sum() == answer.value
-        n_rows = len(kept._session._matrix)
+        n_rows = len(kept._session._session._matrix)
         assert kept.value(costs) == answer.value == new.value(costs)
-        assert len(kept._session._matrix) - n_rows < len(new._session._matrix)
+        assert len(kept._session._session._matrix) - n_rows < len(new._session._session._matrix)
 
 
 def test_rows_that_are_dropped_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ def test_rows_that_are_dropped_are_found_again(monkeypatch: pytest.MonkeyPatch) 
     values = [kept.value(costs) for costs in every]
     monkeypatch.setattr(lazy, "MOST_ROWS", 0)
     assert [forgetful.value(costs) for costs in every] == values
-    assert 0 < len(forgetful._session._matrix) < len(kept._session._matrix)
+    assert 0 < len(forgetful._session._session._matrix) < len(kept._session._session._matrix)
 
 
 # ------------------------------------------------------------------- rules
