@@ -9,7 +9,6 @@ from typing import Any, get_type_hints
 
 from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
 
-
 NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
@@ -35,9 +34,10 @@ def _shown(make: Callable[..., Any]) -> Mapping[str, Parameter]:
     """
     if not isinstance(make, type):
         return signature(make).parameters
-    if make.__init__ is object.__init__:  # then __new__ may pass anything on
+    constructor: Any = make.__init__  # type: ignore[misc]  # of a class that is handed in
+    if constructor is object.__init__:  # then __new__ may pass anything on
         return {name: shown for name, shown in signature(make).parameters.items() if shown.kind in NAMED}
-    return dict(list(signature(make.__init__).parameters.items())[1:])
+    return dict(list(signature(constructor).parameters.items())[1:])
 
 
 def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Parameter]:
