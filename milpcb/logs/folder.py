@@ -13,6 +13,11 @@ from milpcb.logs.page import page, rule_pictures
 
 INDEX = "learned.json"  # a checksum, and which files were written; only these are ever replaced or removed
 POLICY, PAGE = "policy.json", "report.html"
+NAMES = {
+    POLICY,
+    PAGE,
+    *(f"policy.{ending}" for ending in ("txt", "png", "svg", "sql", "py")),
+}  # whatever an index names
 
 
 def check_folder(folder: Path) -> None:
@@ -30,7 +35,7 @@ def write(found: Findings, folder: Path, command: str) -> Path:
     write_file(folder / INDEX, sealed({"written": sorted({*files, *earlier["written"]})}))
     for name, content in files.items():
         write_file(folder / name, content)
-    for stale in set(earlier["written"]) - set(files):
+    for stale in NAMES & set(earlier["written"]) - set(files):
         remove(folder / stale)
     write_file(folder / INDEX, sealed({"written": sorted(files)}))
     return folder / PAGE
