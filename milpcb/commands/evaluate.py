@@ -99,7 +99,12 @@ def _rule(text: str, path: Path) -> Any:
     """Return the policy that ``policy.to_json()`` wrote; raises InputError on another text."""
     try:
         document = json.loads(text)
-        return registry.load("policy", document["class"]).from_document(document)
+        name, known = document["class"], registry.names("policy")
+        if name not in known:  # a file of somebody else's may name any module
+            raise UnknownNameError("policy", str(name), known)
+        return registry.load("policy", name).from_document(document)
+    except UnknownNameError:
+        raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"{path} holds no policy: give policy.json of milpcb learn, or policy.to_json()") from error
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from milpcb import cli
+from milpcb.experiments.results.files import sealed
 
 ROWS = 60
 TRIAL = ("--action", "treat", "--reward", "y", "--randomised")
@@ -255,3 +256,24 @@ def test_the_finding_is_about_what_the_constraints_allow(run, tmp_path):
     assert "for targeting" in lead
     assert "&#39;a&#39; for everybody" in lead
     assert "100.0%" in page.partition("Table of budgets")[2]
+
+
+def test_an_index_of_somebody_elses_removes_nothing_of_ours(run, tmp_path):
+    """A whole index may name any file: only those that milpcb learn writes are ever removed, and only inside."""
+    pl.DataFrame(good()).write_csv("log.csv")
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found/notes.txt").write_text("mine")
+    (tmp_path / "found/learned.json").write_bytes(sealed({"written": ["../mine.txt", "notes.txt"]}))
+    assert run("learn", "log.csv", *TRIAL, *WRITTEN)[0] == 0
+    assert (tmp_path / "mine.txt").read_text() == (tmp_path / "found/notes.txt").read_text() == "mine"
+
+
+def test_a_policy_file_runs_no_code_that_it_names(run, tmp_path):
+    """Only registered policies are loaded; a module beside the log is not imported."""
+    pl.DataFrame(good()).write_csv("log.csv")
+    (tmp_path / "evil.py").write_text("open('ran', 'w').close()\nclass Policy: pass\n")
+    (tmp_path / "policy.json").write_text('{"milpcb_policy": 1, "class": "evil:Policy"}')
+    code, said = run("evaluate", "log.csv", "policy.json", *TRIAL)
+    assert (code, "unknown policy 'evil:Policy'" in said) == (2, True), said
+    assert not (tmp_path / "ran").exists()
