@@ -99,14 +99,18 @@ def _rule(text: str, path: Path) -> Any:
     """Return the policy that ``policy.to_json()`` wrote; raises InputError on another text."""
     try:
         document = json.loads(text)
-        name, known = document["class"], registry.names("policy")
-        if name not in known:  # a file of somebody else's may name any module
-            raise UnknownNameError("policy", str(name), known)
+        name = str(document["class"])
+    except (LookupError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(_NO_POLICY.format(path)) from error
+    if name not in registry.names("policy"):  # a file of somebody else's may name any module
+        raise UnknownNameError("policy", name, registry.names("policy"))
+    try:
         return registry.load("policy", name).from_document(document)
-    except UnknownNameError:
-        raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise InputError(f"{path} holds no policy: give policy.json of milpcb learn, or policy.to_json()") from error
+        raise InputError(_NO_POLICY.format(path)) from error
+
+
+_NO_POLICY = "{} holds no policy: give policy.json of milpcb learn, or policy.to_json()"
 
 
 def _best_constant(scores: Scores) -> Any:
