@@ -35,7 +35,7 @@ def _bits(word: Any, n: int) -> int:
     x = word << np.uint64(WORD - n)
     x -= (x >> _ONE) & _PAIRS
     x = (x & _QUADS) + ((x >> _TWO) & _QUADS)
-    return np.int64((((x + (x >> _FOUR)) & _BYTES) * _EACH) >> _TOP)  # type: ignore[return-value]
+    return np.int64((((x + (x >> _FOUR)) & _BYTES) * _EACH) >> _TOP)  # type: ignore[return-value]  # compiled, it is an int
 
 
 @compiled()

@@ -4,7 +4,7 @@ from milpcb.extras import needs
 
 with needs("learn", "milpcb.estimators"):
     import narwhals as _narwhals  # noqa: F401 - both are there, or one line names the extra
-    import sklearn as _sklearn  # noqa: F401
+    import sklearn as _sklearn  # noqa: F401 - see above
 
 from milpcb.estimators.budget import BudgetPoint, budget_curve
 from milpcb.estimators.constraints import always, mean_at_most, never, parity, share_at_most

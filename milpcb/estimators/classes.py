@@ -41,7 +41,7 @@ class TreeSettings(PolicyEstimator):
     max_leaves: int | None = None
 
     @property
-    def _counts_rows(self) -> bool:  # type: ignore[override]
+    def _counts_rows(self) -> bool:  # type: ignore[override]  # it depends on a parameter
         return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1 or self._counts_actions
 
     @property
@@ -163,7 +163,7 @@ class AnySettings(PolicyEstimator):
         return getattr(self._named(2), "thresholds", None)
 
     @property
-    def _adds_up(self) -> bool:  # type: ignore[override]
+    def _adds_up(self) -> bool:  # type: ignore[override]  # it depends on a parameter
         return isinstance(self._named(2), registry.load("policies", "linear_rules"))
 
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
