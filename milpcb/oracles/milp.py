@@ -162,13 +162,15 @@ class MilpOracle(Oracle):
             self._cut_off(labels)
 
     def _solve(self, query: Query, *, primal: bool) -> tuple[Solution, float]:
-        # Real costs are handed over less the least of each context: what all policies pay hides how they differ.
-        least = 0.0 if query.whole else query.costs.min(axis=1, keepdims=True)
-        objective = self._encoding.objective(query.costs if query.whole else query.costs - least)
+        costs, everyone = query.costs, 0.0
+        if not query.whole:  # what all policies pay hides how they differ
+            least = costs.min(axis=1)
+            costs, everyone = costs - least[:, None], float(least.sum())
+        objective = self._encoding.objective(costs)
         coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
         solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, primal=primal)
-        return solution, objective.offset + float(np.sum(least))
+        return solution, objective.offset + everyone
 
     # ----------------------------------------------------------------- side constraints
 

@@ -64,6 +64,8 @@ def _sides(truth: Floats, costs: Floats, depth: int) -> Floats:
     In this order sums over sides and minima over actions run over long rows. One side of each test is a matrix
     product, the other follows by subtraction.
     """
+    if depth == 2:
+        return _four_sides(truth, costs)
     g, p = truth.shape
     if depth == 1:
         every = costs.sum(axis=0)
@@ -76,3 +78,17 @@ def _sides(truth: Floats, costs: Floats, depth: int) -> Floats:
     totals[1] = held
     np.subtract(every, held, out=totals[0])
     return totals
+
+
+def _four_sides(truth: Floats, costs: Floats) -> Floats:
+    """Return what ``_sides`` returns at depth 2: one product for where both tests hold, three subtractions."""
+    (g, p), rest = truth.shape, costs.shape[1:]
+    flat = costs.reshape(g, -1)
+    totals = np.empty((2, 2, p, flat.shape[1], p))  # s_1, s_2, f_2, those of the costs, f_1
+    (neither, second), (first, both) = totals
+    held = truth.T @ flat
+    np.matmul(truth.T, (flat[:, :, None] * truth[:, None, :]).reshape(g, -1), out=both.reshape(p, -1))
+    np.subtract(held.T, both, out=first)
+    np.subtract(held[:, :, None], both, out=second)
+    np.subtract((flat.sum(axis=0) - held)[:, :, None], first, out=neither)
+    return totals.reshape(2, 2, p, *rest, p)
