@@ -8,36 +8,17 @@ against the interface of its kind before it is called.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import nullcontext
 from functools import cache
-from importlib import import_module, invalidate_caches
+from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from inspect import isabstract, signature
 from pathlib import Path
-from types import FunctionType
-from typing import Any, Literal, get_type_hints
+from typing import Any
 
+from milpcb import own_folder
 from milpcb.errors import InputError, UnknownNameError, cause, clipped
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What all entries of a kind are: what messages call one, and the interface that each must fit.
-
-    ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a
-    "function" is annotated to return it, or a collection of it; a "value" is an instance of it. ``supplied`` are the
-    arguments that the runtime gives to constructors and functions that name them; all their other arguments are
-    options.
-    """
-
-    called: str
-    interface: str
-    form: Literal["class", "function", "value"] = "class"
-    supplied: tuple[str, ...] = ()
-
+from milpcb.interfaces import Kind, mismatch
 
 KINDS: dict[str, Kind] = {
     "policies": Kind("policy class", "milpcb.protocols:PolicyClass"),
@@ -209,7 +190,7 @@ def target(kind: str, name: str) -> str:
     if not isinstance(name, str):
         raise UnknownNameError(KINDS[kind].called, name, table)
     if ":" in name:
-        _check_own(kind, name)
+        own_folder.check(kind, KINDS[kind].called, name)
         return name
     if name not in table:
         raise UnknownNameError(KINDS[kind].called, name, table)
@@ -222,94 +203,12 @@ def load(kind: str, name: str) -> Any:
     Importing a module runs it. Its mistakes are one line that names its file.
     """
     module, _, attribute = target(kind, name).partition(":")
-    with _own_folder_on_path() if ":" in name else _as_it_is():
+    with own_folder.on_path() if ":" in name else nullcontext():
         entry = _attribute(kind, name, module, attribute.partition(" ")[0])
-        problem = _mismatch(kind, entry)
+        problem = mismatch(KINDS[kind], entry)
     if problem:
         raise InputError(f"{kind} '{clipped(name)}' {problem}")
     return entry
-
-
-# --------------------------------------------------------------------------- classes of a config's own folder
-
-
-@dataclass
-class _Own:
-    """Where ``module:Class`` is looked for besides installed packages, and whether such names are taken at all."""
-
-    folder: str | None = None
-    trusted: bool = True
-
-
-_own = _Own()
-
-
-def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
-    """Look for modules of ``module:Class`` names in ``folder``, the one of the config, from now on; None: nowhere else.
-
-    The folder is on the path of imports only while such a name is resolved. Unless ``trusted``, every name that is not
-    registered is refused without importing anything.
-    """
-    folder = None if folder is None else str(folder)
-    if _own.folder is not None and folder != _own.folder:  # another folder may have other modules of the same names
-        for name in [name for name, module in sys.modules.items() if _lies_in(module, _own.folder)]:
-            del sys.modules[name]
-    _own.folder, _own.trusted = folder, trusted
-
-
-def own_folders() -> list[str]:
-    """Return the folder that ``module:Class`` is looked for in after the path of imports, if there is one."""
-    return [] if _own.folder is None else [_own.folder]
-
-
-def _check_own(kind: str, name: str) -> None:
-    """Raise InputError unless ``module:Class`` may be imported."""
-    module, _, attribute = name.partition(":")
-    if not all(part.isidentifier() for part in [*module.split("."), *attribute.split(".")]):
-        raise InputError(f"{kind} '{clipped(name)}' is no name; write module:Class for a class of your own")
-    if not _own.trusted:
-        raise InputError(f"{kind} '{clipped(name)}' is not installed, and its code is not run unless you trust it")
-    if module.split(".")[0] in sys.stdlib_module_names or module.endswith("__main__"):
-        raise InputError(
-            f"{kind} '{clipped(name)}' is no {KINDS[kind].called}: module {module} is Python's own; "
-            "give your file another name"
-        )
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _own_folder_on_path() -> Iterator[None]:
-    """Put the config's folder at the end of the path of imports; nothing is written there."""
-    folder = _own.folder
-    if folder is None:
-        yield
-        return
-    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    invalidate_caches()
-    sys.path.append(folder)
-    try:
-        yield
-    finally:
-        if folder in sys.path:
-            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
-        sys.dont_write_bytecode = written
-
-
-def _lies_in(module: Any, folder: str) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and Path(folder) in Path(file).parents and not _is_installed_file(file)
-
-
-def _is_installed_file(file: str) -> bool:
-    """Return whether the path of imports without the config's folder leads to a file."""
-    return any(path and Path(path) in Path(file).parents for path in sys.path)
-
-
-# --------------------------------------------------------------------------- from a name to what it stands for
 
 
 def _attribute(kind: str, name: str, module: str, attribute: str) -> Any:
@@ -331,7 +230,7 @@ def _why(module: str, error: BaseException) -> str:
     if hidden:
         return hidden
     if isinstance(error, ModuleNotFoundError):
-        where = f"; looked in {_own.folder} and the installed packages" if _own.folder else ""
+        where = "".join(f"; looked in {folder} and the installed packages" for folder in own_folder.folders())
         return f"{error}{where}; install the package that brings it, or put the file beside the config"
     if isinstance(error, AttributeError) and error.name and error.obj is sys.modules.get(module):
         return f"{getattr(error.obj, '__file__', None) or module} has no '{error.name}'"
@@ -351,78 +250,6 @@ def _hidden(module: str) -> str:
     if spec is None or not spec.origin or Path(spec.origin) == home:
         return ""
     return f"{spec.origin} hides the package '{top}' of milpcb; give that file another name"
-
-
-@cache
-def _mismatch(kind: str, entry: Any) -> str:
-    """Return how an entry fails the Protocol or base class of its kind; "" where it fits."""
-    wanted = KINDS[kind]
-    module, _, name = wanted.interface.partition(":")
-    interface = getattr(import_module(module), name)
-    if wanted.form == "value":
-        return "" if isinstance(entry, interface) else f"is {_described(entry)}, and must be a {wanted.interface}"
-    if wanted.form == "function":
-        return _not_returning(entry, interface, wanted)
-    if not isinstance(entry, type):
-        return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
-    return _lacking(entry, interface, wanted.interface)
-
-
-def _described(entry: Any) -> str:
-    return "a function" if isinstance(entry, FunctionType) else f"a {type(entry).__name__}"
-
-
-def _lacking(entry: type, interface: Any, called: str) -> str:
-    """Return what a class lacks of a base class or a Protocol; "" where it lacks nothing."""
-    if not getattr(interface, "_is_protocol", False):
-        if not issubclass(entry, interface):
-            return f"is a class that does not inherit from {called}"
-        if isabstract(entry):
-            return f"is not finished: {', '.join(sorted(vars(entry)['__abstractmethods__']))} of {called} is missing"
-        return ""
-    wanted = {*vars(interface), *getattr(interface, "__annotations__", ())}
-    missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, interface, name)]
-    if missing:
-        return f"is a class without {', '.join(missing)} of {called}"
-    return "" if _takes(entry, interface) else f"takes other arguments than {called}"
-
-
-def _sets(entry: type, interface: Any, name: str) -> bool:
-    """Return whether a class has a name: as an attribute, as an annotation, or set by its constructor."""
-    if isinstance(vars(interface).get(name), (FunctionType, classmethod)):
-        return callable(getattr(entry, name, None))
-    if hasattr(entry, name):
-        return True
-    makers = [vars(cls)["__init__"] for cls in entry.__mro__ if isinstance(vars(cls).get("__init__"), FunctionType)]
-    annotated = any(name in vars(cls).get("__annotations__", ()) for cls in entry.__mro__)
-    return annotated or any(name in maker.__code__.co_names for maker in makers)
-
-
-def _takes(entry: type, interface: Any) -> bool:
-    """Return whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
-    if (
-        not isinstance(vars(interface).get("__init__"), FunctionType)
-        or "__init__" not in interface.__init__.__qualname__
-    ):
-        return True
-    made_with = list(signature(interface.__init__).parameters)[1:]
-    try:
-        signature(entry).bind(*made_with)
-    except (TypeError, ValueError):
-        return not made_with
-    return True
-
-
-def _not_returning(entry: Any, interface: Any, wanted: Kind) -> str:
-    if not isinstance(entry, FunctionType):
-        return f"is {'a class' if isinstance(entry, type) else _described(entry)}, and must be a function"
-    try:
-        returned = get_type_hints(entry).get("return")
-    except Exception as error:  # noqa: BLE001 - annotations are expressions, and may raise anything
-        return f"has annotations that cannot be read: {cause(error)}"
-    if returned is interface or interface in getattr(returned, "__args__", ()):
-        return ""
-    return f"is a function that is not annotated to return {wanted.interface}, or a list of them"
 
 
 def _known(kind: str) -> dict[str, str]:

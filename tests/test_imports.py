@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 # name that fits a module says which part it belongs to.
 LAYERS = (
     ("milpcb.errors",),
+    ("milpcb.interfaces", "milpcb.own_folder"),
     (
         "milpcb.extras",
         "milpcb.kernels",
@@ -96,7 +97,7 @@ REACHED_BY_PULP = {"coptpy", "cplex", "gurobipy", "highspy", "pyscipopt", "xpres
 BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
 # Tables that name modules in texts, and the functions that import what a table names.
 TABLES = {"milpcb.registry"}
-RESOLVERS = {"milpcb.registry"}
+RESOLVERS = {"milpcb.interfaces", "milpcb.registry"}
 # A process that is forked later loads the module first.
 PRELOADED = {("milpcb.experiments.run.backends.processes", "milpcb.experiments.run.play")}
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from milpcb import registry
+from milpcb import own_folder, registry
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.options import option_names
 
@@ -213,7 +213,7 @@ def test_every_config_runs(readme, block, tmp_path, monkeypatch):
     try:
         read_config(Path(block.name))
     finally:
-        registry.look_in(None)
+        own_folder.look_in(None)
     tables = tomllib.loads(block.text)
     tables["experiment"] |= {"horizon": 100, "seeds": [0], "checkpoints": 5}
     Path("short.toml").write_text(tomli_w.dumps(tables))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import policies
-from milpcb import registry, testing
+from milpcb import own_folder, registry, testing
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
 from policies.rule import Rule
@@ -20,9 +20,9 @@ from policies.rule import Rule
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder that ``module:Class`` is looked for in, until the test is over."""
-    registry.look_in(tmp_path)
+    own_folder.look_in(tmp_path)
     yield tmp_path
-    registry.look_in(None)
+    own_folder.look_in(None)
 
 
 @pytest.fixture
@@ -90,7 +90,8 @@ def test_importing_the_registry_imports_nothing_else():
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", program, package], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["milpcb", "milpcb.errors", "milpcb.registry"]
+    own = ["milpcb", "milpcb.errors", "milpcb.interfaces", "milpcb.own_folder", "milpcb.registry"]
+    assert done.stdout.split() == own
 
 
 def test_a_third_party_adds_a_figure_a_command_and_a_battery(third_party, folder):
@@ -196,10 +197,10 @@ def test_another_folder_has_modules_of_its_own(tmp_path):
             (place / "mine.py").write_text(
                 f"from milpcb.learners import Uniform\nclass X(Uniform):\n    number = {number}\n"
             )
-            registry.look_in(place)
+            own_folder.look_in(place)
             assert registry.load("learner", "mine:X").number == number
     finally:
-        registry.look_in(None)
+        own_folder.look_in(None)
     assert "mine" not in refusal("learner", "mine:Y").partition("named")[0].replace("'mine:Y'", "")
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from milpcb import registry
+from milpcb import own_folder
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
 from milpcb.errors import InputError
@@ -53,7 +53,7 @@ def certify(
     """
     from milpcb.oracles import open_oracle
 
-    registry.look_in(Path.cwd())  # for a policy class of one's own
+    own_folder.look_in(Path.cwd())  # for a policy class of one's own
     played = read_log(log)
     given = {"n_actions": _n_actions(played, actions), "feature_names": played.features or None, "action_names": None}
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from milpcb import registry, supply
+from milpcb import own_folder, registry, supply
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
 from milpcb.errors import InputError
@@ -48,7 +48,7 @@ def solve(
 
     if solver is not None:
         registry.target("solver", solver_name(solver).partition(":")[0])
-    registry.look_in(Path.cwd())  # for a policy class of one's own
+    own_folder.look_in(Path.cwd())  # for a policy class of one's own
     for target in targets:
         check_ending(target)
     features, rows = read_table(contexts)

@@ -10,7 +10,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from milpcb import open_oracle, registry
+from milpcb import open_oracle, own_folder, registry
 from milpcb.environments import mirror
 from milpcb.environments.mirror import Mirror
 from milpcb.errors import InputError, UnknownNameError
@@ -86,9 +86,9 @@ class Wrong(Stubborn):
 def own(tmp_path):
     """Write learners of one's own into a folder that names are looked up in."""
     (tmp_path / "mirrored.py").write_text(OWN)
-    registry.look_in(tmp_path)
+    own_folder.look_in(tmp_path)
     yield
-    registry.look_in(None)
+    own_folder.look_in(None)
     sys.modules.pop("mirrored", None)
 
 

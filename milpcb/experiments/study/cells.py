@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from milpcb import registry, supply
+from milpcb import own_folder, registry, supply
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
@@ -64,7 +64,7 @@ class Task:
     def is_current(self) -> bool:
         """Return whether the files and the source code that the task reads are still those of its key."""
         if self.folder is not None:  # a worker process has not read the config
-            registry.look_in(self.folder)
+            own_folder.look_in(self.folder)
         return replace(self).key == self.key
 
     @cached_property

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from milpcb import registry, supply
+from milpcb import own_folder, registry, supply
 from milpcb.checks import check_file, whole
 from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
 from milpcb.experiments.study.options import KeyProblemError, check_options, option_names, validate
@@ -70,7 +70,7 @@ def parse_config(
             raise InputError(f"{where}{line}: {UnknownNameError('section', section, SECTIONS)}")
     reader = _Reader(tables, text, where)
     run = _with_folder(reader.model("run", RunSection), tables, folder, trusted=trusted)
-    registry.look_in(run.folder, trusted=trusted)
+    own_folder.look_in(run.folder, trusted=trusted)
     if not reader.tables("learners"):
         raise InputError(f"{where} has no learner; add at least one [[learners]] section")
     config = Config(

@@ -18,7 +18,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from milpcb import registry
+from milpcb import own_folder, registry
 from milpcb.errors import InputError
 
 _CLASS = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)")
@@ -54,10 +54,10 @@ def class_names(value: Any) -> Iterator[str]:
 def source_file(name: str, *folders: Path) -> Path | None:
     """Return the file of the module in ``module:Class``, found without importing it; None where there is none.
 
-    Modules are looked for where Python does, then in the folder of the config (registry.look_in), then in ``folders``.
+    Modules are looked for where Python does, in the folder of the config (own_folder.look_in), and in ``folders``.
     """
     parts = name.partition(":")[0].split(".")
-    spec = PathFinder.find_spec(parts[0], [*sys.path, *registry.own_folders(), *map(str, folders)])
+    spec = PathFinder.find_spec(parts[0], [*sys.path, *own_folder.folders(), *map(str, folders)])
     if spec is None:
         return None
     within = [Path(folder) for folder in spec.submodule_search_locations or ()]

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb import registry, supply
+from milpcb import own_folder, registry, supply
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.errors import InputError, MilpcbError, cause
@@ -98,7 +98,7 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
     An environment that takes long to compute its costs keeps them in ``cache``, and finds them there.
     """
     if task.folder is not None:
-        registry.look_in(task.folder)
+        own_folder.look_in(task.folder)
     axes = [task.environment.name, task.environment.options, task.policies.name, task.policies.options]
     key = json.dumps([*axes, task.horizon, task.seed, cache], sort_keys=True, default=str)
     if key in _open:

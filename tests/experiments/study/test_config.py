@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from milpcb import registry
+from milpcb import own_folder, registry
 from milpcb.errors import InputError, SolverMissingError
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config, read_config
@@ -274,7 +274,7 @@ def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny)
                 first_learner(read_config(config, trusted=False))
         assert "mine_evil" not in sys.modules
     finally:
-        registry.look_in(None)
+        own_folder.look_in(None)
 
 
 class Component:

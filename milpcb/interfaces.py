@@ -1,0 +1,99 @@
+"""Whether what a name leads to is what its kind asks for: a class, a function or a value with a given interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from inspect import isabstract, signature
+from types import FunctionType
+from typing import Any, Literal, get_type_hints
+
+from milpcb.errors import cause
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What all entries of a kind are: what messages call one, and the interface that each must fit.
+
+    ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a
+    "function" is annotated to return it, or a collection of it; a "value" is an instance of it. ``supplied`` are the
+    arguments that the runtime gives to constructors and functions that name them; all their other arguments are
+    options.
+    """
+
+    called: str
+    interface: str
+    form: Literal["class", "function", "value"] = "class"
+    supplied: tuple[str, ...] = ()
+
+
+@cache
+def mismatch(wanted: Kind, entry: Any) -> str:
+    """Return how an entry fails the Protocol or base class of its kind; "" where it fits."""
+    module, _, name = wanted.interface.partition(":")
+    interface = getattr(import_module(module), name)
+    if wanted.form == "value":
+        return "" if isinstance(entry, interface) else f"is {_described(entry)}, and must be a {wanted.interface}"
+    if wanted.form == "function":
+        return _not_returning(entry, interface, wanted)
+    if not isinstance(entry, type):
+        return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
+    return _lacking(entry, interface, wanted.interface)
+
+
+def _described(entry: Any) -> str:
+    return "a function" if isinstance(entry, FunctionType) else f"a {type(entry).__name__}"
+
+
+def _lacking(entry: type, interface: Any, called: str) -> str:
+    """Return what a class lacks of a base class or a Protocol; "" where it lacks nothing."""
+    if not getattr(interface, "_is_protocol", False):
+        if not issubclass(entry, interface):
+            return f"is a class that does not inherit from {called}"
+        if isabstract(entry):
+            return f"is not finished: {', '.join(sorted(vars(entry)['__abstractmethods__']))} of {called} is missing"
+        return ""
+    wanted = {*vars(interface), *getattr(interface, "__annotations__", ())}
+    missing = [name for name in sorted(wanted) if not name.startswith("_") and not _sets(entry, interface, name)]
+    if missing:
+        return f"is a class without {', '.join(missing)} of {called}"
+    return "" if _takes(entry, interface) else f"takes other arguments than {called}"
+
+
+def _sets(entry: type, interface: Any, name: str) -> bool:
+    """Return whether a class has a name: as an attribute, as an annotation, or set by its constructor."""
+    if isinstance(vars(interface).get(name), (FunctionType, classmethod)):
+        return callable(getattr(entry, name, None))
+    if hasattr(entry, name):
+        return True
+    makers = [vars(cls)["__init__"] for cls in entry.__mro__ if isinstance(vars(cls).get("__init__"), FunctionType)]
+    annotated = any(name in vars(cls).get("__annotations__", ()) for cls in entry.__mro__)
+    return annotated or any(name in maker.__code__.co_names for maker in makers)
+
+
+def _takes(entry: type, interface: Any) -> bool:
+    """Return whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
+    if (
+        not isinstance(vars(interface).get("__init__"), FunctionType)
+        or "__init__" not in interface.__init__.__qualname__
+    ):
+        return True
+    made_with = list(signature(interface.__init__).parameters)[1:]
+    try:
+        signature(entry).bind(*made_with)
+    except (TypeError, ValueError):
+        return not made_with
+    return True
+
+
+def _not_returning(entry: Any, interface: Any, wanted: Kind) -> str:
+    if not isinstance(entry, FunctionType):
+        return f"is {'a class' if isinstance(entry, type) else _described(entry)}, and must be a function"
+    try:
+        returned = get_type_hints(entry).get("return")
+    except Exception as error:  # noqa: BLE001 - annotations are expressions, and may raise anything
+        return f"has annotations that cannot be read: {cause(error)}"
+    if returned is interface or interface in getattr(returned, "__args__", ()):
+        return ""
+    return f"is a function that is not annotated to return {wanted.interface}, or a list of them"
