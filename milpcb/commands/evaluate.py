@@ -42,7 +42,7 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     found = _scores(source, method, seed)
     for warning in (*source.warnings, *found.diagnostics.words()):
         err.print(f"warning: {warning}")
-    played = _best_constant(found) if policy is None else _read(policy, source)
+    played = np.full(len(found.table), found.best_action) if policy is None else _read(policy, source)
     value = value_of(found, played, contexts=source.frame, interval=interval, level=level, seed=seed)
     out.print(values_table(value))
     for sentence in value.words():
@@ -111,11 +111,6 @@ def _rule(text: str, path: Path) -> Any:
 
 
 _NO_POLICY = "{} holds no policy: give policy.json of milpcb learn, or policy.to_json()"
-
-
-def _best_constant(scores: Scores) -> Any:
-    """Return the actions (n,) of the best constant."""
-    return np.full(len(scores.table), int((scores.weight @ scores.gains).argmax()))
 
 
 def _parts(value: Evaluation) -> Table:

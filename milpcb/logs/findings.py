@@ -67,7 +67,8 @@ def find(source: Source, estimator: Any, questions: Asked, note: Callable[[str],
         note(f"its stability: {questions.resamples} searches on resampled rows")
         found = stability(problem.policies, problem.contexts, scores, resamples=questions.resamples, **again)
         stable = _in_words(found, estimator.policy_)
-    note("the value against the budget")
+    if questions.budget is not None:
+        note("the value against the budget")
     return Findings(
         source,
         estimator,

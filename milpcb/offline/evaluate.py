@@ -120,7 +120,7 @@ def evaluate(
     means = _questions(scores, assigned, inside, EntryRanges.of(scores, outcome_range))
     found = estimates(means, kind, share, seed)
     over = [found["over", k] for k in range(len(scores.actions))]
-    best = _best_constant(scores)
+    best = scores.best_action
     return Evaluation(
         value=found["value"],
         constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
@@ -192,7 +192,7 @@ def held_out_actions(learn: Callable[[Ints], Any], fold: Ints, contexts: Any, ac
 def _questions(scores: Scores, assigned: Ints, inside: Mapping[int, Bools], ranges: EntryRanges) -> dict[Any, Mean]:
     """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part."""
     table, weight, sign = scores.table, scores.weight, 1.0 if scores.maximise else -1.0
-    own, best = table[np.arange(len(table)), assigned], _best_constant(scores)
+    own, best = table[np.arange(len(table)), assigned], scores.best_action
     means: dict[Any, Mean] = {
         "value": Mean(own, weight, ranges.entry),
         "logged": Mean(scores.logged, weight, ranges.outcome),
@@ -205,10 +205,6 @@ def _questions(scores: Scores, assigned: Ints, inside: Mapping[int, Bools], rang
         means["part", part] = Mean(own, weight * here, ranges.entry)
         means["over in part", part] = Mean(sign * (own - table[:, best]), weight * here, ranges.difference)
     return means
-
-
-def _best_constant(scores: Scores) -> int:
-    return int((scores.weight @ scores.gains).argmax())
 
 
 def _over_best(over: Sequence[IntervalEstimate], best: int) -> IntervalEstimate:

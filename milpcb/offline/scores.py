@@ -76,6 +76,11 @@ class Scores:
         return self.table if self.maximise else -self.table
 
     @property
+    def best_action(self) -> int:
+        """The action 0..K-1 that is best where it is always played."""
+        return int((self.weight @ self.gains).argmax())
+
+    @property
     def costs(self) -> Floats:
         """(n, K) weighted costs for an oracle: the policy of least total cost is the best one."""
         return -self.gains * self.weight[:, None]

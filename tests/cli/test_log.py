@@ -1,4 +1,4 @@
-"""``milpcb log``: the rounds of a run are those that its record was made from."""
+"""``milpcb log``, ``learn`` and ``evaluate`` on a run: its rounds are those that its record was made from."""
 
 from __future__ import annotations
 
@@ -63,6 +63,33 @@ def test_a_play_that_is_not_one_is_named(arguments, fragments, ran, milpcb_):
     assert len(done.stderr.splitlines()) == 1
     assert all(fragment in done.stderr for fragment in fragments), done.stderr
     assert not (ran / "a.csv").exists()
+
+
+def test_learning_from_a_run_is_learning_from_its_log(ran, milpcb_):
+    """The same policy with the same figures, whether the rounds are read from a file or played again."""
+    assert milpcb_(ran, "log", "runs/mixed", *ONE, "--out", "rounds.csv").returncode == 0
+    columns = ("--action", "action", "--cost", "cost", "--propensity", "probability")
+    play = ("--learner", "exp4", "--seed-of-run", "1")
+    few = ("--depth", "1", "--draws", "20", "--resamples", "0")
+    by_run = milpcb_(ran, "learn", "runs/mixed", *play, *few, "--out", "by_run")
+    by_file = milpcb_(ran, "learn", "rounds.csv", *columns, *few, "--out", "by_file")
+    assert (by_run.returncode, by_file.returncode) == (0, 0), (by_run, by_file)
+    assert by_run.stdout.replace("by_run", "by_file") == by_file.stdout
+    policies = [(ran / folder / "policy.json").read_text() for folder in ("by_run", "by_file")]
+    assert policies[0] == policies[1]
+    worth = milpcb_(ran, "evaluate", "runs/mixed", "by_run/policy.json", *play)
+    assert (worth.returncode, worth.stdout) == (
+        0,
+        milpcb_(ran, "evaluate", "rounds.csv", "by_file/policy.json", *columns).stdout,
+    )
+
+
+@pytest.mark.parametrize("option", [("--cost", "cost"), ("--randomised",)])
+def test_what_a_run_knows_is_not_asked_for(option, ran, milpcb_):
+    """Columns are of files: with a run they are refused in one line."""
+    done = milpcb_(ran, "evaluate", "runs/mixed", "--learner", "exp4", "--seed-of-run", "1", *option)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert f"{option[0]} is for files" in done.stderr
 
 
 def test_a_play_without_a_record_is_refused(ran, milpcb_):
