@@ -163,7 +163,6 @@ def bistro_round(horizon: int) -> dict[str, Any]:
     contexts, _ = instance(200, 12, 3)
     oracle = open_oracle(DecisionTrees(3), contexts, kind="search")
     learner = BistroPlus(oracle, FinitePool(contexts), horizon=horizon, seed=0, queries="profile")
-    learner.act(0)
 
     def play() -> None:
         for row in range(200):
