@@ -28,6 +28,7 @@ from milpcb.protocols import Search
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
+from policies.trees.block import zeros
 from policies.trees.geometry import cheapest_leaf, grow
 from policies.trees.kernels import Array, Sets, Small, Soft, search
 from policies.trees.rule import DecisionTree, Leaf
@@ -161,15 +162,20 @@ def arrays(patterns: Bools, n_actions: int, leaves: int, dtype: type[np.floating
     blocks = -(-g // BLOCK)
     width = -(-g // (blocks * _LANES)) * _LANES
     rows, below = literals + 3, max(1, leaves // 2)
-    held = np.zeros((rows, blocks * width), dtype)
-    held[:literals, :g] = patterns.T
-    return _Arrays(
-        literals=np.ascontiguousarray(held.reshape(rows, blocks, width).transpose(1, 0, 2)),
-        costs=np.zeros((2, blocks, n_actions - 1, width), dtype),
-        weighted=np.zeros((2, n_actions - 1, width), dtype),
-        pairs=np.zeros((3, n_actions - 1, literals + 1, rows), dtype),
-        marginals=np.zeros((literals, n_actions - 1), dtype),
-        near=np.zeros((2, below, literals, n_actions), dtype),
-        far=np.zeros((2, below, literals), dtype),
-        best=np.zeros((2, leaves, n_actions), dtype),
+    made = _Arrays(
+        **zeros(
+            dtype,
+            literals=(blocks, rows, width),
+            costs=(2, blocks, n_actions - 1, width),
+            weighted=(2, n_actions - 1, width),
+            pairs=(3, n_actions - 1, literals + 1, rows),
+            marginals=(literals, n_actions - 1),
+            near=(2, below, literals, n_actions),
+            far=(2, below, literals),
+            best=(2, leaves, n_actions),
+        )
     )
+    held = np.zeros((rows, blocks * width), bool)
+    held[:literals, :g] = patterns.T
+    made.literals[:] = held.reshape(rows, blocks, width).transpose(1, 0, 2)
+    return made

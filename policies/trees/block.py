@@ -1,0 +1,29 @@
+"""Arrays that kernels work on, side by side in one block of memory."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from policies.trees.kernels import Array
+
+_PAGE, _LINE = 4096, 64  # bytes
+
+
+def zeros(dtype: type[np.floating[Any]], **shapes: tuple[int, ...]) -> dict[str, Array]:
+    """Return an array of zeros for each of ``shapes``, all in one block that begins with a page of memory.
+
+    A pass that reads one array and writes another takes up to 1.6 times as long where their addresses happen to agree
+    in the last 12 bits. Here they differ by what the shapes make them differ, in every process alike. A line of the
+    cache lies free between two arrays.
+    """
+    sizes = [prod(shape) * np.dtype(dtype).itemsize for shape in shapes.values()]
+    places = np.cumsum([0, *(-(-size // _LINE) * _LINE + _LINE for size in sizes)])
+    block = np.zeros(places[-1] + _PAGE, np.uint8)
+    block = block[-block.ctypes.data % _PAGE :]
+    return {
+        name: block[place : place + size].view(dtype).reshape(shape)
+        for (name, shape), place, size in zip(shapes.items(), places, sizes, strict=False)
+    }
