@@ -109,7 +109,7 @@ def _check_ending(path: Path) -> str:
 def _save(found: list[Bound], target: Path, title: str) -> Path:
     from milpcb.experiments.results.figures.bounds import bounds_figure
     from milpcb.experiments.results.figures.drawing import render
-    from milpcb.experiments.results.store import write_file
+    from milpcb.experiments.results.files import write_file
     from milpcb.experiments.study.bounds import bounds_frame
 
     kind = _check_ending(target)

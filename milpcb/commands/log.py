@@ -64,7 +64,8 @@ def rounds_of_run(directory: Path, wanted: dict[str, str | int | None], *, trust
 
 def _cell(directory: Path, wanted: dict[str, str | int | None]) -> Cell:
     """Return the one finished cell with the labels that are wanted; raises RunError where that is none, or several."""
-    from milpcb.experiments.results.store import CONFIG, read_record
+    from milpcb.experiments.results.layout import CONFIG
+    from milpcb.experiments.results.records import read_record
     from milpcb.experiments.study.cells import build_study
     from milpcb.experiments.study.config import read_config
 

@@ -24,7 +24,8 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
     A class that is not installed ("module:Class") runs only if you have run the same config in DIRECTORY before, or
     with --trust.
     """
-    from milpcb.experiments.results.store import CONFIG, RunDirectory, check_config
+    from milpcb.experiments.results.layout import CONFIG
+    from milpcb.experiments.results.store import RunDirectory, check_config
     from milpcb.experiments.run.trust import check
     from milpcb.experiments.study.config import read_config
 

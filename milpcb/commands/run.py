@@ -113,7 +113,7 @@ def _print_whole(table: Table) -> None:
 def _print_policy(path: Path) -> None:
     """Print the best policy of the first seed."""
     from milpcb.experiments.results.files import contents
-    from milpcb.experiments.results.store import read_index
+    from milpcb.experiments.results.index import read_index
 
     first = min(read_index(path)["yardsticks"], key=lambda yardstick: yardstick["seed"])
     policy = path / f"{first['file']}.txt"

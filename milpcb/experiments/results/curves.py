@@ -10,7 +10,9 @@ from typing import Any
 import polars as pl
 
 from milpcb.errors import InputError, RunError, shown
-from milpcb.experiments.results.store import RunDirectory, read_index, read_record
+from milpcb.experiments.results.index import read_index
+from milpcb.experiments.results.records import read_record
+from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.study.cells import NO_ORACLE
 
 CSV, PARQUET = "curves.csv", "curves.parquet"

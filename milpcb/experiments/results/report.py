@@ -17,8 +17,10 @@ from milpcb.experiments.results.figures.horizons import fits
 from milpcb.experiments.results.figures.results import Results, entries, read_results
 from milpcb.experiments.results.figures.words import count, legible, verdict, with_separators
 from milpcb.experiments.results.files import contents
+from milpcb.experiments.results.index import read_index
+from milpcb.experiments.results.layout import CONFIG
+from milpcb.experiments.results.records import read_record
 from milpcb.experiments.results.report_table import report_table
-from milpcb.experiments.results.store import CONFIG, read_index, read_record
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone

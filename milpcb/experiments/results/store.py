@@ -6,10 +6,8 @@ cells/KEY.json       a finished task; KEY.part its checkpoint before that; KEY.p
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
 live/KEY.json        how far a running task is
 logs/KEY.log         what a task logged, warned of, or failed with
-curves.csv .parquet  everything that is drawn or tabulated, put together from the records (see
-milpcb.experiments.results.curves)
-best_policy_*        best policies in hindsight, and leader_* those that learners end with; study.json lists which were
-written
+curves.csv .parquet  everything that is drawn or tabulated, put together from the records (curves.py)
+best_policy_*        best policies in hindsight, and leader_* those that learners end with, as study.json lists them
 
 Only files with these names are written or removed, only in a directory that was empty or that holds a config.toml or
 study.json of milpcb, and never through a link. study.json, records, costs and checkpoints begin with a checksum of what
@@ -40,46 +38,19 @@ from milpcb.experiments.results.files import (
     make_folder,
     remove,
     sealed,
-    unsealed,
+    write_file,
 )
-from milpcb.experiments.results.files import write_file as write_file  # noqa: PLC0414 - for files beside the directory
+from milpcb.experiments.results.index import index_of, read_index, whole_index
+from milpcb.experiments.results.layout import CONFIG, FOLDERS, INDEX, LOCK, file_of
+from milpcb.experiments.results.records import DamagedError, has_pictures, read_record, read_whole
 from milpcb.experiments.results.versions import describe, installed
-from milpcb.experiments.study.cells import FORMAT, Cell, Study, Task, Yardstick
+from milpcb.experiments.study.cells import FORMAT, Study, Task
 from milpcb.experiments.study.sections import Config
 
-CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
-FOLDERS = ("cells", "costs", "live", "logs")
-PICTURES = ("png", "svg")
-LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
-_PLACES = {
-    "record": ("cells", "json"),
-    "part": ("cells", "part"),
-    "costs": ("costs", "json"),
-    "live": ("live", "json"),
-    "log": ("logs", "log"),
-}
-_COLUMNS = {
-    "rounds",
-    "best_cost",
-    "cumulative_cost",
-    "certificate",
-    "certificate_error",
-    "bound",
-    "oracle_error",
-    "oracle_calls",
-    "seconds",
-    "oracle_seconds",
-}
 _LIVE = re.compile(r"[0-9a-f]{16}\.json")
 _POLICY_FILE = re.compile(r"(best_policy|leader)_[\w.+-]+\.(txt|png|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
-
-
-def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part" (checkpoint), "costs", "live" (position), "log" or picture is kept."""
-    folder, suffix = _PLACES.get(what, ("cells", what))
-    return directory / folder / f"{key}.{suffix}"
 
 
 @dataclass(frozen=True)
@@ -142,10 +113,10 @@ class RunDirectory:
 
         That are temporaries, positions, and checkpoints of tasks that are ``finished`` (their keys).
         """
-        earlier = _whole_index(self.path)
+        earlier = whole_index(self.path)
         written = earlier["written"] if earlier else []
         self.write(CONFIG, _config_text(config).encode())
-        self.write(INDEX, sealed({**_index(config, study), "written": written}, indent=1))
+        self.write(INDEX, sealed({**index_of(config, study), "written": written}, indent=1))
         for folder in (self.path, self.path / "cells", self.path / "costs", self.path / "live"):
             for file in filter(is_temporary, _files_in(folder)):
                 remove(file)
@@ -165,10 +136,10 @@ class RunDirectory:
         made_with: dict[str, dict[str, str]] = {}
         for task in tasks:
             try:
-                record = _read(self.path, task.key, task.horizon)
-                if record is None or not _has_pictures(self.path, task, record):
+                record = read_whole(self.path, task.key, task.horizon)
+                if record is None or not has_pictures(self.path, task, record):
                     continue
-            except _DamagedError:
+            except DamagedError:
                 damaged.append(f"record {task.key} of '{task.title}' is damaged; it is played again")
                 continue
             finished.add(task.key)
@@ -227,42 +198,14 @@ class RunDirectory:
             self.write(INDEX, sealed({**index, "written": sorted(names)}, indent=1))
 
 
-def read_index(path: Path) -> dict[str, Any]:
-    """Return the contents of study.json; raises RunError when the directory has none that is whole."""
-    try:
-        content = contents(path / INDEX)
-    except OSError as error:
-        raise RunError(
-            f"{path} holds no curves that can be read ({INDEX}: {error.strerror}); is it a run directory? "
-            f"milpcb run with its {CONFIG} mends it"
-        ) from error
-    index = unsealed(content)
-    if index is None:
-        raise RunError(
-            f"{path / INDEX} is damaged, or of another version of milpcb; milpcb resume {path} mends the first, "
-            "for the second run the experiment again in another directory"
-        )
-    if index.get("format") != FORMAT:
-        raise RunError(f"{path / INDEX} is of another version of milpcb; run the experiment again in another directory")
-    return index
-
-
-def read_record(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
-    """Return a task's record; None where there is none, or one that is damaged or not of this task."""
-    try:
-        return _read(path, key, horizon)
-    except _DamagedError:
-        return None
-
-
 def remarks(path: Path) -> tuple[str, ...]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
     index = read_index(path)
     damaged, made_with = [], {}
     for task in [*index["cells"], *index["yardsticks"]]:
         try:
-            record = _read(path, task["key"], task["horizon"])
-        except _DamagedError:
+            record = read_whole(path, task["key"], task["horizon"])
+        except DamagedError:
             damaged.append(f"record {task['key']} is damaged and left out; milpcb resume {path} plays it again")
             continue
         if record is not None:
@@ -282,46 +225,6 @@ def check_config(path: Path) -> None:
             f"{path / CONFIG} was damaged, or edited, after the run wrote it; read it, and go on with "
             f"milpcb run CONFIG --out {path} (CONFIG may be that file)"
         )
-
-
-class _DamagedError(Exception):
-    """A record is there, and is not as it was written."""
-
-
-def _read(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
-    """Return a task's record, None where there is none; raises _DamagedError."""
-    try:
-        content = contents(file_of(path, "record", key))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise _DamagedError from error
-    record = unsealed(content)
-    if record is None or not _is_record(record, key, horizon):
-        raise _DamagedError
-    return record
-
-
-def _is_record(record: Mapping[str, Any], key: str, horizon: int) -> bool:
-    """Return whether a record is that of a task, with columns of one length up to its horizon."""
-    columns = [record[name] for name in record if name in _COLUMNS]
-    lists = all(isinstance(column, list) and len(column) == len(columns[0]) > 0 for column in columns)
-    facts = all(isinstance(record.get(name), dict) for name in ("versions", "pictures"))
-    return record.get("key") == key and facts and lists and record.get("rounds", [None])[-1] == horizon
-
-
-def _has_pictures(path: Path, task: Task, record: Mapping[str, Any]) -> bool:
-    """Return whether the pictures that are wanted were drawn; raises _DamagedError where one is not as it was drawn."""
-    if not task.draw or not (isinstance(task, Yardstick) or "leader" in record):
-        return True
-    for suffix, wanted in record["pictures"].items():
-        try:
-            found = digest(contents(file_of(path, suffix, task.key)))
-        except OSError:
-            return False
-        if found != wanted:
-            raise _DamagedError
-    return bool(record["pictures"])
 
 
 def _shortened(lines: Sequence[str]) -> list[str]:
@@ -346,7 +249,7 @@ def _check_owner(path: Path) -> None:
     """Raise RunError unless the directory is empty, or milpcb made it in this format."""
     if all(file.name == LOCK or is_temporary(file) for file in path.iterdir()):
         return
-    if _whole_index(path) is not None:  # whatever became of config.toml, it can be written again
+    if whole_index(path) is not None:  # whatever became of config.toml, it can be written again
         return
     file = path / CONFIG
     if not file.exists():
@@ -367,65 +270,7 @@ def _check_owner(path: Path) -> None:
         )
 
 
-def _whole_index(path: Path) -> dict[str, Any] | None:
-    """Return study.json if it is whole and of this format, else None."""
-    with suppress(RunError):
-        return read_index(path)
-    return None
-
-
 def _config_text(config: Config) -> str:
     """Return config.toml: the resolved config, versions, and in its last line the checksum of all others."""
     text = tomli_w.dumps({**config.table(), "versions": {**installed(), "format": FORMAT}})
     return f'{text}checksum = "{digest(text.encode())}"\n'
-
-
-def _index(config: Config, study: Study) -> dict[str, Any]:
-    """Return study.json: labels are kept here and not in the records, so that a new label costs no new run."""
-    names, drawn = _policy_files(config, study), [cell for cell in study.cells if cell.draw]
-    return {
-        "format": FORMAT,
-        "name": config.experiment.name,
-        "cells": [{"key": c.key, "yardstick": study.yardstick_of[c.key], **c.labels} for c in study.cells],
-        "yardsticks": [
-            {"key": y.key, "title": y.title, "file": name, "horizon": y.horizon, "seed": y.seed, "draw": y.draw}
-            for y, name in zip(study.yardsticks, names, strict=True)
-        ],
-        "leaders": [
-            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "yardstick": study.yardstick_of[c.key]}
-            for c, name in zip(drawn, _leader_files(drawn), strict=True)
-        ],
-    }
-
-
-def _policy_files(config: Config, study: Study) -> list[str]:
-    """Return best_policy_seed0, or with what else there are several of: best_policy_planted_trees_T1000_seed0."""
-    names: list[str] = []
-    for yardstick in study.yardsticks:
-        parts = [yardstick.environment.label] if len(config.environments) > 1 else []
-        parts += [yardstick.policies.label] if len(config.policies) > 1 else []
-        parts += [f"T{yardstick.horizon}"] if len(config.experiment.horizon) > 1 else []
-        names.append(_free(["best_policy", *parts], yardstick.seed, names))
-    return names
-
-
-def _leader_files(drawn: Sequence[Cell]) -> list[str]:
-    """Return leader_bistro_plus_seed0, or with what else there are several of."""
-    names: list[str] = []
-    for cell in drawn:
-        axes = [a for a in ("environment", "policies") if len({other.labels[a] for other in drawn}) > 1]
-        axes += ["oracle"] if len(cell.learner.oracles) > 1 else []
-        names.append(_free(["leader", *(str(cell.labels[axis]) for axis in ["learner", *axes])], cell.seed, names))
-    return names
-
-
-def _free(parts: Sequence[str], seed: int, names: Sequence[str]) -> str:
-    """Return a name of these parts that a file system can keep and that is none of ``names``, whatever the case."""
-    name = f"{'_'.join(map(_file_name, parts))[:LONGEST]}_seed{seed}"
-    taken = {other.casefold() for other in names}
-    candidates = (f"{name}_{i}" if i else name for i in range(len(names) + 1))
-    return next(candidate for candidate in candidates if candidate.casefold() not in taken)
-
-
-def _file_name(label: str) -> str:
-    return re.sub(r"[^\w.+-]+", "-", label)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.experiments.results.files import contents, sealed, unsealed, write_file
-from milpcb.experiments.results.store import file_of
+from milpcb.experiments.results.layout import file_of
 
 
 @dataclass(frozen=True)

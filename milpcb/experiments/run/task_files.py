@@ -11,7 +11,7 @@ from time import perf_counter, time
 from typing import Any
 
 from milpcb.experiments.results.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
-from milpcb.experiments.results.store import file_of
+from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.versions import describe, installed
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position

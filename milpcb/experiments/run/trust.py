@@ -17,7 +17,7 @@ from pathlib import Path
 
 from milpcb.errors import RunError
 from milpcb.experiments.results.files import contents, write_file
-from milpcb.experiments.results.store import CONFIG
+from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.study.fingerprints import class_names, is_installed_file, source_file
 
 

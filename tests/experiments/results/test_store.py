@@ -16,6 +16,8 @@ import milpcb
 from milpcb.errors import RunError
 from milpcb.experiments.results import store
 from milpcb.experiments.results.files import sealed, unsealed, write_file
+from milpcb.experiments.results.index import read_index
+from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.store import Held, RunDirectory
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
@@ -256,7 +258,7 @@ DAMAGED = (b"[experiment", b"\xff\xfe", b"", b"title = 3", b"{}", b"[]", b'{"che
     ("name", "read", "message"),
     [
         ("config.toml", store.check_config, r"config\.toml.* milpcb run CONFIG --out .*"),
-        ("study.json", store.read_index, r"study\.json.* mends"),
+        ("study.json", read_index, r"study\.json.* mends"),
     ],
 )
 def test_a_damaged_config_or_index_is_written_again(name, read, message, content, held, tiny, play_into):
@@ -407,7 +409,7 @@ def test_a_log_or_lock_that_is_a_link_is_not_written_through(held, tiny, tmp_pat
     """What it points to stays as it is; a lock that is a link is refused."""
     (tmp_path / "mine").write_text("mine")
     (cell,) = study_of(tiny).cells
-    log = store.file_of(held.path, "log", cell.key)
+    log = file_of(held.path, "log", cell.key)
     log.parent.mkdir(exist_ok=True)
     log.symlink_to(tmp_path / "mine")
     held.log(cell, "a line")
@@ -422,9 +424,9 @@ def test_a_log_or_lock_that_is_a_link_is_not_written_through(held, tiny, tmp_pat
 def test_a_folder_in_the_place_of_a_file_is_one_line(name, held, tiny, play_into):
     """It is nobody's record: it is not removed, and the line says what is in the way."""
     (task,) = study_of(tiny).yardsticks if name == "svg" else study_of(tiny).cells
-    file = store.file_of(held.path, name, task.key)
+    file = file_of(held.path, name, task.key)
     file.unlink(missing_ok=True)
-    store.file_of(held.path, "record", task.key).unlink(missing_ok=True)
+    file_of(held.path, "record", task.key).unlink(missing_ok=True)
     (file / "mine").mkdir(parents=True)
     with pytest.raises(RunError, match=rf"cannot (write|remove) .*{file.name}: Is a directory; "):
         play_into(tiny, held.path)

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info
 from milpcb import registry
 from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments.results.files import sealed, unsealed
-from milpcb.experiments.results.store import file_of
+from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.run import play as plays
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import task_files
