@@ -63,6 +63,7 @@ SLOW = {
     "tests/test_readmes.py::test_every_config_runs": "the studies of the READMEs",
     "tests/test_readmes.py::test_every_snippet_runs_and_prints_what_is_shown": "the programs of the READMEs",
     "tests/test_benchmarks.py": "peers that the benchmarks compare with",
+    "tests/test_benchmarks_run.py": "every benchmark, on small problems",
     "tests/theory/test_verify_command.py": "games verified in processes of their own",
 }
 
