@@ -74,13 +74,19 @@ class HighsSession:
             raise SolverFailedError("HiGHS refused the model; please report it with the config that made it")
 
     def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+        self,
+        objective: Floats,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        primal: bool = True,
+        start: Floats | None = None,
     ) -> Solution:
-        """Change the costs, go on from where the last query ended."""
+        """Change the costs, go on from where the last query ended, or a MIP from ``start``."""
         highs = self._highs
         highs.changeColsCost(len(self._columns), self._columns, objective)
         if self._mip:
-            self._hand_over(gap)
+            self._hand_over(gap, self._incumbent if start is None else start)
         if time_limit is not None or self._timed:
             self._limit(time_limit)
         highs.run()
@@ -110,12 +116,12 @@ class HighsSession:
         """Free the model."""
         self._highs.clear()
 
-    def _hand_over(self, gap: float) -> None:
+    def _hand_over(self, gap: float, start: Floats | None) -> None:
         self._highs.setOptionValue("mip_abs_gap", max(gap, 1e-9))
-        if self._incumbent is not None:
-            start = highspy.HighsSolution()
-            start.col_value = self._incumbent
-            self._highs.setSolution(start)
+        if start is not None:
+            solution = highspy.HighsSolution()
+            solution.col_value = start
+            self._highs.setSolution(solution)
 
     def _limit(self, time_limit: float | None) -> None:
         self._timed = time_limit is not None
