@@ -1,9 +1,9 @@
 """Where a solver starts under side constraints: at the best policy that the class's own search finds.
 
 A start is a point and claims nothing. That it keeps the constraints is seen from its labels, that it is a policy of the
-class from the program, and that nothing is better is what the solver proves. With one row on trees, HiGHS takes a half
-of the time so, and a tenth in the worst case (scripts/benchmarks/oracles.py). Policies that Lagrange multipliers of the
-rows lead to, for classes whose search knows no rows, were measured too: they save nothing.
+class from the program, and that nothing is better is what the solver proves. What this saves is in
+scripts/benchmarks/constraints.py. Handing over an objective cutoff too, policies that Lagrange multipliers of the rows
+lead to (for classes whose search knows no rows), and HiGHS without its heuristics were measured: they save nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ import numpy as np
 from milpcb.errors import InfeasibleError
 from milpcb.oracles.opened_under import OpenedUnder
 from milpcb.oracles.side_rows import SideRow
-from milpcb.protocols import Encoding, Opened, Policy, Search, Session
-from milpcb.solvers import load_solver
-from milpcb.solvers.lazy import open_session
+from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search
 from milpcb.types import Floats, Ints
 
-# Smaller programs take a solver about 10 ms a question: loading a compiled search takes as long as fifty of them.
+# Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them.
 FEWEST_COLUMNS = 1_000
 
 
@@ -37,28 +35,20 @@ class Start:
 
 def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideRow]) -> Starts | None:
     """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
-    program = encoding.program
-    if not sides or "side_rows" not in opened.can or not program.integral or program.n_columns < FEWEST_COLUMNS:
+    if not sides or "side_rows" not in opened.can or encoding.program.n_columns < FEWEST_COLUMNS:
         return None
-    return Starts(opened, encoding, sides)
+    return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None
 
 
 class Starts:
-    """The search of a class under ``sides``, and its integral program without them, which turns labels into points.
+    """The search of a class under ``sides``, opened by the first question, and the points of its policies."""
 
-    Both are opened by the first question.
-    """
-
-    def __init__(self, opened: Opened, encoding: Encoding, sides: Sequence[SideRow]) -> None:
+    def __init__(self, opened: Opened, encoding: InvertibleEncoding, sides: Sequence[SideRow]) -> None:
         self._opened, self._encoding, self._sides = opened, encoding, sides
 
     @cached_property
     def _search(self) -> Search:
         return OpenedUnder(self._opened, self._sides).search()
-
-    @cached_property
-    def _session(self) -> Session:
-        return open_session(load_solver("highs"), self._encoding.program, None)
 
     def at(self, costs: Floats) -> Start | None:
         """Return the search's best policy for ``costs`` (g, K), None where it is no policy that keeps the sides."""
@@ -66,22 +56,15 @@ class Starts:
             _, policy = self._search.minimise(costs)
         except InfeasibleError:
             return None
-        labels = policy.predict(self._opened.contexts)
-        if not all(side.keeps(labels) for side in self._sides):
-            return None
-        x = self._point(labels)
-        return None if x is None else Start(policy, labels, x)
+        labels, x = policy.predict(self._opened.contexts), self._encoding.encode(policy)
+        kept = all(side.keeps(labels) for side in self._sides) and self._is_point(x, labels, costs)
+        return Start(policy, labels, x) if kept else None
 
-    def _point(self, labels: Ints) -> Floats | None:
-        """Return a point whose policy plays ``labels`` (g,): one at which all other labels cost 1, and the total is 0.
-
-        None where there is no such policy.
-        """
-        others = np.ones((len(labels), self._opened.n_actions))
-        others[np.arange(len(labels)), labels] = 0.0
-        objective = self._encoding.objective(others)
-        solution = self._session.solve(objective.coefficients)
-        if solution.x is None:
-            return None
-        x = np.rint(solution.x)
-        return x if objective.coefficients @ x + objective.offset == 0.0 else None
+    def _is_point(self, x: Floats, labels: Ints, costs: Floats) -> bool:
+        """Return whether ``x`` (n_columns,) is a whole point of the class's program that stands for ``labels`` (g,)."""
+        program = self._encoding.program
+        activity = program.matrix @ x
+        inside = (program.row_lower <= activity) & (activity <= program.row_upper)
+        whole = (x == np.rint(x)) & (program.column_lower <= x) & (x <= program.column_upper)
+        meant = self._encoding.decode(x, costs).predict(self._opened.contexts) == labels
+        return bool(inside.all() and whole.all() and meant.all())

@@ -13,21 +13,24 @@ from milpcb.oracles.milp import MilpOracle
 from milpcb.oracles.opened_under import OpenedUnder
 from milpcb.testing.problems import violation
 from milpcb.types import Stop
-from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies import BoxRules, DecisionTrees, MonotoneRules, RuleLists, ThresholdRules
+from policies.trees.program import TreeEncoding
+from policies.trees.rule import DecisionTree, Leaf
 
-RNG = np.random.default_rng(0)
-CONTEXTS = RNG.integers(0, 2, (20, 3)).astype(float)
+CONTEXTS = np.random.default_rng(0).integers(0, 2, (20, 3)).astype(float)
+CONTEXTS[:, 2] = np.random.default_rng(1).normal(size=20)
 ROWS = np.arange(20)
 BUDGET = share_at_most(2, 0.2, n_contexts=20, n_actions=3)
 PARITY = parity(0, 0.2, groups=CONTEXTS[:, 0], n_actions=3)
-CLASSES = [
-    DecisionTrees(3),
-    ThresholdRules(3),
-    BoxRules(3),
-    RuleLists(3, max_rules=2),
-    LinearRules(3, max_weight=1),
-    FiniteClass([*RNG.integers(0, 3, (40, 20)).tolist(), [0] * 20], 3),
-]
+CLASSES = {
+    "stumps": DecisionTrees(3, depth=1),
+    "trees": DecisionTrees(3),
+    "one cut": ThresholdRules(3, max_cuts=1),
+    "three cuts": ThresholdRules(3, max_cuts=3),
+    "one rule": RuleLists(3, max_rules=1),
+    "two rules": RuleLists(3, max_rules=2),
+    "three rules": RuleLists(3, max_rules=3, thresholds=1),
+}
 RULES = {"budget": [BUDGET], "budget and parity": [BUDGET, *PARITY]}
 
 
@@ -53,7 +56,7 @@ def started(policies: object, rules: list[LabelConstraint], **options: object) -
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-@pytest.mark.parametrize("policies", CLASSES, ids=lambda policies: type(policies).__name__)
+@pytest.mark.parametrize("policies", CLASSES.values(), ids=CLASSES)
 def test_a_start_is_the_best_policy_and_a_point_of_the_program(policies, rules):
     """It keeps the rows, stands for the labels it says, costs the least; answers are those of the list."""
     oracle, listed = started(policies, rules), open_oracle(policies, CONTEXTS, "enumeration", constraints=rules)
@@ -68,37 +71,59 @@ def test_a_start_is_the_best_policy_and_a_point_of_the_program(policies, rules):
         np.testing.assert_allclose(oracle.profile(costs, 7), listed.profile(costs, 7), rtol=0, atol=1e-7)
 
 
-class Labels:
-    """The policy that plays ``labels``."""
+@pytest.mark.parametrize("policies", CLASSES.values(), ids=CLASSES)
+def test_every_policy_has_a_point(policies):
+    """It keeps the rows of the program, and decodes to the labels of the policy, of one leaf or of many."""
+    opened = policies.on(CONTEXTS)
+    encoding, costs = opened.program(constrained=True), np.zeros((len(opened.contexts), 3))
+    listed = list(opened.policies())
+    for number in [0, 1, 2, *np.random.default_rng(0).integers(0, len(listed), 60)]:
+        x = encoding.encode(listed[number])
+        assert violation(encoding.program, x) == 0.0
+        labels = encoding.decode(x, costs).predict(opened.contexts)
+        assert (labels == listed[number].predict(opened.contexts)).all()
 
-    def __init__(self, labels: list[int]) -> None:
-        self.labels = np.array(labels)
 
-    def predict(self, contexts):
-        """Return the labels."""
-        return self.labels[: len(contexts)]
+class Found:
+    """A search that finds the tree of one leaf, which plays ``action``, whatever the costs are."""
+
+    def __init__(self, action: int) -> None:
+        self._policy = DecisionTree(Leaf(action))
+
+    def minimise(self, costs):
+        """Return a value that is too low, and the tree."""
+        return float(costs.min(axis=1).sum()) - 1e3, self._policy
+
+
+@pytest.mark.parametrize(("action", "kept"), [(0, True), (2, False)], ids=["a poor one", "one that breaks the budget"])
+def test_a_wrong_search_changes_no_value(action, kept, monkeypatch):
+    """Its poor policy is a start, one that breaks a row is none; the solver finds the optimum all the same."""
+    monkeypatch.setattr(OpenedUnder, "search", lambda _: Found(action))
+    oracle = started(DecisionTrees(3), [BUDGET])
+    listed = open_oracle(DecisionTrees(3), CONTEXTS, "enumeration", constraints=[BUDGET])
+    for seed in range(4):
+        costs = costs_of(seed)
+        assert (oracle._starts.at(oracle._checked(costs)) is not None) == kept
+        assert oracle.value(costs) == listed.value(costs)
+        labels = oracle.minimise(costs).policy.predict(CONTEXTS)
+        assert costs[ROWS, labels].sum() == listed.value(costs)
 
 
 @pytest.mark.parametrize(
-    ("labels", "accepted"),
-    [([0] * 20, True), ([2] * 20, False), ([0] * 10 + [1] * 10, False)],
-    ids=["a poor policy", "one that breaks the budget", "none of the class"],
+    "spoil",
+    [lambda x: 0.0 * x, lambda x: 0.5 * x, lambda x: x + np.eye(len(x))[0], lambda x: np.roll(x, 3)],
+    ids=["nothing", "halves", "one more", "another"],
 )
-def test_a_wrong_search_changes_no_value(labels, accepted, monkeypatch):
-    """Its poor policy is a start, others are none; the solver finds the optimum all the same."""
-    rng = np.random.default_rng(3)
-    policies = FiniteClass([[0] * 20, [2] * 20, *rng.choice(3, (30, 20), p=[0.5, 0.4, 0.1]).tolist()], 3)
-    contexts = rng.normal(size=(20, 2))
-    listed = open_oracle(policies, contexts, "enumeration", constraints=[BUDGET])
-    wrong = Labels(labels)
-    monkeypatch.setattr(OpenedUnder, "search", lambda _: type("Wrong", (), {"minimise": lambda *_: (-1e3, wrong)})())
-    oracle = open_oracle(policies, contexts, constraints=[BUDGET])
-    for seed in range(4):
+def test_a_wrong_point_is_no_start(spoil, monkeypatch):
+    """A point that is none of the program is dropped."""
+    encode = TreeEncoding.encode
+    monkeypatch.setattr(TreeEncoding, "encode", lambda *given: spoil(encode(*given)))
+    oracle = started(DecisionTrees(3), [BUDGET])
+    listed = open_oracle(DecisionTrees(3), CONTEXTS, "enumeration", constraints=[BUDGET])
+    for seed in range(3):
         costs = costs_of(seed)
-        assert (oracle._starts.at(costs) is not None) == accepted
+        assert oracle._starts.at(oracle._checked(costs)) is None
         assert oracle.value(costs) == listed.value(costs)
-        labels_found = oracle.minimise(costs).policy.predict(contexts)
-        assert costs[ROWS, labels_found].sum() == listed.value(costs)
 
 
 def test_without_time_the_policy_of_the_search_is_the_upper_bound():
@@ -116,14 +141,16 @@ def test_without_time_the_policy_of_the_search_is_the_upper_bound():
         oracle.value(costs)
 
 
-def test_who_has_no_start(monkeypatch):
-    """No constraints, a class whose search holds none, or a small program: then nothing is searched."""
-    free, monotone = (
-        open_oracle(DecisionTrees(3), CONTEXTS),
-        open_oracle(MonotoneRules(3), CONTEXTS, constraints=[BUDGET]),
-    )
-    assert free._starts is None
-    assert monotone._starts is None
-    oracle = open_oracle(DecisionTrees(3), CONTEXTS, constraints=[BUDGET])
-    monkeypatch.setattr(starts, "FEWEST_COLUMNS", oracle.program.n_columns + 1)
+@pytest.mark.parametrize(
+    ("policies", "rules"), [(DecisionTrees(3), []), (MonotoneRules(3), [BUDGET]), (BoxRules(3), [BUDGET])]
+)
+def test_who_has_no_start(policies, rules):
+    """No constraints, a class whose search holds none, a program of one row: then nothing is searched."""
+    assert open_oracle(policies, CONTEXTS, constraints=rules)._starts is None
+
+
+def test_small_programs_have_no_start(monkeypatch):
+    """They are quick without."""
+    columns = started(DecisionTrees(3), [BUDGET]).program.n_columns
+    monkeypatch.setattr(starts, "FEWEST_COLUMNS", columns + 1)
     assert open_oracle(DecisionTrees(3), CONTEXTS, constraints=[BUDGET])._starts is None
