@@ -71,7 +71,7 @@ class ThresholdEncoding(InvertibleEncoding):
         return ThresholdRule(f, tuple(cuts.tolist()), tuple(actions.tolist()), self._names, self._binary[f])
 
     def encode(self, policy: ThresholdRule) -> Floats:
-        """Return the path of the rule's pieces; constants are told apart on any feature."""
+        """Return the path of the rule's pieces, for a constant one piece of some feature."""
         f = policy.feature if policy.feature in self._cuts else next(iter(self._cuts))
         inner = (np.searchsorted(self._cuts[f], policy.cuts) + 1).tolist()
         x = np.zeros(self.program.n_columns).reshape(self._shape)

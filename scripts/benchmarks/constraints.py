@@ -44,7 +44,7 @@ from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass
 from milpcb.solvers import describe_all
 from milpcb.types import Floats
-from policies import BoxRules, DecisionTrees, RuleLists
+from policies import DecisionTrees, RuleLists
 
 SIZES = [(300, 10), (1000, 30), (1000, 60)]
 ASKED_OF_HIGHS = {(300, 10): 5, (1000, 30): 3}
@@ -54,11 +54,7 @@ STARTED, WARM_UP = 12, 2
 VENDORS = ["gurobi", "xpress", "copt", "scip"]
 HORIZON = 100_000
 TREES = DecisionTrees(N_ACTIONS)
-CLASSES: dict[str, PolicyClass] = {
-    "trees": TREES,
-    "lists of two rules": RuleLists(N_ACTIONS, max_rules=2),
-    "boxes of two features": BoxRules(N_ACTIONS, max_features=2),
-}
+CLASSES: dict[str, PolicyClass] = {"trees": TREES, "lists of two rules": RuleLists(N_ACTIONS, max_rules=2)}
 
 
 def main() -> None:
