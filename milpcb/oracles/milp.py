@@ -15,6 +15,7 @@ from milpcb.oracles.base import Oracle
 from milpcb.oracles.program_table import ProgramTable
 from milpcb.oracles.query import Query
 from milpcb.oracles.side_rows import SideRow, with_side_rows
+from milpcb.oracles.starts import open_starts
 from milpcb.program import Program
 from milpcb.protocols import Opened, Policy, Session, Table
 from milpcb.solvers import load_solver
@@ -35,14 +36,16 @@ class MilpOracle(Oracle):
     Whole-number costs are proved by an absolute gap below 1 and rounding, so every correct solver returns the same
     value. Real costs, and whole ones whose sizes add up to more than 2e8, are proved to 1e-9 of the range of total
     costs, in any unit (see Answer). Side constraints mean the same in every solver: a policy is returned only if it
-    keeps them by their definition (see LabelConstraint).
+    keeps them by their definition (see LabelConstraint). Where the class's own search holds them and the program is
+    large, the solver starts at the policy that the search finds, and proves that none is better (see
+    milpcb.oracles.starts).
 
     Parameters
     ----------
     opened, contexts, constraints : see milpcb.open_oracle
     solver : ``"highs"``, or any other that ``milpcb solvers`` lists
     time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
-        value raises. 0 asks for what is known at once
+        value raises. 0 asks for what is known at once: under constraints as above, the policy of the search
     gap : an absolute gap between the bounds, in the units of the costs, at which the solver may stop; such an answer
         carries bounds too
 
@@ -69,6 +72,7 @@ class MilpOracle(Oracle):
         self._solver, self._engine = solver, load_solver(solver)
         self._constraints = constraints
         self._sides = [self._side(constraint) for constraint in constraints]
+        self._starts = open_starts(opened, self._encoding, self._sides)
         self._hold(self._sides)
         if constraints and not self._feasible():
             raise InfeasibleError(self._conflict())
@@ -76,6 +80,7 @@ class MilpOracle(Oracle):
     def close(self) -> None:
         """Free the solver's model."""
         self._session.close()
+        self._starts = None
 
     def noisy_table(self, count: Callable[[float], float]) -> ProgramTable:
         """Return a table over the program, whose cost map must be linear; ``count`` takes the start of a question."""
@@ -101,20 +106,23 @@ class MilpOracle(Oracle):
 
     def _minimise(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
         query = Query(costs, noise)
-        found = self._admissible(query)
+        start = None if self._starts is None or noise is not None else self._starts.at(costs)
+        found = self._admissible(query, None if start is None else start.x)
         if found.stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
         lower = max(_lower(found.bound, query), query.lowest)
-        upper = np.inf if found.labels is None else float(costs[self._rows, found.labels].sum()) + found.noise
+        upper, policy = self._total(costs, found.labels) + found.noise, found.policy
+        if start is not None and self._total(costs, start.labels) < upper:
+            upper, policy = self._total(costs, start.labels), start.policy
         slack = 0.0 if query.whole else 2 * query.tolerance
         if found.stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + query.tolerance):
-            raise OracleInexact(f"the solver claims an optimum of {lower:g}, but its policy costs {upper:g}")
+            raise OracleInexact(f"the solver claims an optimum of {lower:g}, but a policy costs {upper:g}")
         if lower > upper + slack:
-            raise OracleInexact(f"the solver claims a lower bound of {lower:g}, but its policy costs {upper:g}")
+            raise OracleInexact(f"the solver claims a lower bound of {lower:g}, but a policy costs {upper:g}")
         if lower >= upper:
-            return upper, upper, found.policy, Stop.OPTIMAL
+            return upper, upper, policy, Stop.OPTIMAL
         stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
-        return lower, upper, found.policy, Stop.GAP_LIMIT if stopped_early else found.stop
+        return lower, upper, policy, Stop.GAP_LIMIT if stopped_early else found.stop
 
     def _value(self, costs: Floats, noise: Floats | None = None) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
@@ -143,10 +151,13 @@ class MilpOracle(Oracle):
             profile[action] = value if value < query.highest + query.step / 2 else np.inf
         return profile
 
-    def _admissible(self, query: Query) -> _Found:
+    def _total(self, costs: Floats, labels: Ints | None) -> float:
+        return np.inf if labels is None else float(costs[self._rows, labels].sum())
+
+    def _admissible(self, query: Query, start: Floats | None = None) -> _Found:
         """Return the solver's answer; labelings that keep a side constraint only by its tolerance are cut off."""
         while True:
-            solution, offset = self._solve(query, primal=True)
+            solution, offset = self._solve(query, primal=True, start=start)
             if solution.stop in NO_ANSWER or (solution.stop is Stop.INFEASIBLE and not self._held):
                 raise SolverFailedError(
                     f"the solver stopped with '{solution.stop}' on a bounded feasible program; report it"
@@ -156,12 +167,12 @@ class MilpOracle(Oracle):
                 return _Found(solution.stop, bound)
             policy = self._encoding.decode(solution.x, query.costs)
             labels = policy.predict(self._distinct)
-            if all(side.weights[self._rows, labels].sum() <= side.largest for side in self._held):
+            if all(side.keeps(labels) for side in self._held):
                 noise = 0.0 if query.noise is None else float(query.noise @ np.rint(solution.x))
                 return _Found(solution.stop, bound, policy, labels, noise)
             self._cut_off(labels)
 
-    def _solve(self, query: Query, *, primal: bool) -> tuple[Solution, float]:
+    def _solve(self, query: Query, *, primal: bool, start: Floats | None = None) -> tuple[Solution, float]:
         costs, everyone = query.costs, 0.0
         if not query.whole:  # what all policies pay hides how they differ
             least = costs.min(axis=1)
@@ -169,7 +180,7 @@ class MilpOracle(Oracle):
         objective = self._encoding.objective(costs)
         coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
-        solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, primal=primal)
+        solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, primal=primal, start=start)
         return solution, objective.offset + everyone
 
     # ----------------------------------------------------------------- side constraints

@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.program import Program
 from milpcb.protocols import Encoding
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 # Solvers let a row be broken by about 1e-6, and HiGHS 1.15's presolve loses solutions where numbers in a row differ by
 # less; side constraints allow 1e-9. So their rows are widened to this grid, and labelings in between cut off one by
@@ -23,6 +23,10 @@ class SideRow:
 
     weights: Floats
     largest: float
+
+    def keeps(self, labels: Ints) -> bool:
+        """Return whether a labeling (g,) keeps the constraint."""
+        return bool(self.weights[np.arange(len(labels)), labels].sum() <= self.largest)
 
 
 def with_side_rows(encoding: Encoding, program: Program, sides: Sequence[SideRow]) -> Program:

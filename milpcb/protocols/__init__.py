@@ -11,6 +11,7 @@ from milpcb.protocols.learners import Learner, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
+    InvertibleEncoding,
     LabelRow,
     Objective,
     Opened,
@@ -30,6 +31,7 @@ __all__ = [
     "Cuts",
     "Encoding",
     "Environment",
+    "InvertibleEncoding",
     "LabelRow",
     "Learner",
     "Objective",

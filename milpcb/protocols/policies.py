@@ -77,6 +77,17 @@ class Encoding(ABC):
         """Return the policy that the vertex ``x`` of the polytope stands for, at the ``costs`` it was optimal for."""
 
 
+class InvertibleEncoding(Encoding):
+    """An encoding whose polytope has a point for each policy that the class's search finds: where solvers may start.
+
+    Only constrained encodings are asked. It pays where a question has thousands of columns and many rows.
+    """
+
+    @abstractmethod
+    def encode(self, policy: Any) -> Floats:
+        """Return a point (n_columns,) of the polytope that ``decode`` turns into a policy with the same labels."""
+
+
 @dataclass(frozen=True)
 class LabelRow:
     """A side constraint on policies: lower <= sum_j weights[j, pi(x_j)] <= upper; ``weights`` is (g, K) as costs are.

@@ -43,14 +43,20 @@ class LazySession:
         self._open()
 
     def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+        self,
+        objective: Floats,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        primal: bool = True,
+        start: Floats | None = None,
     ) -> Solution:
         """Tighten the relaxation, then the program, until the best point known is proved to the gap."""
         del primal
         self._n_queries += 1
         if len(self._matrix) > MOST_ROWS * self._program.n_columns:
             self._forget()
-        query = _Query(objective, gap, time_limit)
+        query = _Query(objective, gap, time_limit, start)
         stop = self._rounds(self._relaxed, query)
         if stop is Stop.OPTIMAL and not query.proved:
             stop = self._rounds(self._session, query)
@@ -75,7 +81,7 @@ class LazySession:
     def _rounds(self, session: Session, query: _Query) -> Stop:
         """Solve and add rows until the best point is proved or no row is broken; return why it stopped."""
         while True:
-            found = session.solve(query.objective, gap=query.gap, time_limit=query.left)
+            found = session.solve(query.objective, gap=query.gap, time_limit=query.left, start=query.start)
             query.raise_bound(found.bound)
             if found.stop is not Stop.OPTIMAL or found.x is None:
                 return found.stop
@@ -121,10 +127,10 @@ class LazySession:
 
 
 class _Query:
-    """What is known of one objective: a lower bound, and the best point."""
+    """What is known of one objective: where to start, a lower bound, and the best point."""
 
-    def __init__(self, objective: Floats, gap: float, time_limit: float | None) -> None:
-        self.objective, self.gap = objective, gap
+    def __init__(self, objective: Floats, gap: float, time_limit: float | None, start: Floats | None) -> None:
+        self.objective, self.gap, self.start = objective, gap, start
         self.value, self.bound = np.inf, -np.inf
         self.best: Floats | None = None
         self._end = None if time_limit is None else perf_counter() + time_limit

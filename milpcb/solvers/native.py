@@ -79,16 +79,23 @@ class NativeSession(ABC):
         self._incumbent: Floats | None = None
 
     def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+        self,
+        objective: Floats,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        primal: bool = True,
+        start: Floats | None = None,
     ) -> Solution:
-        """Change the costs, go on from where the last question ended."""
+        """Change the costs, go on from where the last question ended, or a MIP from ``start``."""
         with self._one_line():
             if self._limits != (gap, time_limit):
                 self._limit(gap, INFINITE if time_limit is None else time_limit)
                 self._limits = gap, time_limit
             self._change_costs(objective)
-            if self._incumbent is not None:
-                self._start(self._incumbent)
+            begin = self._incumbent if start is None else start
+            if self._mip and begin is not None:
+                self._start(begin)
             stop = self._run_and_see()
             if stop is Stop.OPTIMAL and not self._mip and not primal:  # the hot path of a value
                 value = self._value()

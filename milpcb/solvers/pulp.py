@@ -92,13 +92,19 @@ class PulpSession:
             self._add_row(program, r)
 
     def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+        self,
+        objective: Floats,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        primal: bool = True,
+        start: Floats | None = None,
     ) -> Solution:
         """Write the problem, run the solver, read it back.
 
         The optimum is proved to the end: some of PuLP's solvers report a reached gap as they report a time limit.
         """
-        del gap, primal
+        del gap, primal, start
         stop = self._run(objective, time_limit)
         if stop is Stop.INFEASIBLE and objective.any() and self._run(np.zeros_like(objective), None) is Stop.OPTIMAL:
             return Solution(Stop.UNBOUNDED, np.inf, -np.inf)  # PuLP calls COPT's "infeasible or unbounded" infeasible

@@ -25,11 +25,17 @@ class ScaledSession:
         self._session = session
 
     def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+        self,
+        objective: Floats,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        primal: bool = True,
+        start: Floats | None = None,
     ) -> Solution:
         """Ask about the objective in its unit."""
         unit = _unit(objective)
-        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, primal=primal)
+        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, primal=primal, start=start)
         return Solution(found.stop, found.objective * unit, found.bound * unit, found.x)
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:

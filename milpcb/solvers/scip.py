@@ -56,15 +56,21 @@ class ScipSession:
         self._incumbent: Floats | None = None
 
     def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+        self,
+        objective: Floats,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        primal: bool = True,
+        start: Floats | None = None,
     ) -> Solution:
-        """Go back to the original problem, change its objective, start from the last solution."""
+        """Go back to the original problem, change its objective, start from the last solution, or from ``start``."""
         del primal  # reading x costs next to nothing here
         with one_line("scip"):
             self._model.freeTransform()
             self._model.setParam("limits/absgap", gap)
             self._model.setParam("limits/time", _INFINITE if time_limit is None else time_limit)
-            self._change(objective)
+            self._change(objective, self._incumbent if start is None else start)
             self._model.optimize()
             return self._solution(objective, self._status())
 
@@ -80,16 +86,16 @@ class ScipSession:
             self._model.freeProb()
             self._model = None
 
-    def _change(self, objective: Floats) -> None:
+    def _change(self, objective: Floats, start: Floats | None) -> None:
         from pyscipopt import quicksum
 
         used = np.flatnonzero(objective)
         self._model.setObjective(quicksum(float(objective[j]) * self._x[j] for j in used), "minimize")
-        if self._incumbent is not None:
-            start = self._model.createSol()
-            for j in np.flatnonzero(self._incumbent):
-                self._model.setSolVal(start, self._x[j], float(self._incumbent[j]))
-            self._model.addSol(start)
+        if start is not None:
+            point = self._model.createSol()
+            for j in np.flatnonzero(start):
+                self._model.setSolVal(point, self._x[j], float(start[j]))
+            self._model.addSol(point)
 
     def _status(self) -> Stop:
         status = self._model.getStatus()

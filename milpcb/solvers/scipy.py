@@ -57,10 +57,16 @@ class ScipySession:
         self._hold(program)
 
     def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
+        self,
+        objective: Floats,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        primal: bool = True,
+        start: Floats | None = None,
     ) -> Solution:
         """Hand everything to scipy."""
-        del gap, primal
+        del gap, primal, start
         options = {"mip_rel_gap": 0.0, "time_limit": time_limit}
         result = self._run(objective, options)
         if result.status == _OTHER:

@@ -71,7 +71,7 @@ class HeldCells(Cells):
 
     def __init__(self, literals: Literals, max_rules: int) -> None:
         super().__init__(len(literals), max_rules)
-        self._tests = literals.tests
+        self._tests, self._numbers = literals.tests, literals.numbers
         # Outcome 1 is the rarer one: it means that the literal holds, or when turned, that it does not.
         self.turned = literals.truth.mean(axis=0) > 0.5
         self.truth = literals.truth ^ self.turned
@@ -96,6 +96,11 @@ class HeldCells(Cells):
             if len(left := np.unique(_left_over(self.truth, kept, wanted))) == 1
         )
         return RuleList(clauses(kept, self._tests, self.turned), default, names)
+
+    def steps(self, policy: RuleList) -> list[tuple[int, int, int]]:
+        """Return (literal, outcome that goes on, action of the other) of each rule of a list over these literals."""
+        found = [(self._numbers[rule.feature, rule.threshold], rule) for rule in policy.rules]
+        return [(f, int(rule.below == self.turned[f]), rule.action) for f, rule in found]
 
 
 def clauses(steps: Sequence[tuple[int, int, int]], tests: Sequence[Test], turned: Bools) -> tuple[Clause, ...]:

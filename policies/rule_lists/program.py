@@ -31,14 +31,14 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import Encoding, Objective
+from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Floats, Ints
 from policies.names import Names
 from policies.rule_lists.geometry import Cells, HeldCells
 from policies.rule_lists.rule import RuleList
 
 
-class RuleListEncoding(Encoding):
+class RuleListEncoding(InvertibleEncoding):
     """The polytope of (1)-(3) and its cost map."""
 
     def __init__(self, cells: HeldCells, n_actions: int, names: Names, *, constrained: bool) -> None:
@@ -68,6 +68,20 @@ class RuleListEncoding(Encoding):
             cell = cells.on[level][s, cell, i]
         default = x[self._defaults[cell]] if self._full else -totals[-1][:, cell]
         return cells.rule_list(steps, int(default.argmax()), self._names)
+
+    def encode(self, policy: RuleList) -> Floats:
+        """Return the path of the list; rules that it lacks play its default."""
+        cells, cell, default = self._cells, 0, policy.default
+        x, steps = np.zeros(self.program.n_columns), cells.steps(policy)
+        for level, y in enumerate(self._nodes):
+            f, s, action = steps[level] if level < len(steps) else (cells.literal[level][cell, 0], 0, default)
+            if s == len(y):  # at the last level outcome 0 goes on: what outcome 1 would go on to is the default
+                s, action, default = 0, default, action
+            i = int(np.flatnonzero(cells.literal[level][cell] == f)[0])
+            x[y[s, cell, i, action]] = 1.0
+            cell = cells.on[level][s, cell, i]
+        x[self._defaults[cell, default]] = 1.0
+        return x
 
 
 def _polytope(cells: Cells, n_end_actions: int) -> tuple[Program, list[Ints], Ints]:

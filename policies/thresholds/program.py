@@ -24,24 +24,26 @@ Size
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import Encoding, Objective
+from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Floats
 from policies.names import Names
 from policies.thresholds.geometry import Bins
 from policies.thresholds.rule import ThresholdRule
 
 
-class ThresholdEncoding(Encoding):
+class ThresholdEncoding(InvertibleEncoding):
     """The polytope of (1)-(2) and its cost map."""
 
     def __init__(self, bins: Bins, n_actions: int, max_cuts: int, names: Names) -> None:
         self._names, self._shape, self._binary = names, (-1, n_actions), bins.binary
         self._cuts = bins.cuts
         pieces = _pieces(self._cuts, max_cuts)
+        self._number = {piece: number for number, piece in enumerate(pieces)}
         self.program = _network(pieces, n_actions)
         self._feature, _, self._start, self._stop = np.array(pieces).T
         # Row `base[f] + i` of `below` marks the contexts with x[f] <= theta_i, i = 0..q + 1.
@@ -67,6 +69,16 @@ class ThresholdEncoding(Encoding):
         f = int(self._feature[taken[0]])
         cuts, actions = self._cuts[f][self._start[taken[1:]] - 1], table[taken].argmax(axis=1)
         return ThresholdRule(f, tuple(cuts.tolist()), tuple(actions.tolist()), self._names, self._binary[f])
+
+    def encode(self, policy: ThresholdRule) -> Floats:
+        """Return the path of the rule's pieces, for a constant one piece of some feature."""
+        f = policy.feature if policy.feature in self._cuts else next(iter(self._cuts))
+        inner = (np.searchsorted(self._cuts[f], policy.cuts) + 1).tolist()
+        x = np.zeros(self.program.n_columns).reshape(self._shape)
+        pieces = pairwise([0, *inner, len(self._cuts[f]) + 1])
+        for k, ((start, stop), action) in enumerate(zip(pieces, policy.actions, strict=True)):
+            x[self._number[f, k, start, stop], action] = 1.0
+        return x.ravel()
 
 
 def _pieces(cuts: dict[int, Floats], max_cuts: int) -> list[tuple[int, int, int, int]]:

@@ -34,16 +34,16 @@ from collections.abc import Callable
 import numpy as np
 
 from milpcb.program import ProgramBuilder
-from milpcb.protocols import Encoding, Objective
+from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees.geometry import cheapest_leaf, grow, path_totals
 from policies.trees.limits import Limits
-from policies.trees.rule import DecisionTree, Leaf
+from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
 
-class TreeEncoding(Encoding):
+class TreeEncoding(InvertibleEncoding):
     """The polytope of (1)-(3) and its cost map."""
 
     def __init__(
@@ -90,6 +90,26 @@ class TreeEncoding(Encoding):
         everyone = np.ones(len(self._truth), bool)
         root = grow(lambda path, here: self._chosen(x, costs, path, here), self._literals, everyone)
         return DecisionTree(root, self._names)
+
+    def encode(self, policy: DecisionTree) -> Floats:
+        """Return the point of a tree without limits; where it plays before its last test, literal 0 is tested."""
+        x = np.zeros(self.program.n_columns)
+        self._mark(x, policy.root, ())
+        return x
+
+    def _mark(self, x: Floats, node: Node, path: tuple[int, ...]) -> None:
+        """Set to 1 what the subtree at the end of ``path`` takes."""
+        level = len(path) // 2
+        if isinstance(node, Split):
+            test, sides = self._literals.numbers[node.feature, node.threshold], (node.no, node.yes)
+        elif level < self._depth:
+            test, sides = 0, (node, node)
+        elif self._leaves is not None:
+            x[self._leaves[(*path, node.action)]] = 1.0
+            return
+        x[self._nodes[level][(*path, test)]] = 1.0
+        for side, child in enumerate(sides):
+            self._mark(x, child, (*path, test, side))
 
     def _chosen(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
         level = len(path) // 2

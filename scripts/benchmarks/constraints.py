@@ -9,6 +9,9 @@ bind. Literals hold at 10 to 90 % of the contexts. Times are CPU times of one co
 Contenders of a row take turns on the same matrices, and the best of their rounds counts; "HiGHS" is kind "milp" with
 the same rule, a few matrices, median. Where two answer the same question, different optima stop the script.
 
+One table asks kind "milp" with and without its starts: of several rules, classes and solvers, those that are installed
+and whose licence allows the program. Solvers keep their last answer as a start of their own in both.
+
 The last table plays Exp4 under the budget on planted costs; regret is against the best tree that keeps the budget.
 ``--quick`` leaves out what takes minutes: the larger problems of HiGHS, and nine tenths of the rounds.
 """
@@ -21,9 +24,11 @@ import os
 import platform
 from collections.abc import Sequence
 from functools import partial
+from math import inf
 from pathlib import Path
 from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 # BLAS reads these when numpy is imported.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -34,16 +39,22 @@ from trees import MILLISECONDS, compete, show
 from milpcb import open_oracle
 from milpcb.constraints import LabelConstraint, parity, share_at_most
 from milpcb.learners import Exp4
+from milpcb.oracles import starts
 from milpcb.oracles.base import Oracle
+from milpcb.protocols import PolicyClass
+from milpcb.solvers import describe_all
 from milpcb.types import Floats
-from policies import DecisionTrees
+from policies import DecisionTrees, RuleLists
 
 SIZES = [(300, 10), (1000, 30), (1000, 60)]
 ASKED_OF_HIGHS = {(300, 10): 5, (1000, 30): 3}
 N_ACTIONS, SHARE, DELTA = 3, 0.2, 0.1
 MATRICES = 20
+STARTED, WARM_UP = 12, 2
+VENDORS = ["gurobi", "xpress", "copt", "scip"]
 HORIZON = 100_000
 TREES = DecisionTrees(N_ACTIONS)
+CLASSES: dict[str, PolicyClass] = {"trees": TREES, "lists of two rules": RuleLists(N_ACTIONS, max_rules=2)}
 
 
 def main() -> None:
@@ -57,6 +68,11 @@ def main() -> None:
         "one value, ms, and how many times a free one it takes": [against_free(problem) for problem in problems],
         "action weights, ms": [weights(problem) for problem in problems],
         "two rows: budget and parity, ms": [two_rows(problem) for problem in problems],
+        "solvers without and with a start, ms": [
+            with_and_without_start(problem, *case)
+            for problem in asked
+            for case in cases(problem, quick=arguments.quick)
+        ],
         "budget: HiGHS with the row, ms": [against_highs(problem) for problem in asked[: 1 if arguments.quick else 2]],
         "Exp4 under the budget, 200 contexts, 12 literals": [exp4(HORIZON // 10 if arguments.quick else HORIZON)],
     }
@@ -133,6 +149,35 @@ def against_highs(problem: Problem) -> dict[str, Any]:
     highs = float(np.median([time for time, _ in asked]))
     ours = compete({"search": lambda: [search.value(costs) for costs in drawn]})["search"] / len(drawn)
     return {**problem.size, "HiGHS": highs, "search": ours, "HiGHS / search": highs / ours}
+
+
+def cases(problem: Problem, *, quick: bool) -> list[tuple[str, str, str]]:
+    """Return (class, rule, solver) of the questions about starts; the larger problem is for HiGHS alone."""
+    if problem.m > 300:
+        return [] if quick else [("trees", "budget", "highs"), ("trees", "parity", "highs")]
+    every = [(name, rule, "highs") for name in CLASSES for rule in ("budget", "parity", "both")]
+    installed = [info.name for info in describe_all() if info.name in VENDORS and not info.missing]
+    return every + [("trees", rule, solver) for solver in installed for rule in ("budget", "both")]
+
+
+def with_and_without_start(problem: Problem, name: str, rule: str, solver: str) -> dict[str, Any]:
+    """Return one row: median and worst milliseconds of a value without starts and with; the two take turns."""
+    rules = {"budget": problem.budget, "parity": problem.parity, "both": [*problem.budget, *problem.parity]}[rule]
+    with patch.object(starts, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
+        without = open_oracle(CLASSES[name], problem.contexts, solver=solver, constraints=rules)
+    started = open_oracle(CLASSES[name], problem.contexts, solver=solver, constraints=rules)
+    found: list[list[float]] = []
+    for number in range(WARM_UP + STARTED):
+        costs = problem.costs()
+        (before, old), (after, new) = timed(without, costs), timed(started, costs)
+        if old != new:
+            raise SystemExit("a start changed an optimum")
+        if number >= WARM_UP:
+            found.append([before, after])
+    (median, median_after), (worst, worst_after) = np.median(found, axis=0), np.max(found, axis=0)
+    asked = {"class": name, "rules": rule, "solver": solver}
+    figures = {"median": median, "worst": worst, "median, started": median_after, "worst, started": worst_after}
+    return {**problem.size, **asked, **{heading: float(figure) for heading, figure in figures.items()}}
 
 
 def exp4(horizon: int) -> dict[str, Any]:

@@ -138,3 +138,22 @@ def test_added_rows_count_from_the_next_question_on(solver: str, relax: bool) ->
     whole = load_solver(solver).open(cube().with_rows(rows, lower, upper), relax=relax)
     for asked in (objective, -objective, objective):
         assert session.solve(asked).objective == pytest.approx(whole.solve(asked).objective, abs=1e-6)
+
+
+def test_a_start_goes_on_to_the_solver() -> None:
+    """The sessions in between pass it on: to the program with integers, in whatever unit the objective is."""
+    seen: list[Floats | None] = []
+
+    class Watched(Highs):
+        def open(self, program, *, relax=False):
+            session = super().open(program, relax=relax)
+            solve = session.solve
+            session.solve = lambda *given, start=None, **options: seen.append(start) or solve(*given, **options)
+            return session
+
+    start = np.eye(6)[3]
+    for separator in (None, StableSets()):
+        seen.clear()
+        open_session(Watched(), cube(), separator).solve(-1e-9 * np.array([1.0, 1, 1, 1, 1, 0.5]), start=start)
+        assert seen
+        assert all(each is start for each in seen)

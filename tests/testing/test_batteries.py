@@ -22,6 +22,7 @@ from milpcb.protocols import Objective
 from milpcb.solvers import describe_all, load_solver
 from milpcb.solvers.highs import Highs, HighsSession
 from milpcb.testing.instances import BUILTIN, Instance, instances
+from milpcb.testing.problems import violation
 from milpcb.types import Solution, Stop
 from policies import FiniteClass, ThresholdRules
 from policies.thresholds.policy_class import OpenedThresholds
@@ -205,9 +206,9 @@ class Wrong(HighsSession):
 
     mistake = staticmethod(lambda solution: solution)
 
-    def solve(self, objective, *, gap=0.0, time_limit=None, primal=True):
+    def solve(self, objective, **options):
         """Solve, then spoil the answer."""
-        return self.mistake(super().solve(objective, gap=gap, time_limit=time_limit, primal=primal))
+        return self.mistake(super().solve(objective, **options))
 
 
 def solver_with(mistake):
@@ -320,6 +321,51 @@ def test_a_solver_that_loses_added_rows_fails_its_battery(session):
     with pytest.raises(AssertionError) as caught:
         testing.run_all("solver", Solver())
     assert any("rows" in note or "cut off" in note for note in caught.value.__notes__)
+
+
+class TrustsTheStart(HighsSession):
+    """HiGHS that returns the start that it is given as the optimum."""
+
+    def solve(self, objective, *, start=None, **options):
+        """Answer with the start."""
+        if start is None:
+            return super().solve(objective, **options)
+        return Solution(Stop.OPTIMAL, float(objective @ start), float(objective @ start), start)
+
+
+class StopsAtTheStart(HighsSession):
+    """HiGHS that takes what the start costs for a lower bound, where it keeps the rows."""
+
+    def solve(self, objective, *, start=None, **options):
+        """Answer with the start, or the solution where it is no better."""
+        found = super().solve(objective, **options)
+        kept = start is not None and found.x is not None and violation(self.program, start) <= 1e-6
+        return Solution(Stop.OPTIMAL, float(objective @ start), float(objective @ start), start) if kept else found
+
+
+class NeedsAStart(HighsSession):
+    """HiGHS that finds nothing where its start breaks the rows."""
+
+    def solve(self, objective, *, start=None, **options):
+        """Answer that there is no point."""
+        if start is None or violation(self.program, start) <= 1e-6:
+            return super().solve(objective, **options)
+        return Solution(Stop.INFEASIBLE, np.inf, -np.inf)
+
+
+@pytest.mark.parametrize("session", [TrustsTheStart, StopsAtTheStart, NeedsAStart])
+def test_a_solver_that_trusts_a_start_fails_its_battery(session):
+    """A start that is taken for more than a point to begin at is caught."""
+
+    class Solver(Highs):
+        def open(self, program, *, relax=False):
+            opened = session(program, mip=bool(program.integer.any()) and not relax)
+            opened.program = program
+            return opened
+
+    with pytest.raises(AssertionError) as caught:
+        testing.run_all("solver", Solver())
+    assert any("start" in note for note in caught.value.__notes__)
 
 
 def thresholds_with(**instead):

@@ -1,0 +1,70 @@
+"""Where a solver starts under side constraints: at the best policy that the class's own search finds.
+
+A start is a point and claims nothing. That it keeps the constraints is seen from its labels, that it is a policy of the
+class from the program, and that nothing is better is what the solver proves. What this saves is in
+scripts/benchmarks/constraints.py. Handing over an objective cutoff too, policies that Lagrange multipliers of the rows
+lead to (for classes whose search knows no rows), and HiGHS without its heuristics were measured: they save nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from milpcb.errors import InfeasibleError
+from milpcb.oracles.opened_under import OpenedUnder
+from milpcb.oracles.side_rows import SideRow
+from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search
+from milpcb.types import Floats, Ints
+
+# Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them.
+FEWEST_COLUMNS = 1_000
+
+
+@dataclass(frozen=True)
+class Start:
+    """A policy that keeps the side constraints, its labels (g,), and its point (n_columns,) of the program."""
+
+    policy: Policy
+    labels: Ints
+    x: Floats
+
+
+def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideRow]) -> Starts | None:
+    """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
+    if not sides or "side_rows" not in opened.can or encoding.program.n_columns < FEWEST_COLUMNS:
+        return None
+    return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None
+
+
+class Starts:
+    """The search of a class under ``sides``, opened by the first question, and the points of its policies."""
+
+    def __init__(self, opened: Opened, encoding: InvertibleEncoding, sides: Sequence[SideRow]) -> None:
+        self._opened, self._encoding, self._sides = opened, encoding, sides
+
+    @cached_property
+    def _search(self) -> Search:
+        return OpenedUnder(self._opened, self._sides).search()
+
+    def at(self, costs: Floats) -> Start | None:
+        """Return the search's best policy for ``costs`` (g, K), None where it is no policy that keeps the sides."""
+        try:
+            _, policy = self._search.minimise(costs)
+        except InfeasibleError:
+            return None
+        labels, x = policy.predict(self._opened.contexts), self._encoding.encode(policy)
+        kept = all(side.keeps(labels) for side in self._sides) and self._is_point(x, labels, costs)
+        return Start(policy, labels, x) if kept else None
+
+    def _is_point(self, x: Floats, labels: Ints, costs: Floats) -> bool:
+        """Return whether ``x`` (n_columns,) is a whole point of the class's program that stands for ``labels`` (g,)."""
+        program = self._encoding.program
+        activity = program.matrix @ x
+        inside = (program.row_lower <= activity) & (activity <= program.row_upper)
+        whole = (x == np.rint(x)) & (program.column_lower <= x) & (x <= program.column_upper)
+        meant = self._encoding.decode(x, costs).predict(self._opened.contexts) == labels
+        return bool(inside.all() and whole.all() and meant.all())
