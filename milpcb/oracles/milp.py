@@ -17,7 +17,7 @@ from milpcb.oracles.query import Query
 from milpcb.oracles.side_rows import SideRow, with_side_rows
 from milpcb.oracles.starts import open_starts
 from milpcb.program import Program
-from milpcb.protocols import Opened, Policy, Session, Table
+from milpcb.protocols import Opened, Policy, Table
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
@@ -197,7 +197,7 @@ class MilpOracle(Oracle):
 
     def _open(self, program: Program) -> None:
         self.program = program
-        self._session: Session = open_session(self._engine, program, self._encoding.separator)
+        self._session = open_session(self._engine, program, self._encoding.separator)
 
     def _cut_off(self, labels: Ints) -> None:
         """Add the row that not every context is labelled by ``labels`` (g,)."""

@@ -27,19 +27,13 @@ class Session(Protocol):
     """A solver opened once on a program, then asked for many objectives."""
 
     def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
     ) -> Solution:
         """Minimise ``objective`` (n_columns,) to an absolute gap; with ``primal=False`` the solution may lack x.
 
-        ``start`` (n_columns,) is a point to begin a search for whole numbers at, in place of what the session knows of
-        earlier questions. It claims nothing: one that breaks a row is dropped, a dear one only takes longer, and a
-        solver that cannot begin at a point leaves it out.
+        A session may have one more argument, ``start`` (n_columns,) or None: a point to begin a search for whole
+        numbers at, in place of what it knows of earlier questions. It claims nothing: one that breaks a row is dropped,
+        and a dear one only takes longer.
         """
         ...
 

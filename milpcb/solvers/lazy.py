@@ -25,7 +25,7 @@ _OFF = 1e-6
 _ROUNDING = 1e-9
 
 
-def open_session(engine: Solver, program: Program, separator: Separator | None) -> Session:
+def open_session(engine: Solver, program: Program, separator: Separator | None) -> ScaledSession:
     """Open a program in a solver for objectives in any unit, with the rows that the separator finds if there is one."""
     if separator is None:
         return ScaledSession(engine.open(program, relax=program.integral))
@@ -43,20 +43,14 @@ class LazySession:
         self._open()
 
     def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
     ) -> Solution:
         """Tighten the relaxation, then the program, until the best point known is proved to the gap."""
         del primal
         self._n_queries += 1
         if len(self._matrix) > MOST_ROWS * self._program.n_columns:
             self._forget()
-        query = _Query(objective, gap, time_limit, start)
+        query = _Query(objective, gap, time_limit)
         stop = self._rounds(self._relaxed, query)
         if stop is Stop.OPTIMAL and not query.proved:
             stop = self._rounds(self._session, query)
@@ -81,7 +75,7 @@ class LazySession:
     def _rounds(self, session: Session, query: _Query) -> Stop:
         """Solve and add rows until the best point is proved or no row is broken; return why it stopped."""
         while True:
-            found = session.solve(query.objective, gap=query.gap, time_limit=query.left, start=query.start)
+            found = session.solve(query.objective, gap=query.gap, time_limit=query.left)
             query.raise_bound(found.bound)
             if found.stop is not Stop.OPTIMAL or found.x is None:
                 return found.stop
@@ -127,10 +121,10 @@ class LazySession:
 
 
 class _Query:
-    """What is known of one objective: where to start, a lower bound, and the best point."""
+    """What is known of one objective: a lower bound, and the best point."""
 
-    def __init__(self, objective: Floats, gap: float, time_limit: float | None, start: Floats | None) -> None:
-        self.objective, self.gap, self.start = objective, gap, start
+    def __init__(self, objective: Floats, gap: float, time_limit: float | None) -> None:
+        self.objective, self.gap = objective, gap
         self.value, self.bound = np.inf, -np.inf
         self.best: Floats | None = None
         self._end = None if time_limit is None else perf_counter() + time_limit

@@ -5,7 +5,9 @@ Units are powers of two, so no digit of an objective changes.
 
 from __future__ import annotations
 
+from inspect import signature
 from math import frexp
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,7 @@ class ScaledSession:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._begins = takes_start(session)
 
     def solve(
         self,
@@ -35,7 +38,8 @@ class ScaledSession:
     ) -> Solution:
         """Ask about the objective in its unit."""
         unit = _unit(objective)
-        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, primal=primal, start=start)
+        begin: dict[str, Any] = {"start": start} if self._begins else {}
+        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, primal=primal, **begin)
         return Solution(found.stop, found.objective * unit, found.bound * unit, found.x)
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
@@ -45,6 +49,11 @@ class ScaledSession:
     def close(self) -> None:
         """Free what the solver holds."""
         self._session.close()
+
+
+def takes_start(session: Session) -> bool:
+    """Return whether a session can begin at a point; those that cannot may lack the argument."""
+    return "start" in signature(session.solve).parameters
 
 
 def _unit(objective: Floats) -> float:

@@ -148,17 +148,11 @@ class FreshSession:
         self._solver, self._program, self._relax = solver, program, relax
 
     def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
     ) -> Solution:
         """Open, solve, close."""
         session: Session = self._solver.open(self._program, relax=self._relax)
-        solution = session.solve(objective, gap=gap, time_limit=time_limit, primal=primal, start=start)
+        solution = session.solve(objective, gap=gap, time_limit=time_limit, primal=primal)
         session.close()
         return solution
 

@@ -141,7 +141,7 @@ def test_added_rows_count_from_the_next_question_on(solver: str, relax: bool) ->
 
 
 def test_a_start_goes_on_to_the_solver() -> None:
-    """The sessions in between pass it on: to the program with integers, in whatever unit the objective is."""
+    """The session in between passes it on, in whatever unit the objective is; to one that has no such argument, not."""
     seen: list[Floats | None] = []
 
     class Watched(Highs):
@@ -151,9 +151,16 @@ def test_a_start_goes_on_to_the_solver() -> None:
             session.solve = lambda *given, start=None, **options: seen.append(start) or solve(*given, **options)
             return session
 
-    start = np.eye(6)[3]
-    for separator in (None, StableSets()):
-        seen.clear()
-        open_session(Watched(), cube(), separator).solve(-1e-9 * np.array([1.0, 1, 1, 1, 1, 0.5]), start=start)
-        assert seen
-        assert all(each is start for each in seen)
+    class Plain(HighsSession):
+        def solve(self, objective, **options):
+            return super().solve(objective, **options)
+
+    class Without(Highs):
+        def open(self, program, *, relax=False):
+            return Plain(program, mip=not relax)
+
+    start, objective = np.eye(6)[3], -1e-9 * np.array([1.0, 1, 1, 1, 1, 0.5])
+    found = [open_session(solver(), cube(), None).solve(objective, start=start) for solver in (Watched, Without)]
+    assert len(seen) == 1
+    assert seen[0] is start
+    assert found[0].objective == found[1].objective
