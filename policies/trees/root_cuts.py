@@ -16,35 +16,62 @@ from policies.trees.kernels import _NO_NAN, Array
 @compiled(_NO_NAN)
 def evaluate(
     features: Array,
+    first_only: bool,
+    place: int,
+    sizes: tuple[Array, Array, Array, Array] | None,
     holds: Array,
     orders: Array,
     costs: Array,
     gaps: Array,
     base: Array,
     totals: Array,
+    left_leaf: Array,
+    right_leaf: Array,
     left: Array,
     right: Array,
 ) -> None:
-    """Replace ``left`` and ``right`` (d,) by the least costs of stumps of each feature on both sides of a root cut.
+    """Replace ``left`` and ``right`` (shortages, d) by the least costs of stumps, or leaves, on both sides of a root.
 
-    In: bounds from below on these costs; ``features`` (d,), the most promising first; ``holds`` (g,), the side of each
-    context; ``base`` (2,), the cost of action 0 on the side where the cut fails and where it holds, and ``totals`` (2,
-    A), what the others cost more. A feature that cannot have the best stump of either side keeps its bounds.
+    In: bounds from below on these costs, and the costs (shortages,) of one leaf; ``features``, the most promising
+    first; ``holds`` (g,), the side of each context; ``base`` (2,), the cost of action 0 on the side where the cut fails
+    and where it holds, and ``totals`` (2, A), what the others cost more; ``sizes``, None where any leaf is large
+    enough, else ``least``, ``places`` and ``counts`` of root_limits.py, and the counts (2, C) of both sides.
+
+    A feature that cannot have the best stump of either side, for a shortage up to that of ``place``, keeps its bounds.
+    Where ``first_only``, other stumps are compared with those of the first feature only.
     """
-    least_left, least_right = base[1] + min(0.0, totals[1].min()), base[0] + min(0.0, totals[0].min())
-    for f in features:
-        if left[f] >= least_left and right[f] >= least_right:
+    least_left, least_right = left_leaf.copy(), right_leaf.copy()
+    least = np.empty((2, len(left_leaf)))
+    for n, f in enumerate(features):
+        behind = True
+        for h in range(place + 1):
+            behind = behind and left[h, f] >= least_left[h] and right[h, f] >= least_right[h]
+        if behind:
             continue
-        fails, stump = _stumps(holds, orders[f], costs[f], gaps[f], totals)
-        left[f], right[f] = base[1] + stump, base[0] + fails
-        least_left, least_right = min(least_left, left[f]), min(least_right, right[f])
+        _fill_stumps(sizes, f, holds, orders[f], costs[f], gaps[f], totals, least)
+        for h in range(len(left_leaf)):
+            left[h, f] = min(left_leaf[h], base[1] + least[1, h])
+            right[h, f] = min(right_leaf[h], base[0] + least[0, h])
+            if n == 0 or not first_only:
+                least_left[h], least_right[h] = min(least_left[h], left[h, f]), min(least_right[h], right[h, f])
 
 
 @compiled(_NO_NAN)
-def _stumps(holds: Array, order: Array, costs: Array, gaps: Array, totals: Array) -> tuple[float, float]:
-    """Return the least costs of the stumps of a feature where the root cut fails, and where it holds."""
+def _fill_stumps(
+    sizes: tuple[Array, Array, Array, Array] | None,
+    f: int,
+    holds: Array,
+    order: Array,
+    costs: Array,
+    gaps: Array,
+    totals: Array,
+    least: Array,
+) -> None:
+    """Fill ``least`` (2, shortages) with the costs of the best stumps of feature f where a root fails, and holds."""
     inside, outside = np.zeros(len(costs)), np.zeros(len(costs))
     least_inside = least_outside = np.inf
+    least[:] = np.inf
+    rows = np.zeros((2, 0 if sizes is None else len(sizes[0])))
     for t in range(len(order)):
         side = holds[order[t]]
         below_in = above_in = below_out = above_out = 0.0
@@ -54,10 +81,34 @@ def _stumps(holds: Array, order: Array, costs: Array, gaps: Array, totals: Array
             outside[a] += cost * (1 - side)
             below_in, above_in = min(below_in, inside[a]), min(above_in, totals[1, a] - inside[a])
             below_out, above_out = min(below_out, outside[a]), min(above_out, totals[0, a] - outside[a])
-        if gaps[t]:
+        if sizes is not None:
+            for c in range(rows.shape[1]):
+                rows[side, c] += sizes[2][f, c, t]
+        if not gaps[t]:
+            continue
+        in_place = 0 if sizes is None else _place(sizes, 1, rows)
+        out_place = 0 if sizes is None else _place(sizes, 0, rows)
+        if in_place == 0:
             least_inside = min(least_inside, below_in + above_in)
+        else:
+            least[1, in_place] = min(least[1, in_place], below_in + above_in)
+        if out_place == 0:
             least_outside = min(least_outside, below_out + above_out)
-    return least_outside, least_inside
+        else:
+            least[0, out_place] = min(least[0, out_place], below_out + above_out)
+    least[0, 0], least[1, 0] = least_outside, least_inside
+    for h in range(1, least.shape[1]):
+        least[0, h], least[1, h] = min(least[0, h], least[0, h - 1]), min(least[1, h], least[1, h - 1])
+
+
+@compiled()
+def _place(sizes: tuple[Array, Array, Array, Array], side: int, rows: Array) -> int:
+    """Return the place of the shortage of two leaves, where the first has ``rows[side]`` (C,) of those on this side."""
+    least, places, _, counts = sizes
+    shortage = 0.0
+    for c in range(len(least)):
+        shortage = max(shortage, least[c] - min(rows[side, c], counts[side, c] - rows[side, c]))
+    return places[int(shortage)] if shortage > 0.0 else 0
 
 
 @compiled(_NO_NAN)
