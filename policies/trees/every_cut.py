@@ -87,14 +87,14 @@ class EveryCutSearch(FeaturePairSearch):
         query = RootQuery(costs, self._literals, self._orders, self._gaps, self._root_limits)
         least, root = query.leaf, self._first_root(costs, query)
         if root is not None:
-            least = query.cost(root.feature, root.cut)
+            least = query.cost(root.cut)
         numbers = count()
         intervals = [(segments.bound(), next(numbers), query.whole(segments)) for segments in query.segments]
         intervals.sort()
         while intervals and intervals[0][0] < least:
             *_, interval = heappop(intervals)
             feature, middle = interval.segments.feature, query.middle(interval)
-            if middle is not None and (cost := query.cost(feature, middle)) < least:
+            if middle is not None and (cost := query.cost(middle)) < least:
                 least, root = cost, self._root_at(feature, middle)
             for half in interval.halves(middle):
                 bound = query.bound(half)
@@ -133,7 +133,7 @@ class LimitedEveryCutSearch(LimitedFeaturePairSearch, EveryCutSearch):
         kept = np.ones(len(self._literals.features), bool)
         if root is None:
             return self._tests(kept), None
-        ways = self._root_limits.ways(root.feature, root.cut.left, root.cut.right, 0)
+        ways = self._root_limits.ways(root.cut.left, root.cut.right)
         way, other = np.unravel_index(ways.argmin(), ways.shape)
         if self._limits.max_features in (1, 2):
             kept[:] = False

@@ -101,7 +101,7 @@ class RootQuery:
         self._spread = [self._up_to(i, spread) for i in range(len(orders))]
         self._limits, n_shortages = limits, len(limits.shortages)
         self.nothing = np.zeros((n_shortages, len(orders)))
-        self._unknown = Side(np.zeros(n_shortages), self.nothing)
+        self._unknown = limits.side(0, np.zeros(n_shortages), self.nothing)
         self.segments = [self._segments(i) for i in range(len(orders))]
 
     def whole(self, segments: Segments) -> RootInterval:
@@ -110,9 +110,9 @@ class RootQuery:
         ends = (RootCut(cut, self._unknown, self._unknown) for cut in (-1, last))
         return RootInterval(segments, segments.height, 0, *ends)
 
-    def cost(self, feature: int, root: RootCut) -> float:
+    def cost(self, root: RootCut) -> float:
         """Return the least cost of the trees within the limits with this root."""
-        return float(self._limits.ways(feature, root.left, root.right, 0).min())
+        return self._limits.cost(root.left, root.right)
 
     def middle(self, interval: RootInterval) -> RootCut | None:
         """Evaluate the cut between the two halves of an interval; None where the second half has no codes."""
@@ -120,57 +120,53 @@ class RootQuery:
         low, high, cut = interval.low, interval.high, ((2 * interval.number + 1) << height) - 1
         if cut >= high.cut:
             return None
-        limits, moved = (
-            self._limits,
-            [self._limits.moved(segments.feature, *ends) for ends in ((low.cut, cut), (cut, high.cut))],
-        )
+        feature, limits = segments.feature, self._limits
         first, second = segments.stump(height, 2 * interval.number), segments.stump(height, 2 * interval.number + 1)
-        more, less = (limits.place(limits.shortages + rows) for rows in moved)
-        left = np.maximum(low.left.subtrees[more] + first, high.left.subtrees - self._between(segments, cut, high.cut))
-        right = np.maximum(
-            high.right.subtrees[less] + second, low.right.subtrees - self._between(segments, low.cut, cut)
-        )
-        return self.evaluate(segments.feature, cut, left, right, max(moved))
+        left = low.left.stumps[limits.further(feature, low.cut, cut)] + first
+        right = high.right.stumps[limits.further(feature, cut, high.cut)] + second
+        left = np.maximum(left, high.left.stumps - self._between(segments, cut, high.cut))
+        right = np.maximum(right, low.right.stumps - self._between(segments, low.cut, cut))
+        place = max(limits.place(feature, low.cut, cut), limits.place(feature, cut, high.cut))
+        return self.evaluate(feature, cut, left, right, place)
 
     def bound(self, interval: RootInterval) -> float:
         """Return a bound from below on the least total cost over the cuts of an interval."""
         segments, low, high, limits = interval.segments, interval.low, interval.high, self._limits
-        place = int(limits.place(limits.moved(segments.feature, low.cut, high.cut)))
-        apart = limits.ways(segments.feature, low.left, high.right, place).min()
-        together = limits.ways(segments.feature, high.left, low.right, 0).min()
-        alone = segments.tree(interval.height, interval.number)
-        return float(max(apart + alone, together - self._between(segments, low.cut, high.cut)))
+        place = limits.place(segments.feature, low.cut, high.cut)
+        apart = limits.cost(low.left, high.right, place) + segments.tree(interval.height, interval.number)
+        together = limits.cost(high.left, low.right) - self._between(segments, low.cut, high.cut)
+        return max(apart, together)
 
-    def evaluate(self, feature: int, cut: int, left: Floats, right: Floats, moved: float = np.inf) -> RootCut:
+    def evaluate(self, feature: int, cut: int, left: Floats, right: Floats, place: int = -1) -> RootCut:
         """Return an end at a cut, given bounds (shortages, d) from below; these arrays are left alone.
 
-        The end is exact within the limits, and for shortages of up to ``moved`` rows.
+        The end is exact within the limits, and for shortages up to that of ``place``, -1 for all.
         """
         limits, holds = self._limits, self._literals.codes[feature] <= cut
         sides = np.array([~holds, holds], dtype=float)
         bases, totals = sides @ self._first_action, sides @ self.differences.T
-        below = limits.below[feature]
-        counts = np.array([below[:, -1] - below[:, cut + 1], below[:, cut + 1]])
-        sizes = (limits.least, limits.places, limits.counts, counts) if len(limits.least) else None
         cheapest = bases + np.minimum(0.0, totals.min(axis=1))
-        leaves = [limits.leaf(cheapest[side], counts[side]) for side in (1, 0)]
-        end = RootCut(cut, Side(leaves[0], left.copy()), Side(leaves[1], right.copy()))
+        last = len(self._spread[feature]) - 2
+        left_leaf = limits.leaf(cheapest[1], feature, -1, cut)
+        right_leaf = limits.leaf(cheapest[0], feature, cut, last)
+        left, right = left.copy(), right.copy()
         evaluate(
             self._asked(feature, left[0] + right[0]),
             limits.limits.max_features == 2,
-            int(limits.place(moved)),
-            sizes,
+            place % len(left),
+            (limits.least, limits.places, limits.counts) if len(limits.least) else None,
             holds.view(np.uint8),
             self._orders,
             self._costs,
             self._gaps,
             bases,
             totals,
-            *leaves,
-            end.left.subtrees,
-            end.right.subtrees,
+            left_leaf,
+            right_leaf,
+            left,
+            right,
         )
-        return end
+        return RootCut(cut, limits.side(feature, left_leaf, left), limits.side(feature, right_leaf, right))
 
     def _asked(self, feature: int, bounds: Floats) -> Ints:
         """Return the features of stumps below a root of a feature, by their ``bounds`` (d,)."""

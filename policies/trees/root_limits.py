@@ -8,7 +8,9 @@ within the limits, the others are for bounds at cuts so many rows away.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -22,72 +24,90 @@ from policies.trees.limits import Limits
 class Side(NamedTuple):
     """The least costs on one side of a root cut, or bounds from below, by the largest shortage of a leaf.
 
-    ``leaf`` (shortages,) is of one leaf, ``subtrees`` (shortages, d) of a leaf or a stump of each feature.
+    ``leaf`` (shortages,) is of one leaf, ``stumps`` (shortages, d) of a stump of each feature or a leaf, and
+    ``subtrees`` (shortages, n) of those with tests from each of n sets of features. There is one set, unless two
+    features are allowed: then there are d, the root's feature and another.
     """
 
     leaf: Floats
+    stumps: Floats
     subtrees: Floats
 
 
 @dataclass(frozen=True)
 class RootLimits:
-    """Limits on trees of depth 2 over ``n_features`` features.
+    """Limits on trees of depth 2.
 
-    A leaf needs the ``least`` (C,) of the counts, ``counts`` (d, C, g) in the order of each feature; ``below[i]`` (C,
-    cuts + 2) are those up to each code of a feature. ``shortages`` increase up to infinity.
+    A leaf needs the ``least`` (C,) of the counts, ``counts`` (d, C, g) in the order of each feature; ``below[i][c]``
+    (cuts + 2,) are 0, and those up to each code of a feature. ``shortages`` increase up to infinity.
     """
 
     limits: Limits
     least: Floats
     counts: Floats
-    below: list[Floats]
+    below: list[list[Floats]]
     shortages: Floats
 
     @classmethod
     def of(cls, limits: Limits, rows: Floats, literals: Literals, orders: npt.NDArray[np.int32]) -> RootLimits:
         """Return the limits for contexts with the counts ``rows`` (g, 1 or 1 + K), which ``orders`` (d, g) sort."""
         least, counts = limits.asked(rows)
-        below = []
+        below: list[list[Floats]] = []
         for i, codes in enumerate(literals.codes):
             n_codes = literals.first[i + 1] - literals.first[i] + 1
-            sums = [np.append(0.0, np.cumsum(np.bincount(codes, count, n_codes))) for count in counts]
-            below.append(np.array(sums).reshape(len(counts), n_codes + 1))
+            below.append([np.append(0.0, np.cumsum(np.bincount(codes, count, n_codes))) for count in counts])
         doubled = 2.0 ** np.arange(int(least.max() - 1).bit_length()) if len(least) else []
         shortages = np.concatenate([np.zeros(min(1, len(least))), doubled, [np.inf]])
         return cls(limits, least, np.ascontiguousarray(counts[:, orders].swapaxes(0, 1)), below, shortages)
 
-    @property
+    @cached_property
     def places(self) -> Ints:
         """The place of each number of rows among the shortages, up to the largest that is asked for."""
-        return self.place(np.arange(self.least.max(initial=0.0) + 1))
+        return np.searchsorted(self.shortages, np.arange(self.least.max(initial=0.0) + 1))
 
-    def place(self, rows: float | Floats) -> Ints:
-        """Return the place of the least of the shortages that allows for so many rows."""
-        return np.asarray(np.searchsorted(self.shortages, rows))
+    def place(self, feature: int, low: int, high: int) -> int:
+        """Return the place of the least shortage that allows for the rows between two cuts of a feature."""
+        moved = max((rows[high + 1] - rows[low + 1] for rows in self.below[feature]), default=0.0)
+        return bisect_left(self._listed, moved)
 
-    def moved(self, feature: int, low: int, high: int) -> float:
-        """Return how many rows, of any count, are between two cuts."""
-        below = self.below[feature]
-        return float((below[:, high + 1] - below[:, low + 1]).max(initial=0.0))
+    def further(self, feature: int, low: int, high: int) -> Ints:
+        """Return (shortages,): the places of the shortages that allow for the rows between two cuts as well."""
+        if not self.below[feature]:
+            return np.zeros(1, dtype=np.int64)
+        moved = max(rows[high + 1] - rows[low + 1] for rows in self.below[feature])
+        return np.searchsorted(self.shortages, self.shortages + moved)
 
-    def leaf(self, cost: float, counts: Floats) -> Floats:
-        """Return (shortages,): the cost of a leaf with ``counts`` (C,), infinity where it is too short."""
-        shortage = (self.least - counts).max(initial=0.0)
-        return np.where(self.shortages >= shortage, cost, np.inf)
+    def leaf(self, cost: float, feature: int, low: int, high: int) -> Floats:
+        """Return (shortages,): the cost of a leaf for the rows between two cuts, infinity where it is too short."""
+        costs = np.full(len(self.shortages), cost)
+        for asked, rows in zip(self.least, self.below[feature], strict=True):
+            costs[self.shortages < asked - rows[high + 1] + rows[low + 1]] = np.inf
+        return costs
 
-    def ways(self, feature: int, left: Side, right: Side, place: int) -> Floats:
-        """Return (ways, n): what trees cost with a root of this feature, by their leaves and by their other feature.
-
-        There are two ways where the subtrees have three leaves together: two and one, or one and two. There is one n
-        unless at most two features are allowed.
-        """
-        below, above = left.subtrees[place], right.subtrees[place]
+    def side(self, feature: int, leaf: Floats, stumps: Floats) -> Side:
+        """Return a side of a root of this feature."""
         if self.limits.max_features == 1:
-            below, above = below[[feature]], above[[feature]]
-        elif self.limits.max_features == 2:
-            below, above = np.minimum(below, below[feature]), np.minimum(above, above[feature])
-        else:
-            below, above = below.min(keepdims=True), above.min(keepdims=True)
+            return Side(leaf, stumps, stumps[:, [feature]])
+        if self.limits.max_features == 2:
+            return Side(leaf, stumps, np.minimum(stumps, stumps[:, [feature]]))
+        return Side(leaf, stumps, stumps.min(axis=1, keepdims=True))
+
+    def cost(self, left: Side, right: Side, place: int = 0) -> float:
+        """Return the least that trees cost with these sides."""
         if self.limits.max_leaves == 3:
-            return np.array([below + right.leaf[place], left.leaf[place] + above])
-        return (below + above)[None]
+            return float(self.ways(left, right, place).min())
+        return float((left.subtrees[place] + right.subtrees[place]).min())
+
+    def ways(self, left: Side, right: Side, place: int = 0) -> Floats:
+        """Return (2, n): what trees cost by their set of features, with two leaves left and one right, or one and two.
+
+        There is one such way, two leaves and two, unless trees have at most three leaves.
+        """
+        if self.limits.max_leaves == 3:
+            return np.array([left.subtrees[place] + right.leaf[place], left.leaf[place] + right.subtrees[place]])
+        return (left.subtrees[place] + right.subtrees[place])[None]
+
+    @cached_property
+    def _listed(self) -> list[float]:
+        """The shortages as Python numbers, which are faster one by one."""
+        return [float(shortage) for shortage in self.shortages]
