@@ -15,6 +15,11 @@ more pass for every pair of features. The interval with the least bound is halve
 bound reaches the least V evaluated so far; it starts from the best root over 31 cuts of each feature. How many cuts are
 evaluated depends on the costs, hardly on how many there are: some tens a feature.
 
+Structure limits are kept where a cut is evaluated. Bounds hold without them, as a tree within the limits is a tree; two
+things make them as tight as without. Where the tree of another cut is taken to the contexts below u, its leaves lose at
+most the rows of W: L(u) and R(v) in the first bound are the best stumps whose leaves are short of so many rows at most
+(root_limits.py). Where it is taken to the contexts below v, leaves gain rows: the second bound is within the limits.
+
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
 trees, which FeaturePairSearch has up to a size that policies/trees/routes.py counts.
@@ -136,8 +141,9 @@ class LimitedEveryCutSearch(LimitedFeaturePairSearch, EveryCutSearch):
         ways = self._root_limits.ways(root.cut.left, root.cut.right)
         way, other = np.unravel_index(ways.argmin(), ways.shape)
         if self._limits.max_features in (1, 2):
-            kept[:] = False
-            kept[[root.feature, root.feature if self._limits.max_features == 1 else other]] = True
+            kept = np.arange(len(kept)) == root.feature
+        if self._limits.max_features == 2:
+            kept[other] = True
         leaves = ((2, 1), (1, 2))[way] if self._limits.max_leaves == 3 else (2, 2)
         return self._tests(kept), Choice(root.literal, *leaves)
 
@@ -148,7 +154,8 @@ class LimitedEveryCutSearch(LimitedFeaturePairSearch, EveryCutSearch):
     @cached_property
     def _few_search(self) -> LimitedFeaturePairSearch:
         few = self._few_literals, self._n_actions, self._depth, self._names
-        return LimitedFeaturePairSearch(*few, self._limits, self._rows)
+        every_feature = replace(self._limits, max_features=None)  # a root to begin with, found at once
+        return LimitedFeaturePairSearch(*few, every_feature, self._rows)
 
     @cached_property
     def _root_limits(self) -> RootLimits:

@@ -144,6 +144,6 @@ def _add_below(
         for side in (1, 0):
             if side == 0:
                 held[:] = whole - held
-            if least is not None:
+            if least is not None and small is not None:
                 fill_pair(least, held[n_differences:], small)
             add_pair(soft, pattern, small, held[:n_differences], own[0], other_own[0], near[side, k], far[side, k])

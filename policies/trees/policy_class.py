@@ -39,7 +39,7 @@ class DecisionTrees(CuttingClass):
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
         of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
         of literals, pairs of features, or at depth 2 root cuts with bounds between them, whichever is the least counted
-        work; it is ``OpenedTrees.route``
+        work; it is ``OpenedTrees.route``. All of them keep the limits below
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action
@@ -139,7 +139,7 @@ class OpenedTrees(Opened):
         self._trees, self._literals, self._names, self._given = trees, literals, names, contexts
         self._limits = trees.limits
         self._counts = context_counts(literals.group, trees.n_actions, trees.logged_actions)
-        self._depth = depth = min(trees.depth, (trees.max_leaves or LARGEST) - 1) if len(literals) else 0
+        self._depth = depth = min(trees.depth, (trees.max_leaves or 2**trees.depth) - 1) if len(literals) else 0
         self.n_actions = trees.n_actions
         self.group, self.contexts = literals.group, literals.contexts
         p = len(literals)
@@ -158,7 +158,7 @@ class OpenedTrees(Opened):
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
         self.route = route(literals, depth)
         if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
-            self.cannot["action_weights"] = reason
+            self.cannot["action_weights"] = f"action weights are sums over all trees, one by one: {reason}"
             if self.route is Route.FEATURES:
                 self.cannot["search"] = reason
         if self._limits:

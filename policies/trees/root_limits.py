@@ -56,14 +56,14 @@ class RootLimits:
         for i, codes in enumerate(literals.codes):
             n_codes = literals.first[i + 1] - literals.first[i] + 1
             below.append([np.append(0.0, np.cumsum(np.bincount(codes, count, n_codes))) for count in counts])
-        doubled = 2.0 ** np.arange(int(least.max() - 1).bit_length()) if len(least) else []
-        shortages = np.concatenate([np.zeros(min(1, len(least))), doubled, [np.inf]])
+        most = int(least.max(initial=0.0))
+        shortages = np.array([0.0, *(2.0**h for h in range((most - 1).bit_length())), np.inf] if most else [np.inf])
         return cls(limits, least, np.ascontiguousarray(counts[:, orders].swapaxes(0, 1)), below, shortages)
 
     @cached_property
     def places(self) -> Ints:
         """The place of each number of rows among the shortages, up to the largest that is asked for."""
-        return np.searchsorted(self.shortages, np.arange(self.least.max(initial=0.0) + 1))
+        return np.asarray(np.searchsorted(self.shortages, np.arange(self.least.max(initial=0.0) + 1)))
 
     def place(self, feature: int, low: int, high: int) -> int:
         """Return the place of the least shortage that allows for the rows between two cuts of a feature."""
@@ -75,7 +75,7 @@ class RootLimits:
         if not self.below[feature]:
             return np.zeros(1, dtype=np.int64)
         moved = max(rows[high + 1] - rows[low + 1] for rows in self.below[feature])
-        return np.searchsorted(self.shortages, self.shortages + moved)
+        return np.asarray(np.searchsorted(self.shortages, self.shortages + moved))
 
     def leaf(self, cost: float, feature: int, low: int, high: int) -> Floats:
         """Return (shortages,): the cost of a leaf for the rows between two cuts, infinity where it is too short."""
@@ -105,7 +105,7 @@ class RootLimits:
         """
         if self.limits.max_leaves == 3:
             return np.array([left.subtrees[place] + right.leaf[place], left.leaf[place] + right.subtrees[place]])
-        return (left.subtrees[place] + right.subtrees[place])[None]
+        return np.asarray([left.subtrees[place] + right.subtrees[place]])
 
     @cached_property
     def _listed(self) -> list[float]:

@@ -84,7 +84,7 @@ def fill_pair(least: Array, table: Array, small: Array) -> None:
 @compiled()
 def too_small(small: Array, s: int, t: int, other: int) -> bool:
     """Return whether the leaf of a literal and a cut of the other feature is too small, by their small (2, 2)."""
-    return other < small[s, 1] if t else other >= small[s, 0]
+    return bool(other < small[s, 1] if t else other >= small[s, 0])
 
 
 @compiled()
@@ -92,5 +92,5 @@ def too_few(least: Array, counts: Array) -> bool:
     """Return whether one of the ``counts`` (C,) of a leaf is below what is asked for."""
     few = False
     for c in range(len(least)):
-        few = few or counts[c] < least[c]
+        few = few or bool(counts[c] < least[c])
     return few
