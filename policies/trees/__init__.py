@@ -1,6 +1,7 @@
 """Decision trees of small depth.
 
-Read rule, geometry, limits, program, search, kernels, routes, feature_pairs, every_cut, folds, terms, policy_class.
+Read rule, geometry, limits, program, search, kernels, limited, routes, feature_pairs, feature_triples, small_leaves,
+every_cut, root_bounds, root_limits, folds, terms, policy_class.
 """
 
 from policies.trees.policy_class import DecisionTrees

@@ -15,6 +15,11 @@ more pass for every pair of features. The interval with the least bound is halve
 bound reaches the least V evaluated so far; it starts from the best root over 31 cuts of each feature. How many cuts are
 evaluated depends on the costs, hardly on how many there are: some tens a feature.
 
+Structure limits are kept where a cut is evaluated. Bounds hold without them, as a tree within the limits is a tree; two
+things make them as tight as without. Where the tree of another cut is taken to the contexts below u, its leaves lose at
+most the rows of W: L(u) and R(v) in the first bound are the best stumps whose leaves are short of so many rows at most
+(root_limits.py). Where it is taken to the contexts below v, leaves gain rows: the second bound is within the limits.
+
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
 trees, which FeaturePairSearch has up to a size that policies/trees/routes.py counts.
@@ -22,20 +27,34 @@ trees, which FeaturePairSearch has up to a size that policies/trees/routes.py co
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import feature_pairs
-from policies.trees.feature_search import FeaturePairSearch
-from policies.trees.root_bounds import RootQuery
+from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
+from policies.trees.geometry import cheapest_leaf
+from policies.trees.limited import Choice
+from policies.trees.limits import Limits
+from policies.trees.root_bounds import RootCut, RootQuery
+from policies.trees.root_limits import RootLimits
 from policies.trees.rule import Leaf
 
 FIRST_CUTS = 31
+
+
+class Root(NamedTuple):
+    """The root of a best tree: its literal, its feature, and what is below it."""
+
+    literal: int
+    feature: int
+    cut: RootCut
 
 
 class EveryCutSearch(FeaturePairSearch):
@@ -45,7 +64,7 @@ class EveryCutSearch(FeaturePairSearch):
         super().__init__(literals, n_actions, depth, names)
         ordered = np.take_along_axis(literals.codes, self._orders, axis=1)
         self._gaps = np.diff(ordered, axis=1, append=ordered[:, -1:]) != 0
-        self._few_codes, self._few_first, self._few = _fewer(literals, FIRST_CUTS)
+        self._few_literals, self._few = _fewer(literals, FIRST_CUTS)
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -63,41 +82,88 @@ class EveryCutSearch(FeaturePairSearch):
         return profile
 
     def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
-        return super()._chosen(costs, path, here) if path else self._best_root(costs)[1]
+        if path:
+            return super()._chosen(costs, path, here)
+        root = self._best_root(costs)[1]
+        return cheapest_leaf(costs, here) if root is None else root.literal
 
-    def _best_root(self, costs: Floats) -> tuple[float, int]:
-        """Return the least total cost of all trees, and the literal at the root of one that attains it."""
-        query = RootQuery(costs, self._literals, self._orders, self._gaps)
-        root = self._first_root(query)
-        best = query.evaluate(*root, *query.nothing)
-        least = best.left.min() + best.right.min()
+    def _best_root(self, costs: Floats) -> tuple[float, Root | None]:
+        """Return the least total cost of all trees, and the root of one that attains it, None for one leaf."""
+        query = RootQuery(costs, self._literals, self._orders, self._gaps, self._root_limits)
+        least, root = query.leaf, self._first_root(costs, query)
+        if root is not None:
+            least = query.cost(root.cut)
         numbers = count()
         intervals = [(segments.bound(), next(numbers), query.whole(segments)) for segments in query.segments]
         intervals.sort()
         while intervals and intervals[0][0] < least:
             *_, interval = heappop(intervals)
-            middle = query.middle(interval)
-            if middle is not None and middle.left.min() + middle.right.min() < least:
-                least, root = middle.left.min() + middle.right.min(), (interval.segments.feature, middle.cut)
+            feature, middle = interval.segments.feature, query.middle(interval)
+            if middle is not None and (cost := query.cost(middle)) < least:
+                least, root = cost, self._root_at(feature, middle)
             for half in interval.halves(middle):
                 bound = query.bound(half)
                 if bound < least and half.high.cut > half.low.cut + 1:
                     heappush(intervals, (bound, next(numbers), half))
-        return float(least + query.cheapest), int(self._literals.first[root[0]] + root[1])
+        return float(least + query.cheapest), root
 
-    def _first_root(self, query: RootQuery) -> tuple[int, int]:
-        """Return the feature and the cut at the root of the best tree over a few cuts of each feature."""
-        p = len(self._few)
-        near, far, best = np.empty((p + 1, self._n_actions)), np.empty(p + 1), np.empty(self._n_actions)
-        everywhere = np.ones(p + 1, bool)
-        feature_pairs.two_tests(None, query.differences, everywhere, self._few_codes, self._few_first, near, far, best)
-        literal = self._few[(near[1:].min(axis=1) + far[1:]).argmin()]
+    def _first_root(self, costs: Floats, query: RootQuery) -> Root | None:
+        """Return the root of the best tree over a few cuts of each feature."""
+        few = self._few_search.root(costs)
+        if few is None:
+            return None
+        literal = int(self._few[few])
         feature = int(np.searchsorted(self._literals.first, literal, side="right")) - 1
-        return feature, int(literal - self._literals.first[feature])
+        cut = literal - int(self._literals.first[feature])
+        return self._root_at(feature, query.evaluate(feature, cut, query.nothing, query.nothing))
+
+    def _root_at(self, feature: int, cut: RootCut) -> Root:
+        return Root(int(self._literals.first[feature]) + cut.cut, feature, cut)
+
+    @cached_property
+    def _few_search(self) -> FeaturePairSearch:
+        return FeaturePairSearch(self._few_literals, self._n_actions, self._depth, self._names)
+
+    @cached_property
+    def _root_limits(self) -> RootLimits:
+        rows = np.ones((len(self._contexts), 1))
+        return RootLimits.of(Limits(), rows, self._literals, self._orders)
 
 
-def _fewer(literals: Literals, most: int) -> tuple[Ints, Ints, Ints]:
-    """Return codes (d, g) and first literals (d + 1,) of at most so many quantile cuts a feature, and their numbers."""
+class LimitedEveryCutSearch(LimitedFeaturePairSearch, EveryCutSearch):
+    """The same under structure limits, which root_limits.py is about."""
+
+    def _root(self, costs: Floats) -> tuple[Bools, Choice | None]:
+        _, root = self._best_root(costs)
+        kept = np.ones(len(self._literals.features), bool)
+        if root is None:
+            return self._tests(kept), None
+        ways = self._root_limits.ways(root.cut.left, root.cut.right)
+        way, other = np.unravel_index(ways.argmin(), ways.shape)
+        if self._limits.max_features in (1, 2):
+            kept = np.arange(len(kept)) == root.feature
+        if self._limits.max_features == 2:
+            kept[other] = True
+        leaves = ((2, 1), (1, 2))[way] if self._limits.max_leaves == 3 else (2, 2)
+        return self._tests(kept), Choice(root.literal, *leaves)
+
+    def _tests(self, kept: Bools) -> Bools:
+        """Return (1, p + 1): the literals of the features that ``kept`` (d,) marks."""
+        return np.append(False, np.repeat(kept, np.diff(self._literals.first)))[None]
+
+    @cached_property
+    def _few_search(self) -> LimitedFeaturePairSearch:
+        few = self._few_literals, self._n_actions, self._depth, self._names
+        every_feature = replace(self._limits, max_features=None)  # a root to begin with, found at once
+        return LimitedFeaturePairSearch(*few, every_feature, self._rows)
+
+    @cached_property
+    def _root_limits(self) -> RootLimits:
+        return RootLimits.of(self._limits, self._rows, self._literals, self._orders)
+
+
+def _fewer(literals: Literals, most: int) -> tuple[Literals, Ints]:
+    """Return at most so many quantile cuts a feature, and their numbers among the literals."""
     codes, chosen = [], []
     for i, code in enumerate(literals.codes):
         n_cuts = int(literals.first[i + 1] - literals.first[i])
@@ -106,4 +172,6 @@ def _fewer(literals: Literals, most: int) -> tuple[Ints, Ints, Ints]:
         kept = np.unique(np.minimum(np.searchsorted(below, levels * len(code)), n_cuts - 1))
         codes.append(np.searchsorted(kept, np.arange(n_cuts + 1)).astype(np.uint8)[code])
         chosen.append(literals.first[i] + kept)
-    return np.array(codes), 1 + np.cumsum([0, *map(len, chosen)]), np.concatenate(chosen)
+    numbers = np.concatenate(chosen)
+    first = np.cumsum([0, *map(len, chosen)])
+    return replace(literals, first=first, cuts=literals.cuts[numbers], codes=np.array(codes)), numbers

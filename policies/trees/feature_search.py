@@ -10,9 +10,12 @@ import numpy.typing as npt
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import feature_pairs
-from policies.trees.kernels import Soft
-from policies.trees.search import COMPILED_DEPTH, TreeSearch
+from policies.trees import small_leaves
+from policies.trees.feature_pairs import one_or_two_tests
+from policies.trees.feature_triples import three_tests
+from policies.trees.kernels import Array, Soft
+from policies.trees.limited import LimitedSearch
+from policies.trees.search import COMPILED_DEPTH, Allowed, Filled, TreeSearch
 
 
 class FeaturePairSearch(TreeSearch):
@@ -20,38 +23,51 @@ class FeaturePairSearch(TreeSearch):
 
     def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
         super().__init__(literals, n_actions, depth, names)
-        self._first = 1 + literals.first
-        n_literals = len(self._anywhere)
-        self._near, self._far = np.empty((n_literals, n_actions)), np.empty(n_literals)
-        self._best = np.empty(n_actions)
+        no_cuts = np.zeros((1, len(literals.contexts)), literals.codes.dtype)
+        self._codes = np.concatenate([literals.codes, no_cuts])
+        self._first = 1 + np.append(literals.first, len(literals))
+        self._counts = np.empty((0, len(literals.contexts)))
 
     def _pattern(self, row: int) -> Bools:
         return np.append(True, self._literals.pattern(row))
 
-    def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
-        if not 1 <= height <= COMPILED_DEPTH:
-            return super()._answers(soft, costs, pattern, height)
-        return self._fill(soft, costs, pattern, height) + self._best
-
-    def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
-        if height > COMPILED_DEPTH:
-            return super()._by_root(soft, costs, pattern, height)
-        everywhere = self._fill(soft, costs, pattern, height)
-        return np.asarray(self._near[1:] + self._far[1:, None] + everywhere)
-
-    def _fill(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> float:
-        """Fill the answers, as costs beyond those of action 0; return what action 0 costs on all contexts."""
+    def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed) -> tuple[float, Filled]:
         differences = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
-        literals, filled = self._literals, (self._near, self._far, self._best)
-        if height == 1:
-            feature_pairs.one_test(soft, differences, pattern, literals.codes, self._first, *filled)
-        elif height == 2:
-            feature_pairs.two_tests(soft, differences, pattern, literals.codes, self._first, *filled)
+        asked = differences, pattern, self._codes, self._first, *self._filled
+        if height < COMPILED_DEPTH:
+            one_or_two_tests(soft, height, *allowed, *asked)
         else:
-            feature_pairs.three_tests(soft, self._orders, differences, pattern, literals.codes, self._first, *filled)
-        return float(costs[:, 0].sum())
+            three_tests(soft, allowed.small, self._counts, allowed.sets, self._orders, *asked)
+        return float(costs[:, 0].sum()), self._filled
+
+    @cached_property
+    def _filled(self) -> Filled:
+        below, literals = max(1, self._leaves // 2), len(self._anywhere)
+        return Filled(
+            near=np.empty((below, literals, self._n_actions)),
+            far=np.empty((below, literals)),
+            best=np.empty((self._leaves, self._n_actions)),
+        )
 
     @cached_property
     def _orders(self) -> npt.NDArray[np.int32]:
         """The contexts (d, g) in the order of each feature's codes."""
         return np.array([np.argsort(code, kind="stable") for code in self._literals.codes], dtype=np.int32)
+
+
+class LimitedFeaturePairSearch(LimitedSearch, FeaturePairSearch):
+    """The recursion of LimitedSearch on these tables.
+
+    Which leaves are too small is one table for trees of depth 1 or 2. At depth 3 the table of each root would be too
+    large to keep, so the counts are more planes of the tables of costs.
+    """
+
+    def _too_small(self, path: tuple[int, ...], here: Bools) -> Array:
+        least, self._counts = self._limits.asked(self._rows)
+        height = self._depth - len(path) // 2
+        if height == COMPILED_DEPTH:
+            return least
+        others = len(self._orders) if height == 2 else 1
+        small = np.zeros((len(self._anywhere), others, 2, 2), dtype=np.int32)
+        small_leaves.fill(height, least, self._counts * here, self._codes, self._first, small)
+        return small

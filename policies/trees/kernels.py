@@ -94,7 +94,7 @@ def search(
     if bound > largest:
         return everywhere, bound
     _add_up(literals, costs[0], weighted, pairs[0], len(pattern) if depth > 1 else 1)
-    _one_leaf(pairs[0], None if small is None else small[0, -1, 0, -1], best[0])
+    _one_leaf(pairs[0, :, 0, 0], None if small is None else small[0, -1, 0, -1, 0, 1], best[0])
     if depth == 3:
         _three_tests(soft, pattern, small, sets, literals, costs, weighted, pairs, marginals, near, far, best)
         return everywhere, bound
@@ -156,13 +156,13 @@ def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, last: 
 
 
 @compiled(_NO_NAN)
-def _one_leaf(pairs: Array, small: Small, best: Array) -> None:
-    """Fill best (leaves, K) with what the tree of one leaf costs, where it is tests, infinity elsewhere."""
+def _one_leaf(totals: Array, small: bool | None, best: Array) -> None:
+    """Fill best (leaves, K) with what the tree of one leaf costs, infinity where it is too ``small``, or no tree."""
     best[:] = np.inf
-    if small is not None and not small[0, 1]:
+    if small is not None and not small:
         best[0, 0] = 0.0
-        for a in range(len(pairs)):
-            best[0, a + 1] = pairs[a, 0, 0]
+        for a in range(len(totals)):
+            best[0, a + 1] = totals[a]
 
 
 @compiled(_NO_NAN)
@@ -280,7 +280,7 @@ def _three_tests(
                 continue
             for side in range(2):
                 below, totals = None if small is None else small[f, side], pairs[2 - side]
-                _one_leaf(totals, None if small is None else small[f, side, 0, 1], best[1])
+                _one_leaf(totals[:, 0, 0], None if small is None else small[f, side, 0, 1, 0, 1], best[1])
                 _two_tests(soft, pattern, below, tests, totals, marginals, near[1], far[1])
                 _choose(soft, small, 2, tests, near[1], far[1], best[1])
                 for i in range(near.shape[1]):

@@ -19,7 +19,7 @@ from policies.names import Names
 from policies.trees.limits import Limits, context_counts
 from policies.trees.options import too_many
 from policies.trees.program import TreeEncoding
-from policies.trees.routes import MOST_ENTRIES, Route, route, too_many_cuts
+from policies.trees.routes import Route, route, too_many_cuts
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
 MOST_DEPTH = 12
@@ -39,7 +39,7 @@ class DecisionTrees(CuttingClass):
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
         of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
         of literals, pairs of features, or at depth 2 root cuts with bounds between them, whichever is the least counted
-        work; it is ``OpenedTrees.route``
+        work; it is ``OpenedTrees.route``. All of them keep the limits below
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action
@@ -130,7 +130,8 @@ class OpenedTrees(Opened):
     """Decision trees on fixed contexts.
 
     ``log_size`` is (2^D - 1) log p + 2^D log K, an upper bound: it counts full trees over p literals, not labelings,
-    and knows no limits. ``route`` is what the search goes through (policies/trees/routes.py).
+    and of the limits it knows only that a tree is less deep than it has leaves. ``route`` is what the search goes
+    through (policies/trees/routes.py).
     """
 
     def __init__(self, trees: DecisionTrees, literals: Literals, names: Names, contexts: Floats) -> None:
@@ -138,7 +139,7 @@ class OpenedTrees(Opened):
         self._trees, self._literals, self._names, self._given = trees, literals, names, contexts
         self._limits = trees.limits
         self._counts = context_counts(literals.group, trees.n_actions, trees.logged_actions)
-        self._depth = depth = trees.depth if len(literals) else 0
+        self._depth = depth = min(trees.depth, (trees.max_leaves or 2**trees.depth) - 1) if len(literals) else 0
         self.n_actions = trees.n_actions
         self.group, self.contexts = literals.group, literals.contexts
         p = len(literals)
@@ -155,9 +156,9 @@ class OpenedTrees(Opened):
                 "a question; use less depth or fewer thresholds"
             )
             self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
-        self.route = Route.LITERALS if self._limits else route(literals, depth)
+        self.route = route(literals, depth)
         if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
-            self.cannot["action_weights"] = reason
+            self.cannot["action_weights"] = f"action weights are sums over all trees, one by one: {reason}"
             if self.route is Route.FEATURES:
                 self.cannot["search"] = reason
         if self._limits:
@@ -184,10 +185,8 @@ class OpenedTrees(Opened):
         no_search = ""
         if depth > MOST_LIMITED:
             no_search = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
-        elif n_sets * len(self._literals) ** max(0, depth - 2) > MOST_SUBTREES:
+        elif self.route is not Route.ROOTS and n_sets * len(self._literals) ** max(1, depth - 2) > MOST_SUBTREES:
             no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
-        elif len(self._literals) * len(self.contexts) > MOST_ENTRIES:
-            no_search = f"the search under {_LIMITS} keeps {len(self._literals):,} literals on all contexts: too many"
         if no_search:
             cannot |= dict.fromkeys(("search", "action_weights"), no_search)
         return cannot
@@ -207,16 +206,21 @@ class OpenedTrees(Opened):
     def search(self) -> Search:
         """Return the exact search."""
         # The compiler takes its time: only for those who search.
-        from policies.trees.every_cut import EveryCutSearch
-        from policies.trees.feature_search import FeaturePairSearch
-        from policies.trees.limited import LimitedSearch
+        from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
+        from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
+        from policies.trees.limited import LimitedLiteralSearch
         from policies.trees.search import TreeSearch
 
         trees = self._literals, self.n_actions, self._depth, self._names
+        searches = {
+            Route.LITERALS: (TreeSearch, LimitedLiteralSearch),
+            Route.FEATURES: (FeaturePairSearch, LimitedFeaturePairSearch),
+            Route.ROOTS: (EveryCutSearch, LimitedEveryCutSearch),
+        }
+        free, limited = searches[self.route]
         if self._limits and self._depth:
-            return LimitedSearch(*trees, self._limits, self._counts)
-        searches = {Route.LITERALS: TreeSearch, Route.FEATURES: FeaturePairSearch, Route.ROOTS: EveryCutSearch}
-        return searches[self.route](*trees)
+            return limited(*trees, self._limits, self._counts)
+        return free(*trees)
 
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""

@@ -8,23 +8,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.types import Bools, Floats
+from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
 from policies.trees.root_cuts import evaluate, segment_stumps
+from policies.trees.root_limits import RootLimits, Side
 
 # Contexts of the smallest segments that have bounds of their own.
 SMALLEST = 16
 
 
 class RootCut(NamedTuple):
-    """An end of an interval: a cut, and the least costs (d,) of the stumps of each feature below it and above it.
+    """An end of an interval: a cut, and the subtrees below it and above it.
 
-    Where a feature cannot have the best stump they are bounds from below.
+    Where a feature cannot have the best stump its costs are bounds from below.
     """
 
     cut: int
-    left: Floats
-    right: Floats
+    left: Side
+    right: Side
 
 
 @dataclass(frozen=True)
@@ -82,25 +83,36 @@ class RootInterval:
 class RootQuery:
     """Costs (g, K), counted from the cheapest action of each context and sorted by each feature.
 
-    ``cheapest`` is the sum of what the cheapest actions cost, ``segments`` are the bounds of each feature.
+    ``cheapest`` is the sum of what the cheapest actions cost, ``leaf`` what one leaf costs beyond that, and
+    ``segments`` are the bounds of each feature.
     """
 
-    def __init__(self, costs: Floats, literals: Literals, orders: npt.NDArray[np.int32], gaps: Bools) -> None:
+    def __init__(
+        self, costs: Floats, literals: Literals, orders: npt.NDArray[np.int32], gaps: Bools, limits: RootLimits
+    ) -> None:
         least = costs.min(axis=1)
         self.cheapest = float(least.sum())
+        self.leaf = float((costs - least[:, None]).sum(axis=0).min())
         self.differences = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
         self._literals, self._orders, self._gaps = literals, orders, gaps
         self._first_action = costs[:, 0] - least
         self._costs = np.ascontiguousarray(self.differences[:, orders].transpose(1, 0, 2))
         spread = costs.max(axis=1) - least
         self._spread = [self._up_to(i, spread) for i in range(len(orders))]
-        self.nothing = np.zeros(len(orders)), np.zeros(len(orders))
+        self._limits, n_shortages = limits, len(limits.shortages)
+        self.nothing = np.zeros((n_shortages, len(orders)))
+        self._unknown = limits.side(0, np.zeros(n_shortages), self.nothing)
         self.segments = [self._segments(i) for i in range(len(orders))]
 
     def whole(self, segments: Segments) -> RootInterval:
         """Return the interval of all cuts of a feature; what is not known of its ends is 0."""
         last = len(self._spread[segments.feature]) - 2
-        return RootInterval(segments, segments.height, 0, RootCut(-1, *self.nothing), RootCut(last, *self.nothing))
+        ends = (RootCut(cut, self._unknown, self._unknown) for cut in (-1, last))
+        return RootInterval(segments, segments.height, 0, *ends)
+
+    def cost(self, root: RootCut) -> float:
+        """Return the least cost of the trees within the limits with this root."""
+        return self._limits.cost(root.left, root.right)
 
     def middle(self, interval: RootInterval) -> RootCut | None:
         """Evaluate the cut between the two halves of an interval; None where the second half has no codes."""
@@ -108,36 +120,60 @@ class RootQuery:
         low, high, cut = interval.low, interval.high, ((2 * interval.number + 1) << height) - 1
         if cut >= high.cut:
             return None
+        feature, limits = segments.feature, self._limits
         first, second = segments.stump(height, 2 * interval.number), segments.stump(height, 2 * interval.number + 1)
-        left = np.maximum(low.left + first, high.left - self._between(segments, cut, high.cut))
-        right = np.maximum(high.right + second, low.right - self._between(segments, low.cut, cut))
-        return self.evaluate(segments.feature, cut, left, right)
+        left = low.left.stumps[limits.further(feature, low.cut, cut)] + first
+        right = high.right.stumps[limits.further(feature, cut, high.cut)] + second
+        left = np.maximum(left, high.left.stumps - self._between(segments, cut, high.cut))
+        right = np.maximum(right, low.right.stumps - self._between(segments, low.cut, cut))
+        place = max(limits.place(feature, low.cut, cut), limits.place(feature, cut, high.cut))
+        return self.evaluate(feature, cut, left, right, place)
 
     def bound(self, interval: RootInterval) -> float:
         """Return a bound from below on the least total cost over the cuts of an interval."""
-        segments, low, high = interval.segments, interval.low, interval.high
-        apart = low.left.min() + high.right.min() + segments.tree(interval.height, interval.number)
-        together = high.left.min() + low.right.min() - self._between(segments, low.cut, high.cut)
-        return float(max(apart, together))
+        segments, low, high, limits = interval.segments, interval.low, interval.high, self._limits
+        place = limits.place(segments.feature, low.cut, high.cut)
+        apart = limits.cost(low.left, high.right, place) + segments.tree(interval.height, interval.number)
+        together = limits.cost(high.left, low.right) - self._between(segments, low.cut, high.cut)
+        return max(apart, together)
 
-    def evaluate(self, feature: int, cut: int, left: Floats, right: Floats) -> RootCut:
-        """Return an end at a cut, given bounds (d,) from below on the costs of stumps; these arrays are left alone."""
-        holds = self._literals.codes[feature] <= cut
+    def evaluate(self, feature: int, cut: int, left: Floats, right: Floats, place: int = -1) -> RootCut:
+        """Return an end at a cut, given bounds (shortages, d) from below; these arrays are left alone.
+
+        The end is exact within the limits, and for shortages up to that of ``place``, -1 for all.
+        """
+        limits, holds = self._limits, self._literals.codes[feature] <= cut
         sides = np.array([~holds, holds], dtype=float)
         bases, totals = sides @ self._first_action, sides @ self.differences.T
-        end = RootCut(cut, left.copy(), right.copy())
+        cheapest = bases + np.minimum(0.0, totals.min(axis=1))
+        last = len(self._spread[feature]) - 2
+        left_leaf = limits.leaf(cheapest[1], feature, -1, cut)
+        right_leaf = limits.leaf(cheapest[0], feature, cut, last)
+        left, right = left.copy(), right.copy()
         evaluate(
-            np.argsort(left + right),
+            self._asked(feature, left[0] + right[0]),
+            limits.limits.max_features == 2,
+            place % len(left),
+            (limits.least, limits.places, limits.counts) if len(limits.least) else None,
             holds.view(np.uint8),
             self._orders,
             self._costs,
             self._gaps,
             bases,
             totals,
-            end.left,
-            end.right,
+            left_leaf,
+            right_leaf,
+            left,
+            right,
         )
-        return end
+        return RootCut(cut, limits.side(feature, left_leaf, left), limits.side(feature, right_leaf, right))
+
+    def _asked(self, feature: int, bounds: Floats) -> Ints:
+        """Return the features of stumps below a root of a feature, by their ``bounds`` (d,)."""
+        most, order = self._limits.limits.max_features, np.argsort(bounds)
+        if most == 1:
+            return np.array([feature])
+        return np.append(feature, order[order != feature]) if most == 2 else order
 
     def _between(self, segments: Segments, low: int, high: int) -> float:
         """Return D of the contexts between two cuts."""

@@ -30,7 +30,7 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees.block import zeros
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.kernels import Array, Sets, Small, Soft, search
+from policies.trees.kernels import Array, Sets, Soft, search
 from policies.trees.rule import DecisionTree, Leaf
 
 COMPILED_DEPTH = 3
@@ -49,7 +49,6 @@ class TreeSearch(Search):
         self._literals, self._contexts = literals, literals.contexts
         self._anywhere = np.ones(len(literals) + 1, bool)
         self._table = np.empty((len(literals.contexts), n_actions))
-        self._allowed = Allowed(None, None)
         self._leaves = 1
 
     def value(self, costs: Floats) -> float:
@@ -70,6 +69,10 @@ class TreeSearch(Search):
         root = grow(lambda path, here: self._chosen(costs, path, here), self._literals, everyone)
         tree = DecisionTree(root, self._names)
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
+
+    def root(self, costs: Floats) -> int | None:
+        """Return the literal at the root of the best tree."""
+        return int(self._by_root(None, costs, self._anywhere, self._depth).min(axis=1).argmin())
 
     def _pattern(self, row: int) -> Bools:
         """Return (p + 1,): which literals hold at a context, the constant first."""
@@ -93,13 +96,13 @@ class TreeSearch(Search):
         if height > COMPILED_DEPTH:
             return np.asarray(add_up(soft, self._by_root(soft, costs, pattern, height)))
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
-        return np.asarray(np.add(filled.best[0, 0], everywhere, dtype=float))
+        return np.asarray(np.add(filled.best[0], everywhere, dtype=float))
 
     def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         """Return (p, K): as ``_answers``, but for each test at the root by itself."""
         if height <= COMPILED_DEPTH:
             everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
-            return np.asarray(np.add(filled.near[0, 0, 1:] + filled.far[0, 0, 1:, None], everywhere, dtype=float))
+            return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))
         alternatives = np.empty((len(pattern) - 1, self._n_actions))
         for f, near_side in enumerate(pattern[1:]):
             on = self._literals.holds(f)[:, None] == near_side
@@ -108,27 +111,41 @@ class TreeSearch(Search):
             alternatives[f] = near + add_up(soft, far)
         return alternatives
 
-    def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed) -> tuple[float, _Arrays]:
-        """Run the kernel in single precision where that is exact, else in double; return the arrays it has filled."""
+    def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed) -> tuple[float, Filled]:
+        """Run the kernel in single precision where that is exact, else in double.
+
+        Return what action 0 costs on all contexts, and the arrays that are filled with what trees cost beyond it.
+        """
         self._table[:] = costs
         if soft is None and ("_single" in vars(self) or (costs == np.rint(costs)).all()):  # memory for what is needed
-            everywhere, bound = search(None, height, SINGLE, self._table, pattern, *allowed, *self._single)
+            room, filled = self._single
+            everywhere, bound = search(None, height, SINGLE, self._table, pattern, *allowed, *room)
             if bound <= SINGLE:
-                return everywhere, self._single
-        everywhere, _ = search(soft, height, np.inf, self._table, pattern, *allowed, *self._double)
-        return everywhere, self._double
+                return everywhere, filled
+        room, filled = self._double
+        everywhere, _ = search(soft, height, np.inf, self._table, pattern, *allowed, *room)
+        return everywhere, filled
+
+    @cached_property
+    def _allowed(self) -> Allowed:
+        """All trees of full depth."""
+        return Allowed(None, None)
 
     @cached_property
     def _patterns(self) -> Bools:
         return np.pad(self._literals.truth, ((0, 0), (1, 0)), constant_values=True)
 
     @cached_property
-    def _single(self) -> _Arrays:
-        return arrays(self._patterns, self._n_actions, self._leaves, np.float32)
+    def _single(self) -> tuple[_Arrays, Filled]:
+        return self._room(np.float32)
 
     @cached_property
-    def _double(self) -> _Arrays:
-        return arrays(self._patterns, self._n_actions, self._leaves, np.float64)
+    def _double(self) -> tuple[_Arrays, Filled]:
+        return self._room(np.float64)
+
+    def _room(self, dtype: type[np.floating[Any]]) -> tuple[_Arrays, Filled]:
+        room = arrays(self._patterns, self._n_actions, self._leaves, dtype)
+        return room, Filled(room.near[0], room.far[0], room.best[0])
 
 
 def add_up(soft: Soft, alternatives: Floats) -> Any:
@@ -137,10 +154,18 @@ def add_up(soft: Soft, alternatives: Floats) -> Any:
 
 
 class Allowed(NamedTuple):
-    """Which trees are searched, in the order of the kernels' arguments; policies/trees/kernels.py gives the shapes."""
+    """Which trees are searched: which leaves are too small, as the kernels in use have it, and the sets of tests."""
 
-    small: Small
+    small: Any
     sets: Sets
+
+
+class Filled(NamedTuple):
+    """What the kernels say of whole trees; policies/trees/kernels.py gives the shapes, here without the first axis."""
+
+    near: Array
+    far: Array
+    best: Array
 
 
 class _Arrays(NamedTuple):

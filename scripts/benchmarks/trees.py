@@ -36,9 +36,16 @@ from policies import DecisionTrees
 DEPTH_2 = [(200, 12, 3), (300, 10, 3), (1000, 30, 3), (1000, 60, 5), (10000, 30, 3), (10000, 100, 3)]
 DEPTH_3 = [(300, 10, 3), (1000, 30, 3), (10000, 30, 3)]
 LIMITED = [(300, 10, 3, 2), (1000, 30, 3, 2), (300, 10, 3, 3), (1000, 30, 3, 3)]
+CUTS_LIMITED: list[tuple[int, int, int | str, int]] = [
+    (10_000, 10, 31, 2),
+    (10_000, 10, 9, 3),
+    (1000, 30, "all", 2),
+    (10_000, 30, "all", 2),
+]
 KEPT = [(200, 12, 3), (3000, 12, 3)]
 AGAINST_LP = [(300, 10, 3), (1000, 30, 3)]
 ROUNDS = 15
+FEW_ROUNDS = 5  # of contenders that take long
 MILLISECONDS = 1e3
 
 
@@ -53,6 +60,9 @@ def main() -> None:
         "depth 2": [depth_2(*size) for size in DEPTH_2 if size[0] <= largest],
         "depth 3": [depth_3(*size) for size in DEPTH_3 if size[0] <= largest],
         "value under structure limits, and its ratio to the value without": [limited(*size) for size in LIMITED],
+        "the same with many cuts of normal features": [
+            limited_cuts(*size) for size in CUTS_LIMITED if size[0] <= largest
+        ],
         "HiGHS, hot LP at depth 2": [against_lp(*size) for size in AGAINST_LP],
         "kept tables, depth 2, with noise, against the search on all costs": [kept(*size) for size in KEPT],
         "BISTRO+, 200 contexts, 12 literals, K = 3": [bistro_round(horizon) for horizon in (100_000, 1_000_000)],
@@ -106,6 +116,23 @@ def depth_3(m: int, p: int, n_actions: int) -> dict[str, Any]:
 def limited(m: int, p: int, n_actions: int, depth: int) -> dict[str, Any]:
     """Return one row: a value without limits, and how many times as long one takes under each limit."""
     contexts, costs = instance(m, p, n_actions)
+    return {
+        "contexts, literals, K, depth": f"{m}, {p}, {n_actions}, {depth}",
+        **under_limits(contexts, costs, depth, 3),
+    }
+
+
+def limited_cuts(m: int, d: int, thresholds: int | str, depth: int) -> dict[str, Any]:
+    """Return one row: the same for real costs and features, which have many cuts."""
+    rng = np.random.default_rng(0)
+    contexts, costs = rng.normal(size=(m, d)), rng.normal(size=(m, 3))
+    size = {"contexts, features, cuts, depth": f"{m}, {d}, {thresholds}, {depth}"}
+    return size | under_limits(contexts, costs, depth, thresholds)
+
+
+def under_limits(contexts: Floats, costs: Floats, depth: int, thresholds: int | str) -> dict[str, Any]:
+    """Return the route, milliseconds without limits, and how many times as long a value takes under each limit."""
+    m, n_actions = costs.shape
     logged = {"min_action_rows": m // 100, "logged_actions": np.arange(m) % n_actions}
     limits: dict[str, dict[str, Any]] = {
         "none": {},
@@ -115,12 +142,15 @@ def limited(m: int, p: int, n_actions: int, depth: int) -> dict[str, Any]:
         "max_features": {"max_features": 2},
         "all": {"min_leaf_size": m // 20, "max_leaves": 2**depth - 1, "max_features": 2, **logged},
     }
-    searches = {
-        name: DecisionTrees(n_actions, depth=depth, **own).on(contexts).search() for name, own in limits.items()
+    classes = {
+        name: DecisionTrees(n_actions, depth=depth, thresholds=thresholds, **own) for name, own in limits.items()
     }
-    times = compete({name: lambda search=search: search.value(costs) for name, search in searches.items()})
+    opened = {name: trees.on(contexts) for name, trees in classes.items()}
+    searches = {name: on.search() for name, on in opened.items()}
+    asked = {name: lambda search=search: search.value(costs) for name, search in searches.items()}
+    times = compete(asked, rounds=ROUNDS if m <= 1000 else FEW_ROUNDS)
     ratios = {f"{name} / none": times[name] / times["none"] for name in limits if name != "none"}
-    return {"contexts, literals, K, depth": f"{m}, {p}, {n_actions}, {depth}", "none": times["none"], **ratios}
+    return {"route": str(opened["none"].route), "none": times["none"], **ratios}
 
 
 def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:
@@ -226,11 +256,11 @@ def _three_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
                 totals[literal[u], literal[v], 2] += c2
 
 
-def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0) -> dict[str, float]:
+def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0, rounds: int = ROUNDS) -> dict[str, float]:
     """Return milliseconds a call, the best of the rounds; ``calls`` a round, or as many as take about 20 ms."""
     many = {name: calls or max(1, int(0.02 / max(once(call), once(call), 1e-6))) for name, call in contenders.items()}
     best = dict.fromkeys(contenders, np.inf)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, call in contenders.items():
             start = process_time()
             for _ in range(many[name]):

@@ -17,8 +17,10 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTrees, every_cut, root_bounds
 from policies.trees import policy_class as trees_class
-from policies.trees.every_cut import EveryCutSearch
-from policies.trees.feature_search import FeaturePairSearch
+from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
+from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
+from policies.trees.limited import LimitedLiteralSearch
+from policies.trees.limits import Limits, context_counts
 from policies.trees.routes import Route, route, too_many_cuts
 from policies.trees.search import TreeSearch
 
@@ -79,14 +81,90 @@ def test_root_cuts_answer_as_pairs_of_features(
         assert fast.value(np.rint(costs)) == slow.value(np.rint(costs)) == fast.minimise(np.rint(costs))[0]
 
 
+@st.composite
+def limits(draw: st.DrawFn, m: int) -> Limits:
+    """Return any limits that one leaf with ``m`` rows keeps."""
+    return Limits(
+        max_leaves=draw(st.sampled_from((None, 3, 4))),
+        max_features=draw(st.sampled_from((None, None, 1, 2))),
+        min_leaf_size=draw(st.one_of(st.none(), st.integers(1, m))),
+        min_action_rows=draw(st.sampled_from((None, None, 1, 2))),
+    )
+
+
+@pytest.mark.parametrize("smallest", [1, 4])
+@settings(max_examples=100)
+@given(data=st.data())
+def test_root_cuts_keep_limits_as_pairs_of_features(
+    smallest: int, draw_costs: Callable[..., Floats], data: st.DataObject
+) -> None:
+    """Bounds prune no better root within the limits, whose leaves rows and what was logged make small or large."""
+    n_actions, m = data.draw(st.integers(2, 3)), data.draw(st.integers(2, 40))
+    literals = Literals.of(columns(data, m, data.draw(st.integers(1, 4))), "all")
+    if not len(literals):
+        return
+    kept = data.draw(limits(m))
+    logged = data.draw(st.lists(st.integers(0, n_actions - 1), min_size=m, max_size=m))
+    counts = context_counts(literals.group, n_actions, logged if kept.min_action_rows else None)
+    if kept.too_small(counts.sum(axis=0)) or not kept:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(root_bounds, "SMALLEST", smallest)
+        patch.setattr(every_cut, "FIRST_CUTS", data.draw(st.integers(1, 4)))
+        slow, fast = (
+            route(literals, n_actions, 2, NAMES, kept, counts)
+            for route in (LimitedFeaturePairSearch, LimitedEveryCutSearch)
+        )
+        g = len(literals.contexts)
+        costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
+        assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
+        assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
+        for search in (fast, slow):
+            value, tree = search.minimise(costs)
+            assert value == pytest.approx(slow.value(costs), abs=1e-10)
+            assert kept.allow(tree.root, literals.contexts, counts)
+
+
+@pytest.mark.parametrize(("depth", "thresholds"), [(1, "all"), (2, 7), (3, 3)])
+@settings(max_examples=20)
+@given(data=st.data())
+def test_pairs_of_features_keep_limits_as_pairs_of_literals(
+    depth: int, thresholds: int | str, draw_costs: Callable[..., Floats], data: st.DataObject
+) -> None:
+    """All four questions have the same answers within any limits; whole costs the same to the last bit."""
+    n_actions, m = 3, data.draw(st.integers(4, 60))
+    literals = Literals.of(columns(data, m, 3), thresholds)
+    kept = data.draw(limits(m))
+    counts = context_counts(literals.group, n_actions, np.arange(m) % 3 if kept.min_action_rows else None)
+    if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
+        return
+    slow, fast = (
+        route(literals, n_actions, depth, NAMES, kept, counts)
+        for route in (LimitedLiteralSearch, LimitedFeaturePairSearch)
+    )
+    g = len(literals.contexts)
+    costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
+    whole = np.rint(costs)
+    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
+    assert (fast.profile(whole, row) == slow.profile(whole, row)).all()
+    assert fast.minimise(whole) == slow.minimise(whole)
+    assert fast.log_weights(costs, row, 0.3) == pytest.approx(slow.log_weights(costs, row, 0.3), abs=1e-9)
+
+
+@pytest.mark.parametrize("kept", [None, Limits(min_leaf_size=25), Limits(max_leaves=3, max_features=2)])
 @pytest.mark.parametrize("kind", ["noise", "planted"])
-def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str) -> None:
+def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, kept: Limits | None) -> None:
     """On real features without ties and whole features with them, the value is that of all pairs of cuts."""
     rng = np.random.default_rng(5)
     contexts = np.column_stack([rng.normal(size=(400, 3)), rng.integers(0, 30, (400, 2))])
     costs = rng.normal(size=(400, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
-    literals = Literals.of(contexts, "all")
-    slow, fast = (route(literals, 3, 2, NAMES) for route in (FeaturePairSearch, EveryCutSearch))
+    trees = Literals.of(contexts, "all"), 3, 2, NAMES
+    if kept is None:
+        slow, fast = FeaturePairSearch(*trees), EveryCutSearch(*trees)
+    else:
+        slow, fast = (
+            search(*trees, kept, np.ones((400, 1))) for search in (LimitedFeaturePairSearch, LimitedEveryCutSearch)
+        )
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
     assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-9)
 

@@ -13,7 +13,10 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from policies.literals import Literals
 from policies.trees import DecisionTrees, Leaf, Split
+from policies.trees import policy_class as trees_class
 from policies.trees.limits import Limits, context_counts
+from policies.trees.policy_class import OpenedTrees
+from policies.trees.routes import Route
 from policies.trees.rule import Node
 
 LIMITS = [
@@ -46,6 +49,16 @@ def instance(rng: np.random.Generator, depth: int, limits: dict[str, int]) -> tu
     return DecisionTrees(n_actions, depth=depth, thresholds=2, **options), contexts
 
 
+def by_route(trees: DecisionTrees, contexts: np.ndarray) -> dict[Route, OpenedTrees]:
+    """Return the class on the contexts, with its search by each route that goes to its depth."""
+    opened = {}
+    for at in Route:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(trees_class, "route", lambda _, depth, at=at: at if depth == 2 or at != Route.ROOTS else None)
+            opened[at] = trees.on(contexts)
+    return {at: on for at, on in opened.items() if on.route is at}
+
+
 def nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> list[Node]:
     """Return all trees, siblings alike or not."""
     found: list[Node] = [Leaf(a) for a in range(n_actions)]
@@ -63,21 +76,22 @@ def test_search_equals_list_and_program(depth: int, limits: dict[str, int]) -> N
     for _ in range(3):
         trees, contexts = instance(rng, depth, limits)
         opened = trees.on(contexts)
-        search, listed, program = (
-            open_oracle(opened, contexts, kind=kind) for kind in ("search", "enumeration", "milp")
-        )
+        listed, program = (open_oracle(opened, contexts, kind=kind) for kind in ("enumeration", "milp"))
+        searches = [open_oracle(on, contexts, kind="search") for on in by_route(trees, contexts).values()]
         for costs in (
             rng.integers(-9, 10, (10, trees.n_actions)).astype(float),
             rng.normal(size=(10, trees.n_actions)),
         ):
             row = int(rng.integers(10))
-            answer, least = search.minimise(costs), listed.value(costs)
-            assert search.value(costs) == pytest.approx(least, abs=1e-10)
-            assert answer.value == pytest.approx(least, abs=1e-10)
+            least, profile = listed.value(costs), listed.profile(costs, row)
             assert program.value(costs) == pytest.approx(least, abs=1e-7)
-            assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-10)
-            assert costs[np.arange(10), answer.policy.predict(contexts)].sum() == pytest.approx(least, abs=1e-10)
-            assert opened._allowed(answer.policy.root)
+            for search in searches:
+                answer = search.minimise(costs)
+                assert search.value(costs) == pytest.approx(least, abs=1e-10)
+                assert answer.value == pytest.approx(least, abs=1e-10)
+                assert search.profile(costs, row) == pytest.approx(profile, abs=1e-10)
+                assert costs[np.arange(10), answer.policy.predict(contexts)].sum() == pytest.approx(least, abs=1e-10)
+                assert opened._allowed(answer.policy.root)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -94,9 +108,10 @@ def test_action_weights_sum_over_the_trees_within_the_limits(depth: int, limits:
     labels = np.array([opened.draw(rng).__class__(root).predict(contexts) for root in kept])
     mass = np.exp(-rate * costs[np.arange(10), labels].sum(axis=1))
     expected = np.array([mass[labels[:, row] == a].sum() for a in range(trees.n_actions)])
-    search = open_oracle(opened, contexts, kind="search")
-    assert search.log_derivations == pytest.approx(np.log(len(kept)), abs=1e-10)
-    assert search.action_weights(costs, row, rate) == pytest.approx(expected / expected.sum(), abs=1e-10)
+    for on in by_route(trees, contexts).values():
+        search = open_oracle(on, contexts, kind="search")
+        assert search.log_derivations == pytest.approx(np.log(len(kept)), abs=1e-10)
+        assert search.action_weights(costs, row, rate) == pytest.approx(expected / expected.sum(), abs=1e-10)
 
 
 def test_limits_mean_what_they_say() -> None:
@@ -149,8 +164,8 @@ def test_single_and_double_precision_agree(depth: int) -> None:
 @pytest.mark.parametrize(
     ("limits", "capability", "reason"),
     [
-        ({"depth": 4, "max_leaves": 3}, "search", "deeper than 3 knows no max_leaves.*kind 'milp'"),
-        ({"depth": 4, "max_leaves": 3}, "action_weights", "deeper than 3"),
+        ({"depth": 4, "max_leaves": 5}, "search", "deeper than 3 knows no max_leaves.*kind 'milp'"),
+        ({"depth": 4, "max_leaves": 5}, "action_weights", "deeper than 3"),
         ({"max_features": 1}, "action_weights", "max_features.*do not add up.*kind 'enumeration'"),
         ({"min_leaf_size": 2}, "side_rows", "no side constraints.*kind 'milp'"),
         ({"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}, "fixed", "no others may arrive"),
