@@ -224,7 +224,7 @@ def test_too_many_cuts_are_refused_by_count() -> None:
     with pytest.raises(InputError, match=r"depth 3 over 7,998 cut points, 3,999 of one feature, are too many"):
         open_oracle(DecisionTrees(2, depth=3, thresholds="all"), contexts, "search")
     oracle = open_oracle(DecisionTrees(2, thresholds="all"), contexts, "search")
-    with pytest.raises(InputError, match="sums over all trees, one by one.*use less depth or fewer thresholds"):
+    with pytest.raises(InputError, match=r"sums over all trees, one by one.*use less depth or fewer thresholds"):
         oracle.action_weights(np.zeros((4000, 2)), 0, 1.0)
 
 
