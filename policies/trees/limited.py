@@ -124,10 +124,10 @@ class LimitedSearch(TreeSearch):
 
 
 class LimitedLiteralSearch(LimitedSearch):
-    """The recursion by pairs of literals: a table of truth values says which leaves are too small."""
+    """The recursion by pairs of literals: a table of truth values has the leaves that are too small."""
 
     def _too_small(self, path: tuple[int, ...], here: Bools) -> Array:
-        del here  # the path says it
+        del here  # the path is enough
         if not path:
             small = small_leaves(self._patterns.astype(float), self._rows, self._limits, self._depth)
             return small.reshape((1, 1) * (COMPILED_DEPTH - self._depth) + small.shape)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
 from policies.trees.root_cuts import evaluate, segment_stumps
-from policies.trees.root_limits import RootLimits, Side
+from policies.trees.root_limits import RootLimits, Subtrees
 
 # Contexts of the smallest segments that have bounds of their own.
 SMALLEST = 16
@@ -24,8 +24,8 @@ class RootCut(NamedTuple):
     """
 
     cut: int
-    left: Side
-    right: Side
+    left: Subtrees
+    right: Subtrees
 
 
 @dataclass(frozen=True)

@@ -21,17 +21,17 @@ from policies.literals import Literals
 from policies.trees.limits import Limits
 
 
-class Side(NamedTuple):
+class Subtrees(NamedTuple):
     """The least costs on one side of a root cut, or bounds from below, by the largest shortage of a leaf.
 
     ``leaf`` (shortages,) is of one leaf, ``stumps`` (shortages, d) of a stump of each feature or a leaf, and
-    ``subtrees`` (shortages, n) of those with tests from each of n sets of features. There is one set, unless two
+    ``best`` (shortages, n) of those with tests from each of n sets of features. There is one set, unless two
     features are allowed: then there are d, the root's feature and another.
     """
 
     leaf: Floats
     stumps: Floats
-    subtrees: Floats
+    best: Floats
 
 
 @dataclass(frozen=True)
@@ -84,28 +84,28 @@ class RootLimits:
             costs[self.shortages < asked - rows[high + 1] + rows[low + 1]] = np.inf
         return costs
 
-    def side(self, feature: int, leaf: Floats, stumps: Floats) -> Side:
+    def side(self, feature: int, leaf: Floats, stumps: Floats) -> Subtrees:
         """Return a side of a root of this feature."""
         if self.limits.max_features == 1:
-            return Side(leaf, stumps, stumps[:, [feature]])
+            return Subtrees(leaf, stumps, stumps[:, [feature]])
         if self.limits.max_features == 2:
-            return Side(leaf, stumps, np.minimum(stumps, stumps[:, [feature]]))
-        return Side(leaf, stumps, stumps.min(axis=1, keepdims=True))
+            return Subtrees(leaf, stumps, np.minimum(stumps, stumps[:, [feature]]))
+        return Subtrees(leaf, stumps, stumps.min(axis=1, keepdims=True))
 
-    def cost(self, left: Side, right: Side, place: int = 0) -> float:
+    def cost(self, left: Subtrees, right: Subtrees, place: int = 0) -> float:
         """Return the least that trees cost with these sides."""
         if self.limits.max_leaves == 3:
             return float(self.ways(left, right, place).min())
-        return float((left.subtrees[place] + right.subtrees[place]).min())
+        return float((left.best[place] + right.best[place]).min())
 
-    def ways(self, left: Side, right: Side, place: int = 0) -> Floats:
+    def ways(self, left: Subtrees, right: Subtrees, place: int = 0) -> Floats:
         """Return (2, n): what trees cost by their set of features, with two leaves left and one right, or one and two.
 
         There is one such way, two leaves and two, unless trees have at most three leaves.
         """
         if self.limits.max_leaves == 3:
-            return np.array([left.subtrees[place] + right.leaf[place], left.leaf[place] + right.subtrees[place]])
-        return np.asarray([left.subtrees[place] + right.subtrees[place]])
+            return np.array([left.best[place] + right.leaf[place], left.leaf[place] + right.best[place]])
+        return np.asarray([left.best[place] + right.best[place]])
 
     @cached_property
     def _listed(self) -> list[float]:

@@ -161,7 +161,7 @@ class Allowed(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What the kernels say of whole trees; policies/trees/kernels.py gives the shapes, here without the first axis."""
+    """What the kernels find for whole trees; policies/trees/kernels.py has the shapes, here without the first axis."""
 
     near: Array
     far: Array

@@ -7,9 +7,9 @@ where the other feature's cut number k
     holds (t = 1) is too small for k < small[f, feature, s, 1], and the one where it
     fails (t = 0) is too small for k >= small[f, feature, s, 0].
 
-A k beyond the cuts holds everywhere, which leaves the side of f alone. ``small`` is (p + 1, d, 2, 2) for trees
-of depth 2, and (p + 1, 1, 2, 2) for those of depth 1, where the other feature has no cuts; small[0, -1, 1, 1] says
-whether all contexts together are too few for a leaf.
+A k beyond the cuts holds everywhere, so that the leaf is a whole side of f. ``small`` is (p + 1, d, 2, 2) for trees of
+depth 2, and (p + 1, 1, 2, 2) for those of depth 1, where the other feature has no cuts; small[0, -1, 1, 1] is 1 where
+all contexts together are too few for a leaf, else 0.
 
 A leaf is too small where one of its counts is below what is asked for, ``least`` (C,); ``counts`` (C, g) are those of
 the contexts.

@@ -45,7 +45,7 @@ CUTS_LIMITED: list[tuple[int, int, int | str, int]] = [
 KEPT = [(200, 12, 3), (3000, 12, 3)]
 AGAINST_LP = [(300, 10, 3), (1000, 30, 3)]
 ROUNDS = 15
-FEW_ROUNDS = 5  # of contenders that take long
+FEW_ROUNDS = 3  # of contenders that take long
 MILLISECONDS = 1e3
 
 

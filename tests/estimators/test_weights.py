@@ -69,6 +69,12 @@ def test_leaves_hold_what_they_must(people, costs_of):
         tree = OptimalPolicyTree(thresholds=5, max_depth=1, min_samples_leaf=least).fit(table, costs, weight)
         held = np.bincount(tree.apply(table), weight)
         assert held.min() >= least
+    free, tree = (
+        OptimalPolicyTree(thresholds="all", features=["visits"], max_depth=2, min_samples_leaf=least).fit(table, costs)
+        for least in (1, 45)
+    )
+    assert np.bincount(free.apply(table)).min() < 45 <= np.bincount(tree.apply(table)).min()
+    assert tree.optimal_
     with pytest.raises(InputError, match="min_leaf_size = 500"):
         OptimalPolicyTree(min_samples_leaf=500).fit(table, costs, weight)
 

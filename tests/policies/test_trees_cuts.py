@@ -209,7 +209,9 @@ def test_the_route_is_the_least_counted_work() -> None:
     routes = [Route.LITERALS, Route.LITERALS, Route.FEATURES, Route.FEATURES, Route.ROOTS]
     asked = [(binary, 3), (real, 3), (real, 9), (real, 60), (real, "all")]
     assert [DecisionTrees(3, thresholds=cuts).on(contexts).route for contexts, cuts in asked] == routes
+    assert [DecisionTrees(3, thresholds=cuts, min_leaf_size=5).on(there).route for there, cuts in asked] == routes
     assert DecisionTrees(3, depth=3, thresholds="all").on(real).route is Route.FEATURES
+    assert DecisionTrees(3, depth=3, thresholds="all", max_leaves=3).on(real).route is Route.ROOTS
     assert DecisionTrees(3, depth=1, thresholds="all").on(real).route is Route.FEATURES
 
 
@@ -222,7 +224,7 @@ def test_too_many_cuts_are_refused_by_count() -> None:
     with pytest.raises(InputError, match=r"depth 3 over 7,998 cut points, 3,999 of one feature, are too many"):
         open_oracle(DecisionTrees(2, depth=3, thresholds="all"), contexts, "search")
     oracle = open_oracle(DecisionTrees(2, thresholds="all"), contexts, "search")
-    with pytest.raises(InputError, match="use less depth or fewer thresholds"):
+    with pytest.raises(InputError, match=r"sums over all trees, one by one.*use less depth or fewer thresholds"):
         oracle.action_weights(np.zeros((4000, 2)), 0, 1.0)
 
 
