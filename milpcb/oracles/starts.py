@@ -26,10 +26,10 @@ FEWEST_COLUMNS = 1_000
 
 @dataclass(frozen=True)
 class Start:
-    """A policy that keeps the side constraints, its labels (g,), and its point (n_columns,) of the program."""
+    """A policy that keeps the side constraints, its total cost, and its point (n_columns,) of the program."""
 
     policy: Policy
-    labels: Ints
+    total: float
     x: Floats
 
 
@@ -58,7 +58,8 @@ class Starts:
             return None
         labels, x = policy.predict(self._opened.contexts), self._encoding.encode(policy)
         kept = all(side.keeps(labels) for side in self._sides) and self._is_point(x, labels, costs)
-        return Start(policy, labels, x) if kept else None
+        total = float(costs[np.arange(len(labels)), labels].sum())
+        return Start(policy, total, x) if kept else None
 
     def _is_point(self, x: Floats, labels: Ints, costs: Floats) -> bool:
         """Return whether ``x`` (n_columns,) is a whole point of the class's program that stands for ``labels`` (g,)."""
