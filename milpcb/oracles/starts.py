@@ -3,7 +3,7 @@
 A start is a point and claims nothing. That it keeps the constraints is seen from its labels, that it is a policy of the
 class from the program, and that nothing is better is what the solver proves. What this saves is in
 scripts/benchmarks/constraints.py. Handing over an objective cutoff too, policies that Lagrange multipliers of the rows
-lead to (for classes whose search knows no rows), and HiGHS without its heuristics were measured: they save nothing.
+lead to (for classes whose search knows no rows), and HiGHS without its other heuristics were measured: they save nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Searc
 from milpcb.types import Floats, Ints
 
 # Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them.
-FEWEST_COLUMNS = 1_000
+FEWEST_COLUMNS = 500
 
 
 @dataclass(frozen=True)
