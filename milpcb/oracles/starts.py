@@ -3,7 +3,8 @@
 A start is a point and claims nothing. That it keeps the constraints is seen from its labels, that it is a policy of the
 class from the program, and that nothing is better is what the solver proves. What this saves is in
 scripts/benchmarks/constraints.py. Handing over an objective cutoff too, policies that Lagrange multipliers of the rows
-lead to (for classes whose search knows no rows), and HiGHS without its other heuristics were measured: they save nothing.
+lead to (for classes whose search knows no rows), and HiGHS without its other heuristics were measured: they save
+nothing.
 """
 
 from __future__ import annotations
