@@ -111,18 +111,17 @@ class MilpOracle(Oracle):
         if found.stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
         lower = max(_lower(found.bound, query), query.lowest)
-        upper, policy = self._total(costs, found.labels) + found.noise, found.policy
-        if start is not None and self._total(costs, start.labels) < upper:
-            upper, policy = self._total(costs, start.labels), start.policy
+        best = found if start is None or found.total <= start.total else start
+        upper = best.total
         slack = 0.0 if query.whole else 2 * query.tolerance
         if found.stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + query.tolerance):
             raise OracleInexact(f"the solver claims an optimum of {lower:g}, but a policy costs {upper:g}")
         if lower > upper + slack:
             raise OracleInexact(f"the solver claims a lower bound of {lower:g}, but a policy costs {upper:g}")
         if lower >= upper:
-            return upper, upper, policy, Stop.OPTIMAL
+            return upper, upper, best.policy, Stop.OPTIMAL
         stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
-        return lower, upper, policy, Stop.GAP_LIMIT if stopped_early else found.stop
+        return lower, upper, best.policy, Stop.GAP_LIMIT if stopped_early else found.stop
 
     def _value(self, costs: Floats, noise: Floats | None = None) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
@@ -151,9 +150,6 @@ class MilpOracle(Oracle):
             profile[action] = value if value < query.highest + query.step / 2 else np.inf
         return profile
 
-    def _total(self, costs: Floats, labels: Ints | None) -> float:
-        return np.inf if labels is None else float(costs[self._rows, labels].sum())
-
     def _admissible(self, query: Query, start: Floats | None = None) -> _Found:
         """Return the solver's answer; labelings that keep a side constraint only by its tolerance are cut off."""
         while True:
@@ -169,7 +165,8 @@ class MilpOracle(Oracle):
             labels = policy.predict(self._distinct)
             if all(side.keeps(labels) for side in self._held):
                 noise = 0.0 if query.noise is None else float(query.noise @ np.rint(solution.x))
-                return _Found(solution.stop, bound, policy, labels, noise)
+                total = float(query.costs[self._rows, labels].sum()) + noise
+                return _Found(solution.stop, bound, policy, total)
             self._cut_off(labels)
 
     def _solve(self, query: Query, *, primal: bool, start: Floats | None = None) -> tuple[Solution, float]:
@@ -237,13 +234,12 @@ class _LinearMilp(MilpOracle):
 
 @dataclass(frozen=True)
 class _Found:
-    """What the solver holds: why it stopped, a lower bound, a policy, its labels (g,) and its noise, or None."""
+    """What the solver holds: why it stopped, a lower bound, a policy or None, and its total with its noise."""
 
     stop: Stop
     bound: float
     policy: Policy | None = None
-    labels: Ints | None = None
-    noise: float = 0.0
+    total: float = np.inf
 
 
 def _lower(bound: float, query: Query) -> float:

@@ -3,7 +3,8 @@
 A start is a point and claims nothing. That it keeps the constraints is seen from its labels, that it is a policy of the
 class from the program, and that nothing is better is what the solver proves. What this saves is in
 scripts/benchmarks/constraints.py. Handing over an objective cutoff too, policies that Lagrange multipliers of the rows
-lead to (for classes whose search knows no rows), and HiGHS without its heuristics were measured: they save nothing.
+lead to (for classes whose search knows no rows), and HiGHS without its other heuristics were measured: they save
+nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Searc
 from milpcb.types import Floats, Ints
 
 # Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them.
-FEWEST_COLUMNS = 1_000
+FEWEST_COLUMNS = 500
 
 
 @dataclass(frozen=True)
 class Start:
-    """A policy that keeps the side constraints, its labels (g,), and its point (n_columns,) of the program."""
+    """A policy that keeps the side constraints, its total cost, and its point (n_columns,) of the program."""
 
     policy: Policy
-    labels: Ints
+    total: float
     x: Floats
 
 
@@ -58,7 +59,8 @@ class Starts:
             return None
         labels, x = policy.predict(self._opened.contexts), self._encoding.encode(policy)
         kept = all(side.keeps(labels) for side in self._sides) and self._is_point(x, labels, costs)
-        return Start(policy, labels, x) if kept else None
+        total = float(costs[np.arange(len(labels)), labels].sum())
+        return Start(policy, total, x) if kept else None
 
     def _is_point(self, x: Floats, labels: Ints, costs: Floats) -> bool:
         """Return whether ``x`` (n_columns,) is a whole point of the class's program that stands for ``labels`` (g,)."""

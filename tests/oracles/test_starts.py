@@ -65,7 +65,9 @@ def test_a_start_is_the_best_policy_and_a_point_of_the_program(policies, rules):
         value, grouped = listed.value(costs), oracle._checked(costs)
         start = oracle._starts.at(grouped)
         assert violation(oracle.program, start.x) == 0.0
-        assert (oracle._encoding.decode(start.x, grouped).predict(oracle._distinct) == start.labels).all()
+        assert start.total == pytest.approx(value, rel=0, abs=1e-9)
+        labels = start.policy.predict(oracle._distinct)
+        assert (oracle._encoding.decode(start.x, grouped).predict(oracle._distinct) == labels).all()
         assert costs[ROWS, start.policy.predict(CONTEXTS)].sum() == pytest.approx(value, rel=0, abs=1e-9)
         assert oracle.value(costs) == pytest.approx(value, rel=0, abs=1e-7)
         np.testing.assert_allclose(oracle.profile(costs, 7), listed.profile(costs, 7), rtol=0, atol=1e-7)
