@@ -1,4 +1,4 @@
-"""The compiled passes over derivations that keep side rows; policies/weighted_folds.py states what they add up.
+"""The compiled passes over derivations that keep side rows; policies/pairings.py states what they add up.
 
 A derivation is a head and a tail of one state. In go, as two Sides, their costs and the actions that they play at a
 context, and ``by_tails`` (states,): in which states the tails decide that action; elsewhere the heads do. Out come
@@ -69,15 +69,28 @@ def windows(
 
 
 @compiled()
-def one_row(soft: Soft, by_tails: Array, heads: Side, tails: Side, front: Array, answers: Array, chosen: Array) -> None:
-    """Answer for all derivations in the windows; working space front: (the longer side, 2)."""
+def pair(
+    soft: Soft,
+    by_tails: Array,
+    heads: Side,
+    tails: Side,
+    bounds: Array,
+    front: Array,
+    answers: Array,
+    chosen: Array,
+) -> None:
+    """Answer for the derivations in the windows whose further weights add up to between ``bounds`` (2, R).
+
+    Working space front: (the longer side, 2).
+    """
     weights = np.zeros(len(answers))
     answers[:] = np.inf
     for s in range(len(by_tails)):
-        if by_tails[s]:
-            _slide(soft, s, tails, heads.costs, front, answers, weights, chosen)
+        side, other = (tails, heads) if by_tails[s] else (heads, tails)
+        if bounds.shape[1]:
+            _compare(soft, s, side, other, bounds, answers, weights, chosen)
         else:
-            _slide(soft, s, heads, tails.costs, front, answers, weights, chosen)
+            _slide(soft, s, side, other.costs, front, answers, weights, chosen)
     _finish(soft, answers, weights)
 
 
@@ -116,22 +129,7 @@ def _slide(
 
 
 @compiled()
-def several_rows(
-    soft: Soft, by_tails: Array, heads: Side, tails: Side, bounds: Array, answers: Array, chosen: Array
-) -> None:
-    """Answer for the derivations in the windows whose further weights add up to between ``bounds`` (2, R)."""
-    weights = np.zeros(len(answers))
-    answers[:] = np.inf
-    for s in range(len(by_tails)):
-        if by_tails[s]:
-            _pair(soft, s, tails, heads, bounds, answers, weights, chosen)
-        else:
-            _pair(soft, s, heads, tails, bounds, answers, weights, chosen)
-    _finish(soft, answers, weights)
-
-
-@compiled()
-def _pair(
+def _compare(
     soft: Soft, s: int, side: Side, other: Side, bounds: Array, answers: Array, weights: Array, chosen: Array
 ) -> None:
     """Add the derivations of one state, pair by pair, but for those that are too dear to matter."""

@@ -15,10 +15,13 @@ is done for each set on one pair histogram. A tree with fewer features is in sev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
+from milpcb.protocols import LabelRow, Search, TermRow
+from milpcb.term_search import TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals, Test
 from policies.names import Names
@@ -36,6 +39,7 @@ class LimitedSearch(TreeSearch):
         self, literals: Literals, n_actions: int, depth: int, names: Names, limits: Limits, counts: Floats
     ) -> None:
         super().__init__(literals, n_actions, depth, names)
+        self._limits, self._counts = limits, counts
         self._leaves = 2**depth
         self._most = min(self._leaves, limits.max_leaves or self._leaves)
         small = small_leaves(self._patterns.astype(float), counts, limits, depth)
@@ -58,6 +62,19 @@ class LimitedSearch(TreeSearch):
         root = grow(choose, self._literals, np.ones(len(self._contexts), bool))
         tree = DecisionTree(root, self._names)
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
+
+    def under(self, rows: Sequence[LabelRow]) -> Search:
+        """Return the search over the trees within the limits that keep ``rows``; the class has no ``max_features``."""
+        from policies.trees.constrained import ConstrainedTrees, Ends  # only for those who have rows
+        from policies.trees.terms import TreeTerms
+
+        terms = TreeTerms(self._literals.tests, self._n_actions, self._depth, self._names)
+        truth = self._patterns[:, 1:].astype(float)
+        counts = [path_totals(truth, self._counts, length) for length in range(self._depth + 1)]
+        allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
+        add_up = terms.adder(self._contexts)
+        of_terms = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in rows]
+        return TermSearch(ConstrainedTrees(terms, of_terms, Ends(allowed, self._most)), self._contexts)
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)

@@ -1,0 +1,107 @@
+"""Trees that keep side rows, and structure limits besides, as terms; policies/trees/side_states.py has the recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from milpcb.errors import InfeasibleError
+from milpcb.protocols import RestrictedTerms, TermRow, Terms
+from milpcb.types import Floats, Ints
+from policies.trees.rule import DecisionTree, Leaf, Node
+from policies.trees.side_arrays import Ends, recursion
+from policies.trees.side_kernels import Rate, Sums, answer
+
+if TYPE_CHECKING:
+    from policies.trees.terms import TreeTerms
+
+_NOWHERE = np.zeros((0, 0), dtype=np.int64)
+
+
+class ConstrainedTrees(RestrictedTerms):
+    """The leaves of ``terms`` with the recursion over the trees alone that keep ``rows``, and ``ends`` where given.
+
+    Without ``ends`` all trees are full, as those of ``terms``; with them each tree within the limits counts once.
+    Raises InputError where there is too much to keep.
+    """
+
+    def __init__(self, terms: TreeTerms, rows: Sequence[TermRow], ends: Ends | None = None) -> None:
+        super().__init__(terms)
+        self._trees, self._rows, self._ends = terms, tuple(rows), ends
+        self._recursion = recursion(terms.n_literals, terms.n_actions, terms.depth, self._rows, ends)
+        self._chosen = np.zeros(1, dtype=np.int64)
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the terms under these rows as well."""
+        return ConstrainedTrees(self._trees, (*self._rows, *rows), self._ends)
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total of the trees, infinite where there is none."""
+        return float(self._answers(None, totals, _NOWHERE)[0])
+
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        """Return (K,): the least total of the trees by the action at ``place``."""
+        return self._answers(None, totals, place)
+
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) of the trees by the action at ``place``."""
+        return -self._answers(float(rate), totals, place)
+
+    def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
+        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
+        least = self.value(totals)
+        if least == np.inf:
+            raise InfeasibleError("no tree keeps the side constraints")
+        (states, joined, pairing), head = self._recursion, int(self._chosen[0])
+        fails = int(joined.head_items[head])
+        state = int(np.searchsorted(states.start, fails, side="right")) - 1
+        if state == 0:
+            return least, DecisionTree(self._node(totals, 0, fails, {}), self._trees.names)
+        holds, f = int(joined.tail_items[pairing.cheapest_tail(head)]), (state - 1) // 2
+        yes, no = self._node(totals, state + 1, holds, {f: 1}), self._node(totals, state, fails, {f: 0})
+        return least, DecisionTree(self._trees.split(f, yes, no), self._trees.names)
+
+    def _answers(self, rate: Rate, totals: Floats, place: Ints) -> Floats:
+        """Return the answers by the action at ``place``, (1,) nowhere; see policies/trees/side_kernels.py."""
+        answers = np.empty(self.n_actions if len(place) else 1)
+        sums = self._least if rate is None else self._summed
+        states, joined, _ = self._recursion
+        answer(rate, totals, place, states, joined, sums, answers, self._chosen)
+        return answers
+
+    @cached_property
+    def _least(self) -> Sums:
+        return self._recursion.sums(soft=False)
+
+    @cached_property
+    def _summed(self) -> Sums:
+        return self._recursion.sums(soft=True)
+
+    def _node(self, totals: Floats, state: int, item: int, known: dict[int, int]) -> Node:
+        """Return a subtree that makes the cost of an item, where the literals ``known`` have come out so."""
+        states, costs = self._recursion.states, self._least.costs
+        full, p = int(states.offset[-2]), states.n_tests
+        if state >= full:
+            leaves = totals.reshape(-1, self.n_actions)[state - full]
+            return Leaf(int(np.where(states.start[state] + states.classes == item, leaves, np.inf).argmin()))
+        if len(states.ended):
+            ends = (states.ended[state, states.classes] == item) & (self._least.totals[state] == costs[item])
+            if ends.any():
+                return Leaf(int(ends.argmax()))
+        for g in range(p):
+            below = 1 + 2 * (p * state + g)
+            start, middle, stop = states.start[below : below + 3]
+            first = states.first[p * state + g]
+            made = states.item[first : first + (middle - start) * (stop - middle)].reshape(middle - start, -1)
+            ways = (made == item) & (costs[start:middle, None] + costs[middle:stop] == costs[item])
+            if ways.any():
+                break
+        i, j = np.unravel_index(ways.argmax(), ways.shape)
+        sides = int(start + i), int(middle + j)
+        if g in known:
+            return self._node(totals, below + known[g], sides[known[g]], known)
+        yes, no = (self._node(totals, below + s, sides[s], {**known, g: s}) for s in (1, 0))
+        return self._trees.split(g, yes, no)
