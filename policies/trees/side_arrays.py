@@ -64,7 +64,7 @@ def recursion(p: int, n_actions: int, depth: int, rows: Sequence[TermRow], ends:
     ]
     found = levels(p, endings)
     staircase = bounds.shape[1] == 1 and bounds[0, 0] == -np.inf
-    states = _states(p, found, classes, _groups(found, counted=counted, staircase=staircase))
+    states = _states(p, found, classes, _fresh(found, counted=counted, staircase=staircase))
     if ends is None:
         states = states._replace(ended=states.ended[:0])
     most = ends.most if ends is not None and counted else None
@@ -91,26 +91,23 @@ def _counted(weights: Floats, *, counted: bool) -> Floats:
     return np.concatenate([np.ones_like(weights[:1]), weights]) if counted else weights
 
 
-def _groups(found: Sequence[Level], *, counted: bool, staircase: bool) -> list[Ints]:
-    """Return the group of each item of each level: under a ``staircase``, one row bounded above, the lighter may do.
+def _fresh(found: Sequence[Level], *, counted: bool, staircase: bool) -> Bools:
+    """Return which items begin a group, through all levels: under a ``staircase``, one row bounded above, lighter may do.
 
-    Trees with different numbers of leaves do not stand for each other where these are ``counted``. Items of full paths
-    are not always in order of weight.
+    Trees with different numbers of leaves do not stand for each other where these are ``counted``.
     """
-    groups = []
-    for level, full in zip(found, [False] * (len(found) - 1) + [True], strict=True):
-        weights = level.weights[-1]
-        inside = np.ones(len(weights), dtype=bool)
-        inside[level.start[:-1][level.start[:-1] < len(weights)]] = False
-        ordered = not full or bool((np.diff(weights, prepend=0.0)[inside] >= 0.0).all())
-        if not (staircase and ordered):
-            groups.append(np.arange(len(weights)))
-        else:
-            groups.append(level.weights[0].astype(np.int64) if counted else np.zeros(len(weights), dtype=np.int64))
-    return groups
+    fresh = []
+    for level in found:
+        weights, begins = level.weights[-1], np.zeros(level.weights.shape[1], dtype=bool)
+        begins[level.start[:-1][np.diff(level.start) > 0]] = True
+        if counted:
+            begins[1:] |= np.diff(level.weights[0]) != 0.0
+        begins[1:] |= np.diff(weights) < 0.0  # actions at a leaf are not always in order of weight
+        fresh.append(begins | (not staircase))
+    return np.concatenate(fresh)
 
 
-def _states(p: int, found: Sequence[Level], classes: Ints, groups: Sequence[Ints]) -> States:
+def _states(p: int, found: Sequence[Level], classes: Ints, fresh: Bools) -> States:
     """Return the levels one behind the other, from the root on."""
     n_items = [level.weights.shape[1] for level in found]
     before = np.cumsum([0, *n_items])
@@ -125,7 +122,7 @@ def _states(p: int, found: Sequence[Level], classes: Ints, groups: Sequence[Ints
         start=np.concatenate(
             [level.start[:-1] + first for level, first in zip(found, before, strict=False)] + [before[-1:]]
         ),
-        group=np.concatenate(groups).astype(np.int32),
+        fresh=fresh,
         ended=np.concatenate(
             [no_states, *(np.where(level.ended < 0, -1, level.ended + items) for level, items, _ in shorter)]
         ),

@@ -33,15 +33,16 @@ class States(NamedTuple):
 
     Those of policies/trees/side_states.py, with items numbered through all levels; behind them comes one that costs
     nothing, the tail of a tree of one leaf. ``classes`` (K,) are those of actions. Paths shorter than the longest have
-    ``ended``, ``first`` and ``item``; ``ended`` is empty where only full paths end. Of the items of a state in one
-    ``group``, one matters to the least total only where no item before it is as cheap.
+    ``ended``, ``first`` and ``item``; ``ended`` is empty where only full paths end. The items of a
+    state are in groups, each from a ``fresh`` one on: one matters to the least total only where it is cheaper than all
+    before it in its group.
     """
 
     n_tests: int
     offset: Array
     classes: Array
     start: Array
-    group: Array
+    fresh: Array
     ended: Array
     first: Array
     item: Array
@@ -135,103 +136,128 @@ def _sweep(rate: Rate, action: int, totals: Array, states: States, sums: Sums) -
         for level in range(depth, 0, -1):
             n_paths = width ** (level - 1)
             begin = states.offset[level] + top * n_paths
-            for s in range(begin, begin + n_paths):
-                if sums.at[s] == (action >= 0):
-                    _state(rate, action, s, states.n_tests, totals, states, sums)
-    if sums.at[0] == (action >= 0):
-        _state(rate, action, 0, 0, totals, states, sums)
+            _level(rate, action, begin, begin + n_paths, states.n_tests, totals, states, sums)
+    _level(rate, action, 0, 1, 0, totals, states, sums)
 
 
 @compiled()
-def _state(rate: Rate, action: int, s: int, p: int, totals: Array, states: States, sums: Sums) -> None:
-    """Compute the items of one state with ``p`` tests below it; of leaves those with ``action`` alone, with all at -1."""
-    start, stop = states.start[s], states.start[s + 1]
-    if rate is None:
-        sums.costs[start:stop] = np.inf
+def _level(rate: Rate, action: int, begin: int, end: int, p: int, totals: Array, states: States, sums: Sums) -> None:
+    """Compute the states from ``begin`` to before ``end``, of one length, with ``p`` tests below each."""
+    if begin >= states.offset[-2]:
+        _leaves(rate, action, begin, end, totals, states, sums)
+    elif rate is None:
+        _least(action, begin, end, p, states, sums)
     else:
-        sums.masses[start:stop], sums.powers[start:stop] = 0.0, _UNSET
-    n_actions, full = len(states.classes), states.offset[-2]
-    if s >= full:
-        if start < stop:
-            for a in range(n_actions):
-                if action in (-1, a):
-                    _add_leaf(rate, start + states.classes[a], totals[(s - full) * n_actions + a], sums)
-    else:
+        _summed(rate, action, begin, end, p, states, sums)
+
+
+@compiled()
+def _leaves(rate: Rate, action: int, begin: int, end: int, totals: Array, states: States, sums: Sums) -> None:
+    """Compute states of full depth: of those of the context the leaf with ``action`` alone."""
+    start, classes, at = states.start, states.classes, sums.at
+    costs, masses, powers = sums.costs, sums.masses, sums.powers
+    n_actions, here, full = len(classes), action >= 0, states.offset[-2]
+    for s in range(begin, end):
+        first = start[s]
+        if at[s] != here or first == start[s + 1]:
+            continue
+        for k in range(first, start[s + 1]):
+            if rate is None:
+                costs[k] = np.inf
+            else:
+                masses[k], powers[k] = 0.0, _NOTHING
+        for a in range(action if here else 0, action + 1 if here else n_actions):
+            k, total = first + classes[a], totals[(s - full) * n_actions + a]
+            if rate is None:
+                costs[k] = min(costs[k], total)
+            else:
+                mass, power = _weight(rate * total)
+                _add(masses, powers, k, mass, power)
+
+
+@compiled()
+def _least(action: int, begin: int, end: int, p: int, states: States, sums: Sums) -> None:
+    """Compute least costs: over the leaves that may end a path, and the pairs of two items that may matter."""
+    start, fresh, first, item, at = states.start, states.fresh, states.first, states.item, sums.at
+    costs, number, cost, here = sums.costs, sums.number, sums.cost, action >= 0
+    for s in range(begin, end):
+        if at[s] != here:
+            continue
+        costs[start[s] : start[s + 1]] = np.inf
         if len(states.ended):
-            for a in range(n_actions):
-                if action in (-1, a) and states.ended[s, states.classes[a]] >= 0:
-                    _add_leaf(rate, states.ended[s, states.classes[a]], sums.totals[s, a], sums)
+            for a in range(action if here else 0, action + 1 if here else len(states.classes)):
+                k = states.ended[s, states.classes[a]]
+                if k >= 0:
+                    costs[k] = min(costs[k], sums.totals[s, a])
         for g in range(p):
             below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
-            if rate is None:
-                _least_pairs(below, states.first[p * s + g], states, sums)
-            else:
-                _sum_pairs(below, states.first[p * s + g], states, sums)
-    if rate is not None:
-        _normalise(start, stop, sums)
+            fails, holds, stop = start[below], start[below + 1], start[below + 2]
+            n, least = 0, np.inf
+            for j in range(holds, stop):
+                least = np.inf if fresh[j] else least
+                if costs[j] < least:
+                    number[n], cost[n], least = j - holds, costs[j], costs[j]
+                    n += 1
+            row, least = first[p * s + g], np.inf
+            for i in range(fails, holds):
+                least = np.inf if fresh[i] else least
+                if costs[i] < least:
+                    least = costs[i]
+                    for j in range(n):
+                        k, total = item[row + number[j]], least + cost[j]
+                        if total < costs[k]:
+                            costs[k] = total
+                row += stop - holds
 
 
 @compiled()
-def _add_leaf(rate: Rate, k: int, total: float, sums: Sums) -> None:
-    """Add a leaf to an item."""
-    if rate is None:
-        sums.costs[k] = min(sums.costs[k], total)
-    else:
-        power = -np.rint(rate * total / _LOG_STEP)
-        _add(k, np.exp(-(rate * total + power * _LOG_STEP)), int(power), sums)
+def _summed(rate: float, action: int, begin: int, end: int, p: int, states: States, sums: Sums) -> None:
+    """Compute sums of weights: over the leaves that may end a path, and all pairs of two items."""
+    start, first, item, at = states.start, states.first, states.item, sums.at
+    masses, powers, here = sums.masses, sums.powers, action >= 0
+    for s in range(begin, end):
+        if at[s] != here:
+            continue
+        masses[start[s] : start[s + 1]] = 0.0
+        powers[start[s] : start[s + 1]] = _UNSET
+        if len(states.ended):
+            for a in range(action if here else 0, action + 1 if here else len(states.classes)):
+                k = states.ended[s, states.classes[a]]
+                if k >= 0:
+                    mass, power = _weight(rate * sums.totals[s, a])
+                    _add(masses, powers, k, mass, power)
+        for g in range(p):
+            below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
+            fails, holds, stop = start[below], start[below + 1], start[below + 2]
+            row = first[p * s + g] - holds
+            for i in range(fails, holds):
+                mass, power = masses[i], powers[i]
+                if mass > 0.0:
+                    for j in range(holds, stop):
+                        _add(masses, powers, item[row + j], mass * masses[j], power + powers[j])
+                row += stop - holds
+        for k in range(start[s], start[s + 1]):
+            masses[k], powers[k] = _normal(masses[k], powers[k])
 
 
 @compiled()
-def _least_pairs(below: int, first: int, states: States, sums: Sums) -> None:
-    """Add the pairs of an item of the state ``below`` with one of the next; those that cannot matter are left out."""
-    start, middle, stop = states.start[below], states.start[below + 1], states.start[below + 2]
-    number, cost, costs = sums.number, sums.cost, sums.costs
-    n = _undominated(middle, stop, states.group, costs, number, cost)
-    m = _undominated(start, middle, states.group, costs, number[n:], cost[n:])
-    for i in range(n, n + m):
-        row = first + (number[i] - start) * (stop - middle) - middle
-        for j in range(n):
-            k, total = states.item[row + number[j]], cost[i] + cost[j]
-            costs[k] = min(costs[k], total)
+def _weight(cost: float) -> tuple[float, int]:
+    """Return exp(-cost) as mass and power."""
+    power = -np.rint(cost / _LOG_STEP)
+    return np.exp(-(cost + power * _LOG_STEP)), int(power)
 
 
 @compiled()
-def _undominated(start: int, stop: int, group: Array, costs: Array, number: Array, cost: Array) -> int:
-    """Fill number and cost with the items of a state that are cheaper than all before them in their group; count them."""
-    n, least = 0, np.inf
-    for k in range(start, stop):
-        if k > start and group[k] != group[k - 1]:
-            least = np.inf
-        if costs[k] < least:
-            least = costs[k]
-            number[n], cost[n] = k, least
-            n += 1
-    return n
-
-
-@compiled()
-def _sum_pairs(below: int, first: int, states: States, sums: Sums) -> None:
-    """Add the pairs of an item of the state ``below`` with one of the next."""
-    start, middle, stop = states.start[below], states.start[below + 1], states.start[below + 2]
-    for i in range(start, middle):
-        mass, power = sums.masses[i], sums.powers[i]
-        if mass > 0.0:
-            row = first + (i - start) * (stop - middle) - middle
-            for j in range(middle, stop):
-                _add(states.item[row + j], mass * sums.masses[j], power + sums.powers[j], sums)
-
-
-@compiled()
-def _add(k: int, mass: float, power: int, sums: Sums) -> None:
-    """Add mass * 2^(256 power) to the sum of item k; where powers are three apart, the lesser is nothing to rounding."""
-    gap = power - sums.powers[k]
+def _add(masses: Array, powers: Array, k: int, mass: float, power: int) -> None:
+    """Add mass * 2^(256 power) to the sum k; where powers are three apart, the lesser is nothing to rounding."""
+    gap = power - powers[k]
     if gap == 0:
-        sums.masses[k] += mass
+        masses[k] += mass
     elif gap < 0:
-        sums.masses[k] += mass * _scale(-gap)
+        masses[k] += mass * _scale(-gap)
     else:
-        sums.masses[k] = sums.masses[k] * _scale(gap) + mass
-        sums.powers[k] = power
+        masses[k] = masses[k] * _scale(gap) + mass
+        powers[k] = power
 
 
 @compiled()
@@ -241,26 +267,24 @@ def _scale(gap: int) -> float:
 
 
 @compiled()
-def _normalise(start: int, stop: int, sums: Sums) -> None:
-    """Bring masses to between 2^-128 and 2^128."""
-    for k in range(start, stop):
-        mass, power = sums.masses[k], sums.powers[k]
-        if mass == 0.0:
-            sums.powers[k] = _NOTHING
-            continue
-        while mass >= 2.0**128:
-            mass, power = mass / _STEP, power + 1
-        while mass < 2.0**-128:
-            mass, power = mass * _STEP, power - 1
-        sums.masses[k], sums.powers[k] = mass, power
+def _normal(mass: float, power: int) -> tuple[float, int]:
+    """Return the same with a mass between 2^-128 and 2^128."""
+    if mass == 0.0:
+        return mass, _NOTHING
+    while mass >= 2.0**128:
+        mass, power = mass / _STEP, power + 1
+    while mass < 2.0**-128:
+        mass, power = mass * _STEP, power - 1
+    return mass, power
 
 
 @compiled()
 def _gather(rate: Rate, items: Array, sums: Sums, costs: Array) -> None:
     """Fill costs (n,) with those of ``items`` (n,)."""
+    least, masses, powers = sums.costs, sums.masses, sums.powers
     for i in range(len(items)):
         k = items[i]
         if rate is None:
-            costs[i] = sums.costs[k]
+            costs[i] = least[k]
         else:
-            costs[i] = -(np.log(sums.masses[k]) + sums.powers[k] * _LOG_STEP) if sums.masses[k] > 0.0 else np.inf
+            costs[i] = -(np.log(masses[k]) + powers[k] * _LOG_STEP) if masses[k] > 0.0 else np.inf
