@@ -32,7 +32,8 @@ class ConstrainedTrees(RestrictedTerms):
         super().__init__(terms)
         self._trees, self._rows, self._ends = terms, tuple(rows), ends
         self._recursion = recursion(terms.n_literals, terms.n_actions, terms.depth, self._rows, ends)
-        self._chosen = np.zeros(1, dtype=np.int64)
+        self._by_action = self._recursion.with_columns(terms.n_actions)
+        self._chosen = np.zeros(terms.n_actions, dtype=np.int64)
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms under these rows as well."""
@@ -66,9 +67,11 @@ class ConstrainedTrees(RestrictedTerms):
 
     def _answers(self, rate: Rate, totals: Floats, place: Ints) -> Floats:
         """Return the answers by the action at ``place``, (1,) nowhere; see policies/trees/side_kernels.py."""
-        answers = np.empty(self.n_actions if len(place) else 1)
-        sums = self._least if rate is None else self._summed
         states, joined, _ = self._recursion
+        if len(place):
+            joined = self._by_action
+        answers = np.empty(joined.heads.costs.shape[1])
+        sums = self._least if rate is None else self._summed
         answer(rate, totals, place, states, joined, sums, answers, self._chosen)
         return answers
 

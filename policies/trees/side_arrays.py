@@ -32,6 +32,13 @@ class Recursion(NamedTuple):
     joined: Joined
     pairing: Pairing
 
+    def with_columns(self, n_actions: int) -> Joined:
+        """Return the two sides with costs for each action, in arrays of their own."""
+        heads, tails = (
+            side._replace(costs=np.empty((len(side.low), n_actions))) for side in (self.joined.heads, self.joined.tails)
+        )
+        return self.joined._replace(heads=heads, tails=tails)
+
     def sums(self, *, soft: bool) -> Sums:
         """Return the arrays that are computed; the masses and powers of sums of weights only where they are ``soft``."""
         states = self.states
@@ -41,6 +48,7 @@ class Recursion(NamedTuple):
             costs=np.zeros(n_items),
             masses=np.ones(n_items if soft else 0),
             powers=np.zeros(n_items if soft else 0, dtype=np.int64),
+            alike=np.zeros(len(states.start) - 1 if soft else 0, dtype=np.int64),
             totals=np.empty((n_shorter, len(states.classes))),
             at=np.zeros(len(states.start) - 1, dtype=bool),
             number=np.empty(2 * most, dtype=np.int64),
@@ -119,6 +127,7 @@ def _states(p: int, found: Sequence[Level], classes: Ints, fresh: Bools) -> Stat
         n_tests=p,
         offset=np.cumsum([0, *(len(level.ended) for level in found)]),
         classes=classes,
+        members=np.argsort(classes, kind="stable"),
         start=np.concatenate(
             [level.start[:-1] + first for level, first in zip(found, before, strict=False)] + [before[-1:]]
         ),
@@ -151,6 +160,7 @@ def _joined(found: Sequence[Level], states: States, bounds: Floats, most: int | 
     joined = Joined(
         heads[found_pairing.by_head],
         tails[found_pairing.by_tail],
+        np.searchsorted(states.start, [side[0] for side, _ in ways], side="right") - 1,
         np.zeros(len(ways), dtype=bool),
         found_pairing.heads,
         found_pairing.tails,

@@ -6,7 +6,7 @@ answer is the least total of the trees that keep the rows; where it is a float, 
 The states that hold the context are computed once for each action there, with that action alone on the leaves that the
 context may reach; all others once.
 
-Sums of weights are kept as mass * 2^(256 * power): none is so small beside another that it underflows.
+Sums of weights are kept as mass * 2^(512 * power): none is so small beside another that it underflows.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from policies.weighted_kernels import Side, pair
 Array = npt.NDArray[Any]
 Rate = float | None
 
-_STEP = 2.0**256
-_LOG_STEP = 256 * np.log(2.0)
-_NOTHING = -(2**40)  # the power of a sum of nothing: no sum of two is as small as the next
-_UNSET = -(2**50)
+_LOG_STEP = 512 * np.log(2.0)
+_NOTHING = -(2**50)  # the power of a sum of nothing
+_MIXED = 2**50  # stands for several powers
 
 
 class States(NamedTuple):
     """All states, level by level from the root, whose number is 0; paths of length l begin at ``offset[l]``.
 
     Those of policies/trees/side_states.py, with items numbered through all levels; behind them comes one that costs
-    nothing, the tail of a tree of one leaf. ``classes`` (K,) are those of actions. Paths shorter than the longest have
+    nothing, the tail of a tree of one leaf. ``classes`` (K,) are those of actions, ``members`` (K,) the actions class by class. Paths shorter than the longest have
     ``ended``, ``first`` and ``item``; ``ended`` is empty where only full paths end. The items of a
     state are in groups, each from a ``fresh`` one on: one matters to the least total only where it is cheaper than all
     before it in its group.
@@ -41,6 +40,7 @@ class States(NamedTuple):
     n_tests: int
     offset: Array
     classes: Array
+    members: Array
     start: Array
     fresh: Array
     ended: Array
@@ -49,10 +49,14 @@ class States(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """The two sides of the tests at the root: the numbers of the items that are heads and tails, and their pairing."""
+    """The two sides of the tests at the root: the numbers of the items that are heads and tails, and their pairing.
+
+    ``head_states`` (ways,) are the states of the heads: the side where a test fails, or the root as a leaf.
+    """
 
     head_items: Array
     tail_items: Array
+    head_states: Array
     by_tails: Array
     heads: Side
     tails: Side
@@ -63,6 +67,8 @@ class Joined(NamedTuple):
 class Sums(NamedTuple):
     """What is computed: of each item its cost, or the mass and power of its sum; of shorter paths the totals of leaves.
 
+    ``alike`` (states,) is the power of all sums of a state that are not nothing; _MIXED where there are several.
+
     ``at`` (states,) is whether the context follows a path. Working space: ``number`` and ``cost``, as long as the most
     items of a state.
     """
@@ -70,6 +76,7 @@ class Sums(NamedTuple):
     costs: Array
     masses: Array
     powers: Array
+    alike: Array
     totals: Array
     at: Array
     number: Array
@@ -82,20 +89,21 @@ def answer(
 ) -> None:
     """Fill answers (K,) by the action at ``place`` (p^D, K), or answers (1,) of all trees where place is (0, K).
 
-    Fills chosen (1,) with the place of the head of a least total, the last that was answered for.
+    Fills chosen (n,) with the places of heads of least totals, or of tails where these decide.
     """
-    anywhere = len(place) == 0
     sums.at[:] = False
     if len(states.ended):
         _end(totals, states, sums.totals)
     _mark(place, states, sums.at)
     _sweep(rate, -1, totals, states, sums)
+    for s in range(len(joined.by_tails)):
+        joined.by_tails[s] = len(place) > 0 and not sums.at[joined.head_states[s]]
+    _gather(rate, False, 0, joined, sums)
     for a in range(len(answers)):
-        if not anywhere:
+        if len(place):
             _sweep(rate, a, totals, states, sums)
-        _gather(rate, joined.head_items, sums, joined.heads.costs)
-        _gather(rate, joined.tail_items, sums, joined.tails.costs)
-        pair(rate, joined.by_tails, joined.heads, joined.tails, joined.bounds, joined.front, answers[a : a + 1], chosen)
+        _gather(rate, True, a, joined, sums)
+    pair(rate, joined.by_tails, joined.heads, joined.tails, joined.bounds, joined.front, answers, chosen)
 
 
 @compiled()
@@ -143,36 +151,58 @@ def _sweep(rate: Rate, action: int, totals: Array, states: States, sums: Sums) -
 @compiled()
 def _level(rate: Rate, action: int, begin: int, end: int, p: int, totals: Array, states: States, sums: Sums) -> None:
     """Compute the states from ``begin`` to before ``end``, of one length, with ``p`` tests below each."""
-    if begin >= states.offset[-2]:
-        _leaves(rate, action, begin, end, totals, states, sums)
-    elif rate is None:
-        _least(action, begin, end, p, states, sums)
+    full = begin >= states.offset[-2]
+    if rate is None:
+        if full:
+            _least_leaves(action, begin, end, totals, states, sums)
+        else:
+            _least(action, begin, end, p, states, sums)
+    elif full:
+        _summed_leaves(rate, action, begin, end, totals, states, sums)
     else:
         _summed(rate, action, begin, end, p, states, sums)
 
 
 @compiled()
-def _leaves(rate: Rate, action: int, begin: int, end: int, totals: Array, states: States, sums: Sums) -> None:
-    """Compute states of full depth: of those of the context the leaf with ``action`` alone."""
-    start, classes, at = states.start, states.classes, sums.at
-    costs, masses, powers = sums.costs, sums.masses, sums.powers
+def _least_leaves(action: int, begin: int, end: int, totals: Array, states: States, sums: Sums) -> None:
+    """Compute least costs of states of full depth: of those of the context the leaf with ``action`` alone."""
+    start, classes, members, at, costs = states.start, states.classes, states.members, sums.at, sums.costs
     n_actions, here, full = len(classes), action >= 0, states.offset[-2]
     for s in range(begin, end):
         first = start[s]
         if at[s] != here or first == start[s + 1]:
             continue
+        own = (s - full) * n_actions
+        if here:
+            costs[first : start[s + 1]] = np.inf
+            costs[first + classes[action]] = totals[own + action]
+            continue
+        m = 0
         for k in range(first, start[s + 1]):
-            if rate is None:
-                costs[k] = np.inf
-            else:
-                masses[k], powers[k] = 0.0, _NOTHING
-        for a in range(action if here else 0, action + 1 if here else n_actions):
-            k, total = first + classes[a], totals[(s - full) * n_actions + a]
-            if rate is None:
-                costs[k] = min(costs[k], total)
-            else:
-                mass, power = _weight(rate * total)
-                _add(masses, powers, k, mass, power)
+            least = np.inf
+            while m < n_actions and classes[members[m]] == k - first:
+                least = min(least, totals[own + members[m]])
+                m += 1
+            costs[k] = least
+
+
+@compiled()
+def _summed_leaves(rate: float, action: int, begin: int, end: int, totals: Array, states: States, sums: Sums) -> None:
+    """Compute sums of weights of states of full depth: of those of the context the leaf with ``action`` alone."""
+    start, classes, at = states.start, states.classes, sums.at
+    masses, powers, alike = sums.masses, sums.powers, sums.alike
+    n_actions, here, full = len(classes), action >= 0, states.offset[-2]
+    for s in range(begin, end):
+        first = start[s]
+        if at[s] != here:
+            continue
+        for k in range(first, start[s + 1]):
+            masses[k], powers[k] = 0.0, _NOTHING
+        if first < start[s + 1]:
+            for a in range(action if here else 0, action + 1 if here else n_actions):
+                mass, power = _weight(rate * totals[(s - full) * n_actions + a])
+                _add(masses, powers, first + classes[a], mass, power)
+        alike[s] = _common(masses, powers, first, start[s + 1])
 
 
 @compiled()
@@ -213,43 +243,100 @@ def _least(action: int, begin: int, end: int, p: int, states: States, sums: Sums
 @compiled()
 def _summed(rate: float, action: int, begin: int, end: int, p: int, states: States, sums: Sums) -> None:
     """Compute sums of weights: over the leaves that may end a path, and all pairs of two items."""
-    start, first, item, at = states.start, states.first, states.item, sums.at
-    masses, powers, here = sums.masses, sums.powers, action >= 0
+    start, masses, powers, here = states.start, sums.masses, sums.powers, action >= 0
     for s in range(begin, end):
-        if at[s] != here:
+        if sums.at[s] != here:
             continue
+        power = _shared(1 + 2 * p * s, p, start, sums.alike)
         masses[start[s] : start[s + 1]] = 0.0
-        powers[start[s] : start[s + 1]] = _UNSET
+        powers[start[s] : start[s + 1]] = _NOTHING if power == _MIXED else power
+        if power == _MIXED:
+            _sum_pairs(s, p, states, sums)
+        else:
+            _sum_alike(s, p, states, masses)
         if len(states.ended):
             for a in range(action if here else 0, action + 1 if here else len(states.classes)):
                 k = states.ended[s, states.classes[a]]
                 if k >= 0:
                     mass, power = _weight(rate * sums.totals[s, a])
                     _add(masses, powers, k, mass, power)
-        for g in range(p):
-            below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
-            fails, holds, stop = start[below], start[below + 1], start[below + 2]
-            row = first[p * s + g] - holds
-            for i in range(fails, holds):
-                mass, power = masses[i], powers[i]
-                if mass > 0.0:
-                    for j in range(holds, stop):
-                        _add(masses, powers, item[row + j], mass * masses[j], power + powers[j])
-                row += stop - holds
         for k in range(start[s], start[s + 1]):
             masses[k], powers[k] = _normal(masses[k], powers[k])
+        sums.alike[s] = _common(masses, powers, start[s], start[s + 1])
+
+
+@compiled()
+def _shared(below: int, p: int, start: Array, alike: Array) -> int:
+    """Return the power of all pairs of the states ``below``, two for each of p tests; _MIXED where there are several."""
+    power = _NOTHING
+    for fails in range(below, below + 2 * p, 2):
+        if alike[fails] == _MIXED or alike[fails + 1] == _MIXED:
+            return _MIXED
+        if alike[fails] == _NOTHING or alike[fails + 1] == _NOTHING:
+            continue
+        pairs = alike[fails] + alike[fails + 1]
+        if power != _NOTHING and power != pairs:
+            return _MIXED
+        power = pairs
+    return power
+
+
+@compiled()
+def _common(masses: Array, powers: Array, first: int, stop: int) -> int:
+    """Return the power of all sums from ``first`` to before ``stop`` that are not nothing; _MIXED where there are several."""
+    power = _NOTHING
+    for k in range(first, stop):
+        if masses[k] > 0.0:
+            if power != _NOTHING and power != powers[k]:
+                return _MIXED
+            power = powers[k]
+    return power
+
+
+@compiled()
+def _sum_alike(s: int, p: int, states: States, masses: Array) -> None:
+    """Add the pairs of one state where all have the same power."""
+    start, item = states.start, states.item
+    for g in range(p):
+        below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
+        fails, holds, stop = start[below], start[below + 1], start[below + 2]
+        row = states.first[p * s + g] - holds
+        for i in range(fails, holds):
+            mass = masses[i]
+            for j in range(holds, stop):
+                masses[item[row + j]] += mass * masses[j]
+            row += stop - holds
+
+
+@compiled()
+def _sum_pairs(s: int, p: int, states: States, sums: Sums) -> None:
+    """Add the pairs of one state, whatever their powers."""
+    start, item, masses, powers = states.start, states.item, sums.masses, sums.powers
+    for g in range(p):
+        below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
+        fails, holds, stop = start[below], start[below + 1], start[below + 2]
+        row = states.first[p * s + g] - holds
+        for i in range(fails, holds):
+            mass, power = masses[i], powers[i]
+            for j in range(holds, stop):
+                _add(masses, powers, item[row + j], mass * masses[j], power + powers[j])
+            row += stop - holds
 
 
 @compiled()
 def _weight(cost: float) -> tuple[float, int]:
     """Return exp(-cost) as mass and power."""
+    if abs(cost) < _LOG_STEP / 2:
+        return np.exp(-cost), 0
     power = -np.rint(cost / _LOG_STEP)
     return np.exp(-(cost + power * _LOG_STEP)), int(power)
 
 
 @compiled()
 def _add(masses: Array, powers: Array, k: int, mass: float, power: int) -> None:
-    """Add mass * 2^(256 power) to the sum k; where powers are three apart, the lesser is nothing to rounding."""
+    """Add mass * 2^(512 power) to the sum k; where powers are three apart, the lesser is nothing to rounding."""
+    if mass == 0.0:
+        return
     gap = power - powers[k]
     if gap == 0:
         masses[k] += mass
@@ -262,29 +349,35 @@ def _add(masses: Array, powers: Array, k: int, mass: float, power: int) -> None:
 
 @compiled()
 def _scale(gap: int) -> float:
-    """Return 2^(-256 gap), 0 from 3 on."""
-    return 1.0 / _STEP if gap == 1 else 1.0 / _STEP / _STEP if gap == 2 else 0.0
+    """Return 2^(-512 gap), 0 from 3 on."""
+    return 2.0**-512 if gap == 1 else 2.0**-1024 if gap == 2 else 0.0
 
 
 @compiled()
 def _normal(mass: float, power: int) -> tuple[float, int]:
-    """Return the same with a mass between 2^-128 and 2^128."""
+    """Return the same sum with a mass between 2^-256 and 2^256."""
     if mass == 0.0:
         return mass, _NOTHING
-    while mass >= 2.0**128:
-        mass, power = mass / _STEP, power + 1
-    while mass < 2.0**-128:
-        mass, power = mass * _STEP, power - 1
+    while mass >= 2.0**256:
+        mass, power = mass * 2.0**-512, power + 1
+    while mass < 2.0**-256:
+        mass, power = mass * 2.0**512, power - 1
     return mass, power
 
 
 @compiled()
-def _gather(rate: Rate, items: Array, sums: Sums, costs: Array) -> None:
-    """Fill costs (n,) with those of ``items`` (n,)."""
+def _gather(rate: Rate, deciding: bool, column: int, joined: Joined, sums: Sums) -> None:
+    """Fill a column of the costs of the sides that decide the action at the context, or of all others."""
     least, masses, powers = sums.costs, sums.masses, sums.powers
-    for i in range(len(items)):
-        k = items[i]
-        if rate is None:
-            costs[i] = least[k]
-        else:
-            costs[i] = -(np.log(masses[k]) + powers[k] * _LOG_STEP) if masses[k] > 0.0 else np.inf
+    for s in range(len(joined.by_tails)):
+        by_tails = joined.by_tails[s] == deciding
+        side, items = (joined.tails, joined.tail_items) if by_tails else (joined.heads, joined.head_items)
+        costs = side.costs
+        for i in range(side.start[s], side.start[s + 1]):
+            k = items[i]
+            if rate is None:
+                costs[i, column] = least[k]
+            else:
+                costs[i, column] = np.inf
+                if masses[k] > 0.0:
+                    costs[i, column] = -(np.log(masses[k]) + powers[k] * _LOG_STEP)
