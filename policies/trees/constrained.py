@@ -13,7 +13,7 @@ from milpcb.protocols import RestrictedTerms, TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies.trees.rule import DecisionTree, Leaf, Node
 from policies.trees.side_arrays import Ends, recursion
-from policies.trees.side_kernels import Rate, Sums, answer
+from policies.trees.side_kernels import LOG_STEP, Rate, Sums, answer
 
 if TYPE_CHECKING:
     from policies.trees.terms import TreeTerms
@@ -49,6 +49,12 @@ class ConstrainedTrees(RestrictedTerms):
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the trees by the action at ``place``."""
+        masses, powers = self._summed.leaf_masses, self._summed.leaf_powers
+        np.multiply(totals, -rate / LOG_STEP, out=masses)
+        powers[:] = np.rint(masses, out=masses)
+        masses *= -LOG_STEP
+        masses -= rate * totals
+        np.exp(masses, out=masses)
         return -self._answers(float(rate), totals, place)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
@@ -77,11 +83,11 @@ class ConstrainedTrees(RestrictedTerms):
 
     @cached_property
     def _least(self) -> Sums:
-        return self._recursion.sums(soft=False)
+        return self._recursion.sums()
 
     @cached_property
     def _summed(self) -> Sums:
-        return self._recursion.sums(soft=True)
+        return self._recursion.sums(self.n_terms)
 
     def _node(self, totals: Floats, state: int, item: int, known: dict[int, int]) -> Node:
         """Return a subtree that makes the cost of an item, where the literals ``known`` have come out so."""

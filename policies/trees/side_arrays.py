@@ -39,9 +39,9 @@ class Recursion(NamedTuple):
         )
         return self.joined._replace(heads=heads, tails=tails)
 
-    def sums(self, *, soft: bool) -> Sums:
-        """Return the arrays that are computed; the masses and powers of sums of weights only where they are ``soft``."""
-        states = self.states
+    def sums(self, n_leaves: int = 0) -> Sums:
+        """Return the arrays that are computed; for sums of weights, those of ``n_leaves`` leaves."""
+        states, soft = self.states, n_leaves > 0
         n_items, n_shorter = states.start[-1] + 1, len(states.ended)
         most = int(np.diff(states.start).max())
         return Sums(
@@ -49,6 +49,8 @@ class Recursion(NamedTuple):
             masses=np.ones(n_items if soft else 0),
             powers=np.zeros(n_items if soft else 0, dtype=np.int64),
             alike=np.zeros(len(states.start) - 1 if soft else 0, dtype=np.int64),
+            leaf_masses=np.empty(n_leaves),
+            leaf_powers=np.empty(n_leaves, dtype=np.int64),
             totals=np.empty((n_shorter, len(states.classes))),
             at=np.zeros(len(states.start) - 1, dtype=bool),
             number=np.empty(2 * most, dtype=np.int64),

@@ -22,7 +22,7 @@ from policies.weighted_kernels import Side, pair
 Array = npt.NDArray[Any]
 Rate = float | None
 
-_LOG_STEP = 512 * np.log(2.0)
+LOG_STEP = 512 * np.log(2.0)
 _NOTHING = -(2**50)  # the power of a sum of nothing
 _MIXED = 2**50  # stands for several powers
 
@@ -77,6 +77,8 @@ class Sums(NamedTuple):
     masses: Array
     powers: Array
     alike: Array
+    leaf_masses: Array
+    leaf_powers: Array
     totals: Array
     at: Array
     number: Array
@@ -158,7 +160,7 @@ def _level(rate: Rate, action: int, begin: int, end: int, p: int, totals: Array,
         else:
             _least(action, begin, end, p, states, sums)
     elif full:
-        _summed_leaves(rate, action, begin, end, totals, states, sums)
+        _summed_leaves(action, begin, end, states, sums)
     else:
         _summed(rate, action, begin, end, p, states, sums)
 
@@ -187,21 +189,23 @@ def _least_leaves(action: int, begin: int, end: int, totals: Array, states: Stat
 
 
 @compiled()
-def _summed_leaves(rate: float, action: int, begin: int, end: int, totals: Array, states: States, sums: Sums) -> None:
+def _summed_leaves(action: int, begin: int, end: int, states: States, sums: Sums) -> None:
     """Compute sums of weights of states of full depth: of those of the context the leaf with ``action`` alone."""
-    start, classes, at = states.start, states.classes, sums.at
-    masses, powers, alike = sums.masses, sums.powers, sums.alike
+    start, classes, members, at, alike = states.start, states.classes, states.members, sums.at, sums.alike
+    masses, powers, leaf_masses, leaf_powers = sums.masses, sums.powers, sums.leaf_masses, sums.leaf_powers
     n_actions, here, full = len(classes), action >= 0, states.offset[-2]
     for s in range(begin, end):
-        first = start[s]
+        first, own, m = start[s], (s - full) * n_actions, 0
         if at[s] != here:
             continue
         for k in range(first, start[s + 1]):
-            masses[k], powers[k] = 0.0, _NOTHING
-        if first < start[s + 1]:
-            for a in range(action if here else 0, action + 1 if here else n_actions):
-                mass, power = _weight(rate * totals[(s - full) * n_actions + a])
-                _add(masses, powers, first + classes[a], mass, power)
+            mass, power = 0.0, _NOTHING
+            while m < n_actions and classes[members[m]] == k - first:
+                a = members[m]
+                if not here or a == action:
+                    mass, power = _plus(mass, power, leaf_masses[own + a], leaf_powers[own + a])
+                m += 1
+            masses[k], powers[k] = mass, power
         alike[s] = _common(masses, powers, first, start[s + 1])
 
 
@@ -234,9 +238,8 @@ def _least(action: int, begin: int, end: int, p: int, states: States, sums: Sums
                 if costs[i] < least:
                     least = costs[i]
                     for j in range(n):
-                        k, total = item[row + number[j]], least + cost[j]
-                        if total < costs[k]:
-                            costs[k] = total
+                        k = item[row + number[j]]
+                        costs[k] = min(costs[k], least + cost[j])
                 row += stop - holds
 
 
@@ -326,25 +329,24 @@ def _sum_pairs(s: int, p: int, states: States, sums: Sums) -> None:
 @compiled()
 def _weight(cost: float) -> tuple[float, int]:
     """Return exp(-cost) as mass and power."""
-    if abs(cost) < _LOG_STEP / 2:
-        return np.exp(-cost), 0
-    power = -np.rint(cost / _LOG_STEP)
-    return np.exp(-(cost + power * _LOG_STEP)), int(power)
+    power = -np.rint(cost / LOG_STEP)
+    return np.exp(-(cost + power * LOG_STEP)), np.int64(power)
 
 
 @compiled()
 def _add(masses: Array, powers: Array, k: int, mass: float, power: int) -> None:
-    """Add mass * 2^(512 power) to the sum k; where powers are three apart, the lesser is nothing to rounding."""
-    if mass == 0.0:
-        return
-    gap = power - powers[k]
-    if gap == 0:
-        masses[k] += mass
-    elif gap < 0:
-        masses[k] += mass * _scale(-gap)
-    else:
-        masses[k] = masses[k] * _scale(gap) + mass
-        powers[k] = power
+    """Add mass * 2^(512 power) to the sum k."""
+    masses[k], powers[k] = _plus(masses[k], powers[k], mass, power)
+
+
+@compiled()
+def _plus(mass: float, power: int, other: float, other_power: int) -> tuple[float, int]:
+    """Return the sum of two; where powers are three apart, the lesser is nothing to rounding."""
+    if power == other_power:
+        return mass + other, power
+    if power < other_power:
+        mass, power, other, other_power = other, other_power, mass, power
+    return mass + other * _scale(power - other_power), power
 
 
 @compiled()
@@ -380,4 +382,4 @@ def _gather(rate: Rate, deciding: bool, column: int, joined: Joined, sums: Sums)
             else:
                 costs[i, column] = np.inf
                 if masses[k] > 0.0:
-                    costs[i, column] = -(np.log(masses[k]) + powers[k] * _LOG_STEP)
+                    costs[i, column] = -(np.log(masses[k]) + powers[k] * LOG_STEP)
