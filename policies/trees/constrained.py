@@ -104,7 +104,9 @@ class ConstrainedTrees(RestrictedTerms):
             below = 1 + 2 * (p * state + g)
             start, middle, stop = states.start[below : below + 3]
             first = states.first[p * state + g]
-            made = states.item[first : first + (middle - start) * (stop - middle)].reshape(middle - start, -1)
+            made = states.item[first : first + (middle - start) * (stop - middle)].reshape(
+                middle - start, stop - middle
+            )
             ways = (made == item) & (costs[start:middle, None] + costs[middle:stop] == costs[item])
             if ways.any():
                 break

@@ -24,12 +24,12 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import MOST_HELD, too_many
+from policies.derivations import too_many
 
 # Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
 # constraints allow 1e-9.
 GRID = 2.0**-44
-MOST_ITEMS = MOST_HELD // 4  # below the tests at the root: they have windows and costs
+NUMBERS = 4  # that an item below the test at the root counts for: it has windows and costs
 _AT_ONCE = 2**20  # pairs that are put in order at a time
 
 
@@ -92,10 +92,15 @@ def levels(p: int, endings: Sequence[Endings]) -> list[Level]:
     for ending in endings[-2:0:-1]:
         found.append(_level(p, found[-1], ending))
     if len(endings) > 1:
-        if found[-1].weights.shape[1] > MOST_ITEMS:
-            raise InputError(too_many(4 * found[-1].weights.shape[1]))
+        _check(NUMBERS * found[-1].weights.shape[1])
         found.append(_leaves(endings[0], p))
     return found[::-1]
+
+
+def _check(n_numbers: int) -> None:
+    """Raise InputError where so many numbers are too many to keep."""
+    if reason := too_many(n_numbers):
+        raise InputError(reason)
 
 
 def _leaves(ending: Endings, p: int) -> Level:
@@ -111,8 +116,7 @@ def _level(p: int, below: Level, ending: Endings) -> Level:
     """Return the level above ``below``."""
     sizes = np.diff(below.start)
     n_pairs = sizes[0::2] * sizes[1::2]
-    if n_pairs.sum() > MOST_HELD:
-        raise InputError(too_many(int(n_pairs.sum())))
+    _check(int(n_pairs.sum()))
     n_paths = len(ending.allowed)
     parts = list(_parts(p, below, ending, np.array_split(np.arange(n_paths), 1 + n_pairs.sum() // _AT_ONCE)))
     sizes = np.concatenate([part.sizes for part in parts])
