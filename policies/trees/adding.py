@@ -144,7 +144,10 @@ def _eight_sides(
     h: int,
     totals: Array,
 ) -> None:
-    """Fill totals (2, 2, 2, K) of tests f, g and h from what holds: one of all, f and g, f and h, g and h, all three."""
+    """Fill totals (2, 2, 2, K) of tests f, g and h.
+
+    In: the totals where one test holds (K - 1, p + 1), all contexts first; f and g; f and h; g and h; all three.
+    """
     totals[:, :, :, 0] = 0.0
     totals[1, 1, 1, 0] = everywhere
     for a in range(len(every)):

@@ -1,4 +1,4 @@
-"""Trees that keep side rows, and structure limits besides, as terms; policies/trees/side_states.py has the recursion."""
+"""Trees that keep side rows, and structure limits besides; policies/trees/side_states.py states the recursion."""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ class LimitedSearch(TreeSearch):
 
     def under(self, rows: Sequence[LabelRow]) -> Search:
         """Return the search over the trees within the limits that keep ``rows``; the class has no ``max_features``."""
-        from policies.trees.constrained import ConstrainedTrees, Ends  # only for those who have rows
+        from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
+        from policies.trees.side_arrays import Ends
         from policies.trees.terms import TreeTerms
 
         terms = TreeTerms(self._literals.tests, self._n_actions, self._depth, self._names)

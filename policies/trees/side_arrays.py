@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -102,9 +103,10 @@ def _counted(weights: Floats, *, counted: bool) -> Floats:
 
 
 def _fresh(found: Sequence[Level], *, counted: bool, staircase: bool) -> Bools:
-    """Return which items begin a group, through all levels: under a ``staircase``, one row bounded above, lighter may do.
+    """Return which items of all levels begin a group: where there is no ``staircase``, each of them.
 
-    Trees with different numbers of leaves do not stand for each other where these are ``counted``.
+    Under one row that is bounded above a lighter tree may stand for a heavier one, but not where its number of leaves
+    is ``counted`` and another.
     """
     fresh = []
     for level in found:
@@ -179,7 +181,7 @@ def _ways(states: States, n_leaves: Floats, most: int | None) -> Iterator[tuple[
     that leave it at ``most``.
     """
     start = states.start[: 2 + 2 * states.n_tests]
-    items = [np.arange(*ends) for ends in zip(start, start[1:], strict=False)]
+    items = [np.arange(*ends) for ends in pairwise(start)]
     yield items[0], np.array([len(n_leaves) - 1])
     for fails, holds in zip(items[1::2], items[2::2], strict=True):
         if most is None:

@@ -30,11 +30,11 @@ _MIXED = 2**50  # stands for several powers
 class States(NamedTuple):
     """All states, level by level from the root, whose number is 0; paths of length l begin at ``offset[l]``.
 
-    Those of policies/trees/side_states.py, with items numbered through all levels; behind them comes one that costs
-    nothing, the tail of a tree of one leaf. ``classes`` (K,) are those of actions, ``members`` (K,) the actions class by class. Paths shorter than the longest have
-    ``ended``, ``first`` and ``item``; ``ended`` is empty where only full paths end. The items of a
-    state are in groups, each from a ``fresh`` one on: one matters to the least total only where it is cheaper than all
-    before it in its group.
+    What they have is in policies/trees/side_states.py; here items are numbered through all levels, and behind them
+    comes one that costs nothing, the tail of a root that is a leaf. ``classes`` (K,) are those of the actions,
+    ``members`` (K,) the actions class by class. Only paths shorter than the longest have ``ended`` (none where only
+    full paths end), ``first`` and ``item``. The items of a state are in groups, each from a ``fresh`` one on: an item
+    matters to the least total only where it is cheaper than all before it in its group.
     """
 
     n_tests: int
@@ -67,7 +67,8 @@ class Joined(NamedTuple):
 class Sums(NamedTuple):
     """What is computed: of each item its cost, or the mass and power of its sum; of shorter paths the totals of leaves.
 
-    ``alike`` (states,) is the power of all sums of a state that are not nothing; _MIXED where there are several.
+    ``alike`` (states,) is the power of all sums of a state that are something; _MIXED where there are several. Those
+    of the leaves of full paths are given.
 
     ``at`` (states,) is whether the context follows a path. Working space: ``number`` and ``cost``, as long as the most
     items of a state.
@@ -219,10 +220,7 @@ def _least(action: int, begin: int, end: int, p: int, states: States, sums: Sums
             continue
         costs[start[s] : start[s + 1]] = np.inf
         if len(states.ended):
-            for a in range(action if here else 0, action + 1 if here else len(states.classes)):
-                k = states.ended[s, states.classes[a]]
-                if k >= 0:
-                    costs[k] = min(costs[k], sums.totals[s, a])
+            _least_ended(action, s, states, sums)
         for g in range(p):
             below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
             fails, holds, stop = start[below], start[below + 1], start[below + 2]
@@ -244,13 +242,32 @@ def _least(action: int, begin: int, end: int, p: int, states: States, sums: Sums
 
 
 @compiled()
+def _least_ended(action: int, s: int, states: States, sums: Sums) -> None:
+    """Add the leaves that may end a path, with ``action`` alone or, at -1, with all."""
+    for a in range(len(states.classes)):
+        k = states.ended[s, states.classes[a]]
+        if k >= 0 and action in (-1, a):
+            sums.costs[k] = min(sums.costs[k], sums.totals[s, a])
+
+
+@compiled()
+def _summed_ended(rate: float, action: int, s: int, states: States, sums: Sums) -> None:
+    """Add the leaves that may end a path, with ``action`` alone or, at -1, with all."""
+    for a in range(len(states.classes)):
+        k = states.ended[s, states.classes[a]]
+        if k >= 0 and action in (-1, a):
+            mass, power = _weight(rate * sums.totals[s, a])
+            _add(sums.masses, sums.powers, k, mass, power)
+
+
+@compiled()
 def _summed(rate: float, action: int, begin: int, end: int, p: int, states: States, sums: Sums) -> None:
     """Compute sums of weights: over the leaves that may end a path, and all pairs of two items."""
     start, masses, powers, here = states.start, sums.masses, sums.powers, action >= 0
     for s in range(begin, end):
         if sums.at[s] != here:
             continue
-        power = _shared(1 + 2 * p * s, p, start, sums.alike)
+        power = _shared(1 + 2 * p * s, p, sums.alike)
         masses[start[s] : start[s + 1]] = 0.0
         powers[start[s] : start[s + 1]] = _NOTHING if power == _MIXED else power
         if power == _MIXED:
@@ -258,19 +275,15 @@ def _summed(rate: float, action: int, begin: int, end: int, p: int, states: Stat
         else:
             _sum_alike(s, p, states, masses)
         if len(states.ended):
-            for a in range(action if here else 0, action + 1 if here else len(states.classes)):
-                k = states.ended[s, states.classes[a]]
-                if k >= 0:
-                    mass, power = _weight(rate * sums.totals[s, a])
-                    _add(masses, powers, k, mass, power)
+            _summed_ended(rate, action, s, states, sums)
         for k in range(start[s], start[s + 1]):
             masses[k], powers[k] = _normal(masses[k], powers[k])
         sums.alike[s] = _common(masses, powers, start[s], start[s + 1])
 
 
 @compiled()
-def _shared(below: int, p: int, start: Array, alike: Array) -> int:
-    """Return the power of all pairs of the states ``below``, two for each of p tests; _MIXED where there are several."""
+def _shared(below: int, p: int, alike: Array) -> int:
+    """Return the power of all pairs of the states from ``below`` on, two for each of p tests; _MIXED: several."""
     power = _NOTHING
     for fails in range(below, below + 2 * p, 2):
         if alike[fails] == _MIXED or alike[fails + 1] == _MIXED:
@@ -278,7 +291,7 @@ def _shared(below: int, p: int, start: Array, alike: Array) -> int:
         if alike[fails] == _NOTHING or alike[fails + 1] == _NOTHING:
             continue
         pairs = alike[fails] + alike[fails + 1]
-        if power != _NOTHING and power != pairs:
+        if power not in (_NOTHING, pairs):
             return _MIXED
         power = pairs
     return power
@@ -286,7 +299,7 @@ def _shared(below: int, p: int, start: Array, alike: Array) -> int:
 
 @compiled()
 def _common(masses: Array, powers: Array, first: int, stop: int) -> int:
-    """Return the power of all sums from ``first`` to before ``stop`` that are not nothing; _MIXED where there are several."""
+    """Return the power of the sums from ``first`` to before ``stop`` that are something; _MIXED: there are several."""
     power = _NOTHING
     for k in range(first, stop):
         if masses[k] > 0.0:
@@ -330,7 +343,7 @@ def _sum_pairs(s: int, p: int, states: States, sums: Sums) -> None:
 def _weight(cost: float) -> tuple[float, int]:
     """Return exp(-cost) as mass and power."""
     power = -np.rint(cost / LOG_STEP)
-    return np.exp(-(cost + power * LOG_STEP)), np.int64(power)
+    return np.exp(-(cost + power * LOG_STEP)), int(power)
 
 
 @compiled()

@@ -73,7 +73,7 @@ def action_classes(weights: Floats) -> tuple[Ints, Ints]:
 
 
 def ended_totals(totals: Floats, p: int, depth: int) -> list[Floats]:
-    """Return the totals (paths, K) of leaves at the ends of the paths of length 0 to ``depth``, given those of full depth.
+    """Return the totals (paths, K) of leaves at the ends of paths of length 0 to ``depth``, given those of full depth.
 
     Each is the sum over both sides of a test, whichever it is.
     """
@@ -118,7 +118,8 @@ def _level(p: int, below: Level, ending: Endings) -> Level:
     n_pairs = sizes[0::2] * sizes[1::2]
     _check(int(n_pairs.sum()))
     n_paths = len(ending.allowed)
-    parts = list(_parts(p, below, ending, np.array_split(np.arange(n_paths), 1 + n_pairs.sum() // _AT_ONCE)))
+    n_parts = min(n_paths, 1 + int(n_pairs.sum()) // _AT_ONCE)
+    parts = list(_parts(p, below, ending, np.array_split(np.arange(n_paths), n_parts)))
     sizes = np.concatenate([part.sizes for part in parts])
     start = np.cumsum(np.append(0, sizes))
     before = start[np.cumsum([0, *(len(part.sizes) for part in parts)])]
@@ -147,8 +148,6 @@ class _Part(NamedTuple):
 def _parts(p: int, below: Level, ending: Endings, parts: Sequence[Ints]) -> Iterator[_Part]:
     """Yield the items of the paths in each of the ``parts``, which are numbers of neighbouring paths."""
     for paths in parts:
-        if not len(paths):
-            continue
         ends = paths[ending.allowed[paths]]
         blocks = np.arange(paths[0] * p, (paths[-1] + 1) * p)
         block, fails, holds = _pairs(below.start, blocks)
@@ -177,13 +176,21 @@ def _pairs(start: Ints, blocks: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
-    """Return the number (n,) of each state with each vector of ``weights`` (R, n), in their order, and where it is first."""
-    number, first = state, np.zeros(0, dtype=np.int64)
+    """Return the number (n,) of each state and vector of ``weights`` (R, n), in their order, and a place of each."""
+    number, place = state, np.zeros(0, dtype=np.int64)
     for row in weights:
         key = np.rint(row / GRID).astype(np.int64)
         key -= key.min(initial=0)
         if (1 + number.max(initial=0)) * (1 + float(key.max(initial=0))) > 2.0**62:
-            key = np.unique(key, return_inverse=True)[1]
-        key += number * (1 + key.max(initial=0))
-        _, first, number = np.unique(key, return_index=True, return_inverse=True)
-    return number, first
+            key, _ = _ranks(key)
+        number, place = _ranks(key + number * (1 + key.max(initial=0)))
+    return number, place
+
+
+def _ranks(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the rank (n,) of each key among the different ones, and a place of each of these."""
+    order = np.argsort(keys)
+    new = np.diff(keys[order], prepend=-1) != 0  # keys are not negative
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, order[new]

@@ -100,31 +100,32 @@ def test_action_weights_sum_over_the_trees_within_the_limits(depth: int, limits:
     assert search.action_weights(costs, row, rate) == pytest.approx(expected / expected.sum(), abs=1e-10)
 
 
-RULES = {
-    "budget": lambda rng, shape: [share_at_most(0, 0.3, n_contexts=shape[0], n_actions=shape[1])],
-    "parity": lambda rng, shape: parity(1, 0.2, groups=np.arange(shape[0]) % 2, n_actions=shape[1]),
-    "reals": lambda rng, shape: [LabelConstraint(rng.normal(size=shape), -0.5, "reals")],
-    "budget and rail": lambda rng, shape: [
-        share_at_most(0, 0.4, n_contexts=shape[0], n_actions=shape[1]),
-        must_play(1, [2], n_contexts=shape[0], n_actions=shape[1]),
-    ],
-    "two rows": lambda rng, shape: [
-        share_at_most(1, 0.7, n_contexts=shape[0], n_actions=shape[1]),
-        LabelConstraint(rng.normal(size=shape), 0.5, "reals"),
-    ],
-}
+def rules(name: str, shape: tuple[int, int], rng: np.random.Generator) -> list[LabelConstraint]:
+    """Return the side constraints of one name."""
+    m, n_actions = shape
+    reals = LabelConstraint(rng.normal(size=shape), -0.5 if name == "reals" else 0.5, "reals")
+    return {
+        "budget": [share_at_most(0, 0.3, n_contexts=m, n_actions=n_actions)],
+        "parity": [*parity(1, 0.2, groups=np.arange(m) % 2, n_actions=n_actions)],
+        "reals": [reals],
+        "budget and rail": [
+            share_at_most(0, 0.4, n_contexts=m, n_actions=n_actions),
+            must_play(1, [2], n_contexts=m, n_actions=n_actions),
+        ],
+        "two rows": [share_at_most(1, 0.7, n_contexts=m, n_actions=n_actions), reals],
+    }[name]
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["budget", "parity", "reals", "budget and rail", "two rows"])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("limits", [limit for limit in LIMITS if "max_features" not in limit], ids=str)
-def test_limits_and_side_rows_are_kept_together(depth: int, limits: dict[str, int], rule: str) -> None:
+def test_limits_and_side_rows_are_kept_together(depth: int, limits: dict[str, int], name: str) -> None:
     """Every answer is that of the trees within the limits that keep the rows, each counted once."""
     rng = np.random.default_rng(depth + 20)
     trees, contexts = instance(rng, depth, limits)
     contexts = contexts[:, :2] if depth == 2 else contexts[:, :1] if depth == 3 else contexts
     opened, shape = trees.on(contexts), (10, trees.n_actions)
-    constraints = list(RULES[rule](rng, shape))
+    constraints = rules(name, shape, rng)
     found = nodes(Literals.of(contexts, trees.thresholds).tests, trees.n_actions, depth)
     labels = np.array([DecisionTree(root).predict(contexts) for root in found if opened._allowed(root)])
     rows = np.arange(10)
