@@ -65,11 +65,13 @@ def fewest_pairs(p: int, depth: int) -> int:
 def action_classes(weights: Floats) -> tuple[Ints, Ints]:
     """Return the first action of each class, and the class of each action, by ``weights`` (R, paths, K) of leaves.
 
-    Actions of a class weigh the same everywhere; classes are in order of weight where one order fits all paths.
+    Actions of a class weigh the same everywhere. Where one order of weight in the last row fits all paths, it is that
+    of the classes.
     """
-    columns = np.moveaxis(weights, -1, 0).reshape(weights.shape[-1], -1)
-    _, first, classes = np.unique(columns, axis=0, return_index=True, return_inverse=True)
-    return first, classes.ravel()
+    columns = [(column + 0.0).tobytes() for column in np.moveaxis(weights, -1, 0)]  # where -0.0 is 0.0
+    first = sorted(map(columns.index, set(columns)), key=lambda action: (float(weights[-1, :, action].sum()), action))
+    classes = [next(c for c, action in enumerate(first) if columns[action] == column) for column in columns]
+    return np.array(first), np.array(classes)
 
 
 def ended_totals(totals: Floats, p: int, depth: int) -> list[Floats]:
