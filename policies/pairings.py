@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.errors import InputError
+from milpcb.errors import SearchTooLargeError
 from milpcb.types import Floats, Ints
 from policies.weighted_kernels import Side, windows
 
@@ -56,11 +56,11 @@ class Pairing(NamedTuple):
 def pairing(heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing:
     """Return the pairing under rows with ``bounds`` (2, R), lower and upper, by the row that leaves the fewest.
 
-    Raises InputError where several rows leave too many.
+    Raises SearchTooLargeError where several rows leave too many.
     """
     found = min((_by_row(row, heads, tails, bounds) for row in range(bounds.shape[1])), key=lambda way: way.n_left)
     if found.bounds.shape[1] and found.n_left > MOST_LEFT:
-        raise InputError(
+        raise SearchTooLargeError(
             f"under several side constraints the search compares {found.n_left:,} policies, more than {MOST_LEFT:,}; "
             "use oracle kind 'milp', or a smaller class"
         )

@@ -25,7 +25,7 @@ class ConstrainedTrees(RestrictedTerms):
     """The leaves of ``terms`` with the recursion over the trees alone that keep ``rows``, and ``ends`` where given.
 
     Without ``ends`` all trees are full, as those of ``terms``; with them each tree within the limits counts once.
-    Raises InputError where there is too much to keep.
+    Raises SearchTooLargeError where there is too much to keep.
     """
 
     def __init__(self, terms: TreeTerms, rows: Sequence[TermRow], ends: Ends | None = None) -> None:

@@ -62,7 +62,7 @@ class Recursion(NamedTuple):
 def recursion(p: int, n_actions: int, depth: int, rows: Sequence[TermRow], ends: Ends | None) -> Recursion:
     """Return the recursion over trees of a ``depth`` over p literals that keep ``rows``, and ``ends`` where given.
 
-    Without them all paths are full. Raises InputError where there is too much to keep.
+    Without them all paths are full. Raises SearchTooLargeError where there is too much to keep.
     """
     weights, bounds = _scaled(rows, (-1, n_actions))
     first, classes = action_classes(weights)

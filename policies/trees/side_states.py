@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.errors import InputError
+from milpcb.errors import SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
 from policies.derivations import too_many
 
@@ -88,7 +88,8 @@ def ended_totals(totals: Floats, p: int, depth: int) -> list[Floats]:
 def levels(p: int, endings: Sequence[Endings]) -> list[Level]:
     """Return the levels of path lengths 0 to D, given where and with which weights paths of these lengths may end.
 
-    The root has the leaves alone; its tests are left to the pairing. Raises InputError where there are too many pairs.
+    The root has the leaves alone; its tests are left to the pairing. Raises SearchTooLargeError where there are too
+    many pairs.
     """
     found = [_leaves(endings[-1], 0)]
     for ending in endings[-2:0:-1]:
@@ -100,9 +101,9 @@ def levels(p: int, endings: Sequence[Endings]) -> list[Level]:
 
 
 def _check(n_numbers: int) -> None:
-    """Raise InputError where so many numbers are too many to keep."""
+    """Raise SearchTooLargeError where so many numbers are too many to keep."""
     if reason := too_many(n_numbers):
-        raise InputError(reason)
+        raise SearchTooLargeError(reason)
 
 
 def _leaves(ending: Endings, p: int) -> Level:

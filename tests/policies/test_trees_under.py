@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees, derivations, pairings
@@ -176,7 +176,7 @@ def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPat
         opened.require("side_rows")  # 50 * 100 * 102^2 + 50 * 100^2 * 2^2
     terms = DecisionTrees(3, depth=2, thresholds=((*range(5),),)).terms()
     monkeypatch.setattr(pairings, "MOST_LEFT", 4)
-    with pytest.raises(InputError, match="compares 5 policies, more than 4; use oracle kind 'milp'"):
+    with pytest.raises(SearchTooLargeError, match="compares 5 policies, more than 4; use oracle kind 'milp'"):
         # Where all weigh nothing a state has one item: a pair for each of 5 roots.
         terms.under([TermRow(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)
 
@@ -190,10 +190,10 @@ def test_the_counted_pairs_are_those_that_are_kept(monkeypatch: pytest.MonkeyPat
     )  # an item counts four times, and all are of one pair
     terms.under([row])
     monkeypatch.setattr(derivations, "MOST_HELD", 4 * 4 * 2 * 8**2 - 1)
-    with pytest.raises(InputError, match="by 2,048 numbers, more than 2,047; use oracle kind 'milp'"):
+    with pytest.raises(SearchTooLargeError, match="by 2,048 numbers, more than 2,047; use oracle kind 'milp'"):
         terms.under([row])
     monkeypatch.setattr(derivations, "MOST_HELD", 4 * 2 * 8**2 - 1)
-    with pytest.raises(InputError, match="by 512 numbers, more than 511"):
+    with pytest.raises(SearchTooLargeError, match="by 512 numbers, more than 511"):
         terms.under([row])
 
 
