@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, TermRow, Terms
 from milpcb.types import Floats, Ints
-from policies.trees.rule import DecisionTree, Leaf, Node
+from policies.literals import Test
+from policies.names import Names
+from policies.trees.rule import DecisionTree, Leaf, Node, split
 from policies.trees.side_arrays import Ends, recursion
 from policies.trees.side_kernels import LOG_STEP, Rate, Sums, answer
-
-if TYPE_CHECKING:
-    from policies.trees.terms import TreeTerms
 
 _NOWHERE = np.zeros((0, 0), dtype=np.int64)
 
 
 class ConstrainedTrees(RestrictedTerms):
-    """The leaves of ``terms`` with the recursion over the trees alone that keep ``rows``, and ``ends`` where given.
+    """The ``terms`` with the recursion over the trees alone that keep ``rows``, and ``ends`` where given.
 
+    The terms are the leaves of the trees of a ``depth`` over ``tests``, as in policies/trees/terms.py.
     Without ``ends`` all trees are full, as those of ``terms``; with them each tree within the limits counts once.
     Raises SearchTooLargeError where there is too much to keep.
     """
 
-    def __init__(self, terms: TreeTerms, rows: Sequence[TermRow], ends: Ends | None = None) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        tests: list[Test],
+        depth: int,
+        names: Names,
+        rows: Sequence[TermRow],
+        ends: Ends | None = None,
+    ) -> None:
         super().__init__(terms)
-        self._trees, self._rows, self._ends = terms, tuple(rows), ends
-        self._recursion = recursion(terms.n_literals, terms.n_actions, terms.depth, self._rows, ends)
+        self._tests, self._depth, self._names = tests, depth, names
+        self._rows, self._ends = tuple(rows), ends
+        self._recursion = recursion(len(tests), terms.n_actions, depth, self._rows, ends)
         self._by_action = self._recursion.with_columns(terms.n_actions)
         self._chosen = np.zeros(terms.n_actions, dtype=np.int64)
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms under these rows as well."""
-        return ConstrainedTrees(self._trees, (*self._rows, *rows), self._ends)
+        every = (*self._rows, *rows)
+        return ConstrainedTrees(self.terms, self._tests, self._depth, self._names, every, self._ends)
 
     def value(self, totals: Floats) -> float:
         """Return the least total of the trees, infinite where there is none."""
@@ -66,10 +75,10 @@ class ConstrainedTrees(RestrictedTerms):
         fails = int(joined.head_items[head])
         state = int(np.searchsorted(states.start, fails, side="right")) - 1
         if state == 0:
-            return least, DecisionTree(self._node(totals, 0, fails, {}), self._trees.names)
+            return least, DecisionTree(self._node(totals, 0, fails, {}), self._names)
         holds, f = int(joined.tail_items[pairing.cheapest_tail(head)]), (state - 1) // 2
         yes, no = self._node(totals, state + 1, holds, {f: 1}), self._node(totals, state, fails, {f: 0})
-        return least, DecisionTree(self._trees.split(f, yes, no), self._trees.names)
+        return least, DecisionTree(split(self._tests[f], yes, no), self._names)
 
     def _answers(self, rate: Rate, totals: Floats, place: Ints) -> Floats:
         """Return the answers by the action at ``place``, (1,) nowhere; see policies/trees/side_kernels.py."""
@@ -115,4 +124,4 @@ class ConstrainedTrees(RestrictedTerms):
         if g in known:
             return self._node(totals, below + known[g], sides[known[g]], known)
         yes, no = (self._node(totals, below + s, sides[s], {**known, g: s}) for s in (1, 0))
-        return self._trees.split(g, yes, no)
+        return split(self._tests[g], yes, no)

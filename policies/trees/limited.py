@@ -75,7 +75,8 @@ class LimitedSearch(TreeSearch):
         allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
         add_up = terms.adder(self._contexts)
         of_terms = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in rows]
-        return TermSearch(ConstrainedTrees(terms, of_terms, Ends(allowed, self._most)), self._contexts)
+        trees = self._literals.tests, self._depth, self._names
+        return TermSearch(ConstrainedTrees(terms, *trees, of_terms, Ends(allowed, self._most)), self._contexts)
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)

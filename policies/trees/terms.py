@@ -20,7 +20,7 @@ from policies.names import Names
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import Soft, add_cells, fold, reach
 from policies.trees.geometry import path_totals
-from policies.trees.rule import DecisionTree, Leaf, Node, Split
+from policies.trees.rule import DecisionTree, Leaf, Node, split
 
 
 class TreeTerms(Terms):
@@ -28,7 +28,7 @@ class TreeTerms(Terms):
 
     def __init__(self, tests: list[Test], n_actions: int, depth: int, names: Names) -> None:
         self.n_actions = n_actions
-        self._tests, self.names = tests, names
+        self._tests, self._names = tests, names
         self.n_literals = p = len(tests)
         self.depth = depth = depth if p else 0
         self.n_touched = p**depth
@@ -66,11 +66,7 @@ class TreeTerms(Terms):
         """Return the terms with the recursion over the trees alone that keep ``rows``."""
         from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
 
-        return ConstrainedTrees(self, rows)
-
-    def split(self, f: int, yes: Node, no: Node) -> Node:
-        """Return the node that tests literal f, without the test where both sides are the same."""
-        return yes if yes == no else Split(*self._tests[f][:2], yes, no, self._tests[f][2])
+        return ConstrainedTrees(self, self._tests, self.depth, self._names, rows)
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add to the leaves that each context may reach, by a compiled pass."""
@@ -90,7 +86,7 @@ class TreeTerms(Terms):
         for _ in range(self.depth):
             levels.append(self._ways_on(levels[-1]).min(axis=1))
         root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
-        return float(levels[-1][0]), DecisionTree(root, self.names)
+        return float(levels[-1][0]), DecisionTree(root, self._names)
 
     def _sides(self, contexts: Floats) -> Ints:
         """Return 2 f + s (n, p): how each test f comes out at each context."""
@@ -115,4 +111,4 @@ class TreeTerms(Terms):
         if f in known:
             return self._node(leaves, levels[1:], holds - 1 + known[f], known)
         yes, no = (self._node(leaves, levels[1:], holds - 1 + s, {**known, f: s}) for s in (1, 0))
-        return self.split(f, yes, no)
+        return split(self._tests[f], yes, no)

@@ -7,7 +7,8 @@ scoring rules, lists, monotone rules), a few contexts, one to three side constra
 guard-rails, any weights, whole or real, bounds attained exactly or beyond all policies), and costs, whole or real.
 Compared are the least total cost, the policy that attains it (it must keep the constraints by their definition,
 tolerance included), the profile at every context, and the action weights (with the sum over every way to write a policy
-that keeps the constraints). Whole costs must be answered exactly. What is wrong is printed with the number of its case; exit code 1 if anything is.
+that keeps the constraints). Whole costs must be answered exactly. What is wrong is printed with the number of its case;
+exit code 1 if anything is.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees, derivations, pairings
-from policies.trees.constrained import ConstrainedTrees
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
@@ -202,12 +201,12 @@ def test_equal_weights_merge() -> None:
     contexts = np.random.default_rng(1).integers(0, 2, (40, 5)).astype(float)
     terms = DecisionTrees(3, depth=3, thresholds=((0.5,),) * 5).terms()
     counts = terms.adder(contexts)(np.tile([0.0, 0.0, 1.0], (40, 1))).copy()
-    states = ConstrainedTrees(terms, [TermRow(counts, -np.inf, 8.0)])._recursion.states
+    states = terms.under([TermRow(counts, -np.inf, 8.0)])._recursion.states
     sizes = np.split(np.diff(states.start), states.offset[1:-1])
     assert [int(level.max(initial=0)) <= most for level, most in zip(sizes, (0, 41, 12, 2), strict=True)] == [True] * 4
     rates = np.array([1.0 / 7.0, -1.0 / 11.0])[(contexts[:, 0] > 0).astype(int)]  # sums that differ by rounding
     parity = terms.adder(contexts)(rates[:, None] * np.array([0.0, 0.0, 1.0])).copy()
-    states = ConstrainedTrees(terms, [TermRow(parity, -0.1, 0.1)])._recursion.states
+    states = terms.under([TermRow(parity, -0.1, 0.1)])._recursion.states
     assert np.diff(states.start)[states.offset[2] : states.offset[3]].max() <= 12
 
 
