@@ -45,6 +45,10 @@ class UnknownNameError(InputError):
         super().__init__(f"unknown {kind} {text}{did_you_mean(name, known)}")
 
 
+class SearchTooLargeError(InputError):
+    """The search would keep or compare too much under these side constraints; a solver may still answer."""
+
+
 class SolverMissingError(MilpcbError):
     """The solver that the config names cannot run here; the message shows how to install it."""
 

@@ -1,14 +1,8 @@
 """Side rows in classes whose derivations are listed: their weights never change, only their costs do.
 
 A derivation, a head and a tail of one state (policies/derivations.py), has a weight in each row, known for good when
-the rows are, and a cost, which changes from question to question.
-
-One row. With the heads of a state by falling and the tails by rising weight, the tails that may follow a head are a
-window of neighbours, both ends of which only move up from head to head; and so are the heads that a tail may follow.
-So one pass adds up all windows, in (min, +) or in (log-sum-exp, +), in as many steps as there are heads and tails: far
-fewer than derivations.
-Several rows. The windows are those of the row that leaves the fewest derivations; each of these is compared with the
-bounds of the other rows, unless it costs too much to matter.
+the rows are, and a cost, which changes from question to question. policies/pairings.py has the order in which one pass
+over the heads and tails adds up all derivations that keep the rows.
 """
 
 from __future__ import annotations
@@ -19,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.errors import InfeasibleError
 from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
-from policies.derivations import Derivations, ListedTerms
-from policies.weighted_kernels import Array, Side, Soft, add_up, one_row, several_rows, windows
+from policies.derivations import ListedTerms
+from policies.pairings import Pairing, Weighed, pairing
+from policies.weighted_kernels import Array, Side, Soft, add_up, pair
 
-MOST_LEFT = 10**9  # derivations that the first of several rows leaves: a few seconds a question at worst
 _MOST_KEPT = 10**8  # actions of heads and tails that are kept from question to question, of a byte each
 _OTHER = -1  # the action of a head where tails decide it, and of a tail where heads do
 
@@ -36,8 +30,8 @@ class KeptTerms(RestrictedTerms):
     def __init__(self, terms: ListedTerms, rows: Sequence[TermRow]) -> None:
         super().__init__(terms)
         self._listed, self._rows = terms, tuple(rows)
-        self._kept = kept = _kept(terms, self._rows)
-        size = len(kept.heads.costs) + len(kept.tails.costs)
+        self._pairing, self._head_parts, self._tail_parts = _kept(terms, self._rows)
+        size = len(self._pairing.by_head) + len(self._pairing.by_tail)
         self._front = np.empty((size, 2))
         self._parts = np.append(terms.parts(rows[0].totals), 0.0)  # the last stands for no part, and is kept
         self._played = lru_cache(1 + _MOST_KEPT // size)(self._played_at)
@@ -59,43 +53,38 @@ class KeptTerms(RestrictedTerms):
         (least, *_), (head, *_) = self._answers(None, totals, self._nobody)
         if least == np.inf:
             raise InfeasibleError("no policy of the class keeps the side constraints")
-        kept = self._kept
-        tails = np.arange(kept.heads.low[head], kept.heads.high[head])
-        weights = kept.heads.weights[head] + kept.tails.weights[tails]
-        tails = tails[((kept.bounds[0] <= weights) & (weights <= kept.bounds[1])).all(axis=1)]
-        tail = tails[kept.tails.costs[tails].argmin()]
+        tail = self._pairing.cheapest_tail(head)
         return float(least), self._listed.policy(
-            [*kept.head_parts[:, head].tolist(), *kept.tail_parts[:, tail].tolist()]
+            [*self._head_parts[:, head].tolist(), *self._tail_parts[:, tail].tolist()]
         )
 
     def _answers(self, soft: Soft, totals: Floats, played: _Played) -> tuple[Floats, Ints]:
         """Return the answers by action, and what is chosen; see policies/weighted_kernels.py."""
-        kept, parts = self._kept, self._parts
+        parts, (_, _, heads, tails, bounds) = self._parts, self._pairing
         parts[:-1] = self._listed.parts(totals)
-        add_up(parts, kept.head_parts, kept.heads.costs)
-        add_up(parts, kept.tail_parts, kept.tails.costs)
+        add_up(parts, self._head_parts, heads.costs)
+        add_up(parts, self._tail_parts, tails.costs)
         answers, chosen = np.empty(self.n_actions), np.zeros(self.n_actions, dtype=np.int64)
-        if kept.bounds.shape[1]:
-            several_rows(soft, *played, kept.bounds, answers, chosen)
-        else:
-            one_row(soft, *played, self._front, answers, chosen)
+        pair(soft, *played, bounds, self._front, answers, chosen)
         return answers, chosen
 
     def _played_at(self, place: bytes) -> _Played:
         """Return who decides the action at a place, given by its bytes."""
         terms = np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
         actions = np.append(self._listed.actions(terms), _OTHER).astype(np.int8)
-        heads, tails = _most(actions, self._kept.head_parts), _most(actions, self._kept.tail_parts)
-        return self._sides(tails[self._kept.tails.start[:-1]] != _OTHER, heads, tails)
+        heads, tails = _most(actions, self._head_parts), _most(actions, self._tail_parts)
+        return self._sides(tails[self._pairing.tails.start[:-1]] != _OTHER, heads, tails)
 
     @cached_property
     def _nobody(self) -> _Played:
         """All derivations as those that play action 0, by their heads."""
-        heads, tails = (np.zeros(len(side.low), dtype=np.int8) for side in (self._kept.heads, self._kept.tails))
-        return self._sides(np.zeros(len(self._kept.heads.start) - 1, dtype=bool), heads, tails)
+        heads, tails = (np.zeros(len(side.low), dtype=np.int8) for side in (self._pairing.heads, self._pairing.tails))
+        return self._sides(np.zeros(len(self._pairing.heads.start) - 1, dtype=bool), heads, tails)
 
     def _sides(self, by_tails: Bools, heads: Array, tails: Array) -> _Played:
-        return _Played(by_tails, self._kept.heads._replace(actions=heads), self._kept.tails._replace(actions=tails))
+        return _Played(
+            by_tails, self._pairing.heads._replace(actions=heads), self._pairing.tails._replace(actions=tails)
+        )
 
 
 class _Played(NamedTuple):
@@ -107,64 +96,24 @@ class _Played(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """The derivations in order of weight in one row: their parts and windows, and the bounds (2, R) of other rows."""
+    """The derivations in order of weight, and the parts of heads and of tails in that order."""
 
+    pairing: Pairing
     head_parts: Array
     tail_parts: Array
-    heads: Side
-    tails: Side
-    bounds: Floats
-
-    @property
-    def n_left(self) -> int:
-        """The number of derivations that keep the first row."""
-        return int((self.heads.high - self.heads.low).sum())
 
 
 def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
     """Return the derivations in the order of the row that leaves the fewest."""
     every = terms.derivations()
     parts = [np.append(terms.parts(row.totals), 0.0) for row in rows]
-    heads = np.array([part[every.heads].sum(axis=1) for part in parts])
-    tails = np.array([part[every.tails].sum(axis=1) for part in parts])
-    bounds = np.array([[row.lower for row in rows], [row.upper for row in rows]])
-    ordered = (_in_order_of(first, every, heads, tails, bounds) for first in range(len(rows)))
-    kept = min(ordered, key=lambda kept: kept.n_left)
-    if len(rows) > 1 and kept.n_left > MOST_LEFT:
-        raise InputError(
-            f"under several side constraints the search compares {kept.n_left:,} policies, more than {MOST_LEFT:,}; "
-            "use oracle kind 'milp', or a smaller class"
-        )
-    return kept
-
-
-def _in_order_of(first: int, every: Derivations, heads: Floats, tails: Floats, bounds: Floats) -> _Kept:
-    """Return the derivations in the order of one row; weights are (R, n) and (R, n'), bounds of their sums (2, R)."""
-    by_head = np.lexsort((-heads[first], every.head_state))
-    by_tail = np.lexsort((tails[first], every.tail_state))
-    heads, tails = heads[:, by_head], tails[:, by_tail]
-    states = np.arange(every.head_state.max() + 2)
-    head_start = np.searchsorted(every.head_state[by_head], states)
-    tail_start = np.searchsorted(every.tail_state[by_tail], states)
-    lower, upper = bounds[:, first]
-    others = np.arange(len(heads)) != first
-    # Turned round, the weights of tails fall, and those of heads rise.
+    heads = Weighed(every.head_state, np.array([part[every.heads].sum(axis=1) for part in parts]))
+    tails = Weighed(every.tail_state, np.array([part[every.tails].sum(axis=1) for part in parts]))
+    found = pairing(heads, tails, np.array([[row.lower for row in rows], [row.upper for row in rows]]))
+    head_parts, tail_parts = every.heads[found.by_head].T, every.tails[found.by_tail].T
     return _Kept(
-        np.ascontiguousarray(every.heads[by_head].T, dtype=np.int32),
-        np.ascontiguousarray(every.tails[by_tail].T, dtype=np.int32),
-        _side(head_start, tail_start, heads[first], tails[first], (lower, upper), heads[others]),
-        _side(tail_start, head_start, -tails[first], -heads[first], (-upper, -lower), tails[others]),
-        np.ascontiguousarray(bounds[:, others]),
+        found, np.ascontiguousarray(head_parts, dtype=np.int32), np.ascontiguousarray(tail_parts, dtype=np.int32)
     )
-
-
-def _side(
-    start: Ints, other_start: Ints, weights: Floats, others: Floats, bounds: tuple[float, float], further: Floats
-) -> Side:
-    """Return one side, with its windows of the other side, and its weights (R, n) in further rows."""
-    low, high = np.empty((2, len(weights)), dtype=np.int64)
-    windows(start, other_start, weights, others, *bounds, low, high)
-    return Side(start, low, high, np.ascontiguousarray(further.T), np.empty(len(low)), np.zeros(len(low), np.int8))
 
 
 def _most(parts: Array, chosen: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The compiled passes over derivations that keep side rows; policies/weighted_folds.py states what they add up.
+"""The compiled passes over derivations that keep side rows; policies/pairings.py states what they add up.
 
 A derivation is a head and a tail of one state. In go, as two Sides, their costs and the actions that they play at a
 context, and ``by_tails`` (states,): in which states the tails decide that action; elsewhere the heads do. Out come
@@ -27,18 +27,19 @@ _NEGLIGIBLE = 60.0
 
 @compiled()
 def add_up(parts: Array, chosen: Array, totals: Array) -> None:
-    """Fill totals (n,) with the sums of the ``parts`` that each column of ``chosen`` (k, n) numbers."""
+    """Fill totals (n, 1) with the sums of the ``parts`` that each column of ``chosen`` (k, n) numbers."""
     totals[:] = 0.0
     for numbers in chosen:
         for i in range(len(totals)):
-            totals[i] += parts[numbers[i]]
+            totals[i, 0] += parts[numbers[i]]
 
 
 class Side(NamedTuple):
     """The heads, or the tails, in order of state; ``start`` (states + 1,) is where those of a state begin.
 
     In the other side, those that may go with i are ``low[i] <= number < high[i]``: its window. ``weights`` (n, R) are
-    those in further rows. ``actions`` (n,) are read where this side decides them.
+    those in further rows. ``costs`` (n, A) and ``actions`` (n,): where this side decides the action, that of i is
+    ``actions[i] + a`` at the cost in column a. Of the other side the first column counts.
     """
 
     start: Array
@@ -69,15 +70,28 @@ def windows(
 
 
 @compiled()
-def one_row(soft: Soft, by_tails: Array, heads: Side, tails: Side, front: Array, answers: Array, chosen: Array) -> None:
-    """Answer for all derivations in the windows; working space front: (the longer side, 2)."""
+def pair(
+    soft: Soft,
+    by_tails: Array,
+    heads: Side,
+    tails: Side,
+    bounds: Array,
+    front: Array,
+    answers: Array,
+    chosen: Array,
+) -> None:
+    """Answer for the derivations in the windows whose further weights add up to between ``bounds`` (2, R).
+
+    Working space front: (the longer side, 2).
+    """
     weights = np.zeros(len(answers))
     answers[:] = np.inf
     for s in range(len(by_tails)):
-        if by_tails[s]:
-            _slide(soft, s, tails, heads.costs, front, answers, weights, chosen)
+        side, other = (tails, heads) if by_tails[s] else (heads, tails)
+        if bounds.shape[1]:
+            _compare(soft, s, side, other, bounds, answers, weights, chosen)
         else:
-            _slide(soft, s, heads, tails.costs, front, answers, weights, chosen)
+            _slide(soft, s, side, other.costs, front, answers, weights, chosen)
     _finish(soft, answers, weights)
 
 
@@ -97,56 +111,44 @@ def _slide(
     for i in range(side.start[s], side.start[s + 1]):
         first, stop = low[i], high[i]
         for j in range(end, stop):
-            rear, rear_weight = _add(soft, rear, rear_weight, costs[j], 1.0)
+            rear, rear_weight = _add(soft, rear, rear_weight, costs[j, 0], 1.0)
         end = stop
         if first > middle:
             least, weight = np.inf, 0.0
             for j in range(end - 1, first - 1, -1):
-                least, weight = _add(soft, least, weight, costs[j], 1.0)
+                least, weight = _add(soft, least, weight, costs[j, 0], 1.0)
                 front[j, 0], front[j, 1] = least, weight
             middle, rear, rear_weight = end, np.inf, 0.0
         least, weight = rear, rear_weight
         if first < middle:
             least, weight = _add(soft, least, weight, front[first, 0], front[first, 1])
-        a, cost = own_actions[i], own_costs[i] + least
-        if soft is not None:
-            answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, weight)
-        elif cost < answers[a]:
-            answers[a], chosen[a] = cost, i
+        for column in range(own_costs.shape[1]):
+            a, cost = own_actions[i] + column, own_costs[i, column] + least
+            if soft is not None:
+                answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, weight)
+            elif cost < answers[a]:
+                answers[a], chosen[a] = cost, i
 
 
 @compiled()
-def several_rows(
-    soft: Soft, by_tails: Array, heads: Side, tails: Side, bounds: Array, answers: Array, chosen: Array
-) -> None:
-    """Answer for the derivations in the windows whose further weights add up to between ``bounds`` (2, R)."""
-    weights = np.zeros(len(answers))
-    answers[:] = np.inf
-    for s in range(len(by_tails)):
-        if by_tails[s]:
-            _pair(soft, s, tails, heads, bounds, answers, weights, chosen)
-        else:
-            _pair(soft, s, heads, tails, bounds, answers, weights, chosen)
-    _finish(soft, answers, weights)
-
-
-@compiled()
-def _pair(
+def _compare(
     soft: Soft, s: int, side: Side, other: Side, bounds: Array, answers: Array, weights: Array, chosen: Array
 ) -> None:
     """Add the derivations of one state, pair by pair, but for those that are too dear to matter."""
     room = 0.0 if soft is None else _NEGLIGIBLE
-    cheapest = other.costs[other.start[s] : other.start[s + 1]].min()
+    own_costs, other_costs = side.costs, other.costs
+    cheapest = other_costs[other.start[s] : other.start[s + 1], 0].min()
     for i in range(side.start[s], side.start[s + 1]):
-        a = side.actions[i]
-        if side.costs[i] + cheapest >= answers[a] + room:
-            continue
-        for j in range(side.low[i], side.high[i]):
-            cost = side.costs[i] + other.costs[j]
-            if cost < answers[a] + room and _fits(side.weights[i], other.weights[j], bounds):
-                if cost < answers[a]:
-                    chosen[a] = i
-                answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, 1.0)
+        for column in range(own_costs.shape[1]):
+            a, own_cost = side.actions[i] + column, own_costs[i, column]
+            if own_cost + cheapest >= answers[a] + room:
+                continue
+            for j in range(side.low[i], side.high[i]):
+                cost = own_cost + other_costs[j, 0]
+                if cost < answers[a] + room and _fits(side.weights[i], other.weights[j], bounds):
+                    if cost < answers[a]:
+                        chosen[a] = i
+                    answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, 1.0)
 
 
 @compiled()

@@ -40,7 +40,7 @@ LAYERS = (
     ("milpcb.columns",),
     ("milpcb.arguments", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.protocols",),
-    ("milpcb.listed",),
+    ("milpcb.listed", "milpcb.term_search"),
     ("milpcb.contexts", "milpcb.solvers", "policies"),
     ("milpcb.environments", "milpcb.oracles", "milpcb.relaxations"),
     ("milpcb.offline", "milpcb.theory"),

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from milpcb.checks import choice, whole
 from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError, OracleInexact
+from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.constraints import FittedRows, bind_all
 from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.documents import to_json
@@ -24,6 +24,7 @@ from milpcb.estimators.shown import html
 from milpcb.estimators.table import SIDES, chosen_features, make_columns
 from milpcb.estimators.totals import Rows, whole_counts
 from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
 
@@ -191,14 +192,21 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
             rules = [replace(rule, weights=_on_first(np.asarray(rule.weights), counts)) for rule in rules]
         opened = open_class(policies, contexts)
-        kind = self._kind(opened, constrained=bool(rules))
-        options = {"time_limit": self.time_limit, "gap": self.gap} if kind == "milp" else {}
-        solver = self.solver if kind in ("milp", "audited") else None
-        oracle = open_oracle(opened, contexts, kind, solver, list(rules), **options)
+        try:
+            oracle = self._oracle(opened, contexts, rules, self._kind(opened, constrained=bool(rules)))
+        except SearchTooLargeError:
+            if self.kind != "auto":
+                raise
+            oracle = self._oracle(opened, contexts, rules, "milp")
         answer = oracle.minimise(costs)
         if answer.policy is None:
             raise OracleInexact(f"no policy was found in time_limit = {self.time_limit} seconds; give more")
         return answer
+
+    def _oracle(self, opened: Opened, contexts: Floats, rules: Sequence[LabelConstraint], kind: str) -> Oracle:
+        options = {"time_limit": self.time_limit, "gap": self.gap} if kind == "milp" else {}
+        solver = self.solver if kind in ("milp", "audited") else None
+        return open_oracle(opened, contexts, kind, solver, list(rules), **options)
 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
         if self.kind != "auto":

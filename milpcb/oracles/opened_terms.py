@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.oracles.term_table import held_places
 from milpcb.protocols import Encoding, Opened, Policy, Search, Terms
-from milpcb.types import Floats, Ints
+from milpcb.term_search import TermSearch
+from milpcb.types import Floats
 
 NO_CONTEXTS = "a class that is known by its terms alone has no {}: open it on contexts, by open_oracle"
 
@@ -47,33 +46,3 @@ class OpenedTerms(Opened):
         """Raise InputError."""
         del rng
         raise InputError(NO_CONTEXTS.format("random policy"))
-
-
-class TermSearch(Search):
-    """Exact answers from the recursion over the totals of ``terms``, of costs (m, K) at ``contexts`` (m, d)."""
-
-    def __init__(self, terms: Terms, contexts: Floats) -> None:
-        self._terms = terms
-        self._add_up = terms.adder(contexts)
-        self._place = held_places(terms, contexts.__getitem__)
-
-    def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
-        return float(self._terms.profile(self._add_up(costs), self._anywhere).min())
-
-    def minimise(self, costs: Floats) -> tuple[float, Policy]:
-        """Return the least total cost and a policy that attains it."""
-        return self._terms.minimise(self._add_up(costs))
-
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``."""
-        return self._terms.profile(self._add_up(costs), self._place(row))
-
-    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
-        return self._terms.log_weights(self._add_up(costs), self._place(row), rate)
-
-    @cached_property
-    def _anywhere(self) -> Ints:
-        """Return the place of a context: the least total is the least entry of its profile, whichever it is."""
-        return self._terms.places(np.zeros((1, self._terms.n_features)))[0]

@@ -15,9 +15,9 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
-from milpcb.oracles.opened_terms import TermSearch
 from milpcb.oracles.side_rows import SideRow
 from milpcb.protocols import Encoding, LabelRow, Opened, Policy, PolicyClass, Search, TermRow, Terms
+from milpcb.term_search import TermSearch
 from milpcb.types import Bools, Floats
 
 ONLY_SEARCHED = 'a class under side constraints has no {} here; use oracle kind "milp" or "enumeration"'

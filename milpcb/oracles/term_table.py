@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from milpcb.protocols import Table, Terms
-from milpcb.types import Answer, Floats, Ints, Stop
-
-# Numbers of places that are kept, 80 MB; places of other rows are computed again.
-MOST_HELD = 10**7
-
-
-def held_places(terms: Terms, context: Callable[[int], Floats]) -> Callable[[int], Ints]:
-    """Return the place of a row as a function that keeps its last answers; ``context`` returns the context of a row."""
-    most = max(1, MOST_HELD // (terms.n_touched * terms.n_actions))
-    return lru_cache(most)(lambda row: terms.places(context(row)[None])[0])
+from milpcb.term_search import held_places
+from milpcb.types import Answer, Floats, Stop
 
 
 class TermTable(Table):

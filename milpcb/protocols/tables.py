@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,7 @@ class Terms(ABC):
     @property
     def log_derivations(self) -> float:
         """Natural log of the number of derivations, at least that of policies: the N of Exp4's guarantee."""
-        place = self.places(np.zeros((1, self.n_features)))[0]  # any will do
-        return float(np.logaddexp.reduce(self.log_weights(np.zeros(self.n_terms), place, 0.0)))
+        return float(np.logaddexp.reduce(self.log_weights(np.zeros(self.n_terms), self._anywhere, 0.0)))
 
     @abstractmethod
     def places(self, contexts: Floats) -> list[Ints]:
@@ -93,6 +92,10 @@ class Terms(ABC):
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return V[a] (K,): the least total of the derivations that play a at ``place``, inf where none does."""
 
+    def value(self, totals: Floats) -> float:
+        """Return the least total of all derivations: the least entry of a profile, at whichever place."""
+        return float(self.profile(totals, self._anywhere).min())
+
     @abstractmethod
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
         """Return the least total and a policy that attains it; the lowest-numbered choice wins a tie."""
@@ -100,6 +103,11 @@ class Terms(ABC):
     @abstractmethod
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``."""
+
+    @cached_property
+    def _anywhere(self) -> Ints:
+        """The place of a context, whichever it is."""
+        return self.places(np.zeros((1, self.n_features)))[0]
 
 
 class RestrictedTerms(Terms):

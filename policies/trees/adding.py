@@ -8,14 +8,14 @@ import numpy as np
 
 from milpcb.kernels import compiled
 from milpcb.types import Bools, Floats
-from policies.trees.kernels import Array, _add_up, _differences
+from policies.trees.kernels import Array, _add_up, _differences, _restrict
 from policies.trees.search import SINGLE, arrays
 
-COMPILED_DEPTH = 2
+COMPILED_DEPTH = 3
 
 
 class LeafAdder:
-    """Adds up costs (n, K) of contexts with the literals ``truth`` (n, p), for trees of depth 1 or 2.
+    """Adds up costs (n, K) of contexts with the literals ``truth`` (n, p), for trees of depth 1 to 3.
 
     As in the search only differences to action 0 are added up, in single precision where that is exact. What action 0
     costs everywhere is put on the leaf where all tests hold, whichever its action: each tree has one such leaf.
@@ -29,7 +29,7 @@ class LeafAdder:
     def __call__(self, costs: Floats) -> Floats:
         """Return totals (n_terms,), in an array that the next call writes over."""
         shaped = self._totals.reshape(*(self._n_literals, 2) * self._depth, -1)
-        fill = _one_test if self._depth == 1 else _two_tests
+        fill = {1: _one_test, 2: _two_tests, 3: _three_tests}[self._depth]
         if fill(SINGLE, costs, *self._single, shaped) > SINGLE:
             fill(np.inf, costs, *self._double, shaped)
         return self._totals
@@ -51,7 +51,7 @@ def _one_test(
     everywhere, bound = _differences(table, costs[0])
     if bound > largest:
         return bound
-    _add_up(literals, costs[0], weighted, pairs[0], 1)
+    _add_up(literals, costs[0], weighted, pairs[0], 0, 1)
     totals[:, 0, 0], totals[:, 1, 0] = 0.0, everywhere
     for f in range(len(totals)):
         for a in range(len(pairs[0])):
@@ -73,7 +73,7 @@ def _two_tests(
     if bound > largest:
         return bound
     p = len(totals)
-    _add_up(literals, costs[0], weighted, pairs[0], p + 1)
+    _add_up(literals, costs[0], weighted, pairs[0], 0, p + 1)
     for f in range(p):
         for g in range(f, p):
             for i, j in ((f, g), (g, f)):
@@ -88,3 +88,77 @@ def _two_tests(
                 totals[f, 0, g, 1, a + 1] = totals[g, 1, f, 0, a + 1] = only_g
                 totals[f, 1, g, 1, a + 1] = totals[g, 1, f, 1, a + 1] = everywhere + both
     return bound
+
+
+@compiled()
+def _three_tests(
+    largest: float, table: Array, literals: Array, costs: Array, weighted: Array, pairs: Array, totals: Array
+) -> float:
+    """Fill totals (p, 2, p, 2, p, 2, K); arrays and answer are those of ``_two_tests``.
+
+    For the contexts where one test holds, pairs of the tests that do not come before it are added up; each total of
+    three tests serves in all their orders.
+    """
+    everywhere, bound = _differences(table, costs[0])
+    if bound > largest:
+        return bound
+    p, n_actions = len(totals), len(pairs[0])
+    _add_up(literals, costs[0], weighted, pairs[0], 0, p + 1)
+    threes = np.empty((p, p, p, n_actions), pairs.dtype)  # where f <= g <= h
+    for f in range(p):
+        _restrict(f + 1, literals, costs)
+        _add_up(literals, costs[1], weighted, pairs[1], f + 1, p + 1)
+        for g in range(f, p):
+            for h in range(g, p):
+                for a in range(n_actions):
+                    threes[f, g, h, a] = pairs[1, a, g + 1, h + 1]
+    for f in range(p):
+        for g in range(p):
+            for h in range(p):
+                low, high = min(f, g, h), max(f, g, h)
+                _eight_sides(
+                    everywhere,
+                    pairs[0, :, 0, :],
+                    pairs[0, :, min(f, g) + 1, max(f, g) + 1],
+                    pairs[0, :, min(f, h) + 1, max(f, h) + 1],
+                    pairs[0, :, min(g, h) + 1, max(g, h) + 1],
+                    threes[low, f + g + h - low - high, high],
+                    f,
+                    g,
+                    h,
+                    totals[f, :, g, :, h],
+                )
+    return bound
+
+
+@compiled()
+def _eight_sides(
+    everywhere: float,
+    one: Array,
+    first: Array,
+    outer: Array,
+    last: Array,
+    every: Array,
+    f: int,
+    g: int,
+    h: int,
+    totals: Array,
+) -> None:
+    """Fill totals (2, 2, 2, K) of tests f, g and h.
+
+    In: the totals where one test holds (K - 1, p + 1), all contexts first; f and g; f and h; g and h; all three.
+    """
+    totals[:, :, :, 0] = 0.0
+    totals[1, 1, 1, 0] = everywhere
+    for a in range(len(every)):
+        f_alone = one[a, f + 1] - first[a] - (outer[a] - every[a])
+        g_alone = one[a, g + 1] - first[a] - (last[a] - every[a])
+        h_alone = one[a, h + 1] - outer[a] - (last[a] - every[a])
+        totals[1, 1, 1, a + 1] = everywhere + every[a]
+        totals[1, 1, 0, a + 1] = first[a] - every[a]
+        totals[1, 0, 1, a + 1] = outer[a] - every[a]
+        totals[0, 1, 1, a + 1] = last[a] - every[a]
+        totals[1, 0, 0, a + 1] = f_alone
+        totals[0, 1, 0, a + 1] = g_alone
+        totals[0, 0, 1, a + 1] = h_alone
+        totals[0, 0, 0, a + 1] = one[a, 0] - one[a, f + 1] - (last[a] - every[a]) - g_alone - h_alone

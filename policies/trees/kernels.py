@@ -93,7 +93,7 @@ def search(
     everywhere, bound = _differences(table, costs[0])
     if bound > largest:
         return everywhere, bound
-    _add_up(literals, costs[0], weighted, pairs[0], len(pattern) if depth > 1 else 1)
+    _add_up(literals, costs[0], weighted, pairs[0], 0, len(pattern) if depth > 1 else 1)
     _one_leaf(pairs[0, :, 0, 0], None if small is None else small[0, -1, 0, -1, 0, 1], best[0])
     if depth == 3:
         _three_tests(soft, pattern, small, sets, literals, costs, weighted, pairs, marginals, near, far, best)
@@ -127,8 +127,8 @@ def _differences(table: Array, costs: Array) -> tuple[float, float]:
 
 
 @compiled(_ANY_ORDER)
-def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, last: int) -> None:
-    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for f < last and g >= f.
+def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, first: int, last: int) -> None:
+    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for first <= f < last and g >= f.
 
     Two f and four g at a time: one pass over six rows makes eight sums, kept in registers.
     """
@@ -136,7 +136,7 @@ def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, last: 
     pairs[:] = zero
     for b in range(len(literals)):
         held, cost = literals[b], costs[b]
-        for f in range(0, last, 2):
+        for f in range(first, last, 2):
             for a in range(n_actions):
                 for j in range(cost.shape[1]):
                     weighted[0, a, j] = cost[a, j] * held[f, j]
@@ -272,7 +272,7 @@ def _three_tests(
     """
     for f in range(1, len(pattern)):
         _restrict(f, literals, costs)
-        _add_up(literals, costs[1], weighted, pairs[1], len(pattern))
+        _add_up(literals, costs[1], weighted, pairs[1], 0, len(pattern))
         _subtract(pairs[0].ravel(), pairs[1].ravel(), pairs[2].ravel())
         for k in range(1 if sets is None else len(sets)):
             tests = None if sets is None else sets[k]

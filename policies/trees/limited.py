@@ -16,12 +16,15 @@ features is in several sets, so there are no log weights.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from milpcb.protocols import LabelRow, Search, TermRow
+from milpcb.term_search import TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
@@ -84,6 +87,21 @@ class LimitedSearch(TreeSearch):
         """Return the literal at the root of the best tree, None where that is one leaf."""
         choice = self._root(costs)[1]
         return None if choice is None else choice.literal
+
+    def under(self, rows: Sequence[LabelRow]) -> Search:
+        """Return the search over the trees within the limits that keep ``rows``; the class has no ``max_features``."""
+        from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
+        from policies.trees.side_arrays import Ends
+        from policies.trees.terms import TreeTerms
+
+        terms = TreeTerms(self._literals.tests, self._n_actions, self._depth, self._names)
+        truth = self._patterns[:, 1:].astype(float)
+        counts = [path_totals(truth, self._rows, length) for length in range(self._depth + 1)]
+        allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
+        add_up = terms.adder(self._contexts)
+        of_terms = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in rows]
+        trees = self._literals.tests, self._depth, self._names
+        return TermSearch(ConstrainedTrees(terms, *trees, of_terms, Ends(allowed, self._most)), self._contexts)
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)

@@ -14,13 +14,14 @@ from milpcb.errors import InputError
 from milpcb.protocols import Opened, Search, Terms
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.derivations import too_many
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits, context_counts
-from policies.trees.options import too_many
 from policies.trees.program import TreeEncoding
 from policies.trees.routes import Route, route, too_many_cuts
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
+from policies.trees.side_states import fewest_pairs
 
 MOST_DEPTH = 12
 MOST_LIMITED = 3  # the depth up to which the search is compiled
@@ -111,8 +112,12 @@ class DecisionTrees(CuttingClass):
 
     def no_terms(self, p: int) -> str:
         """Return why trees over p literals have no recursion over totals that can be kept, or nothing if they have."""
-        if self.limits:
+        if self.limits and p:
             return f"kept totals of trees know no {_LIMITS}; put noise on contexts"
+        return self.too_many_leaves(p)
+
+    def too_many_leaves(self, p: int) -> str:
+        """Return why the leaves of trees over p literals are too many to be listed, or nothing if they are not."""
         if (2 * p) ** self.depth * self.n_actions > LARGEST:
             return (
                 f"trees of depth {self.depth} over {p} literals have more than {LARGEST:,} terms; "
@@ -165,7 +170,7 @@ class OpenedTrees(Opened):
             self.cannot |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
             self.cannot["terms"] = no_terms
-        if no_rows := no_terms or too_many(p, self.n_actions, depth):
+        if no_rows := trees.too_many_leaves(p) or too_many(fewest_pairs(p, depth)):
             self.cannot.setdefault("side_rows", no_rows)
         self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
 
@@ -174,7 +179,7 @@ class OpenedTrees(Opened):
         limits, depth = self._limits, self._depth
         used = len(self._literals.features)
         n_sets = comb(used, limits.features_of(used, depth))
-        cannot = {"side_rows": f"the search holds no side constraints together with {_LIMITS}; use oracle kind 'milp'"}
+        cannot = {}
         if limits.min_action_rows is not None:
             cannot["fixed"] = "logged_actions belong to the contexts they were given for, so that no others may arrive"
         if n_sets > 1:
@@ -182,13 +187,17 @@ class OpenedTrees(Opened):
                 "trees with max_features are found set by set of features, and some are in several sets: their weights "
                 "do not add up; use oracle kind 'enumeration'"
             )
+            cannot["side_rows"] = (
+                "the search holds no side constraints together with max_features, as a subtree then depends on more "
+                "than the contexts it is for; use oracle kind 'milp'"
+            )
         no_search = ""
         if depth > MOST_LIMITED:
             no_search = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
         elif self.route is not Route.ROOTS and n_sets * len(self._literals) ** max(1, depth - 2) > MOST_SUBTREES:
             no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
         if no_search:
-            cannot |= dict.fromkeys(("search", "action_weights"), no_search)
+            cannot |= dict.fromkeys(("search", "action_weights", "side_rows"), no_search)
         return cannot
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:

@@ -48,6 +48,12 @@ class Split:
 Node = Leaf | Split
 
 
+def split(test: tuple[int, float, bool], yes: Node, no: Node) -> Node:
+    """Return the node with a test, its feature, threshold and ``binary``; without it where both sides are the same."""
+    feature, threshold, binary = test
+    return yes if yes == no else Split(feature, threshold, yes, no, binary)
+
+
 @dataclass(frozen=True, repr=False)
 class DecisionTree(Rule):
     """One decision tree; prints as nested rules. Its parts are its leaves, "yes" before "no"."""

@@ -2,12 +2,13 @@
 
     python scripts/benchmarks/constraints.py [--json FILE] [--quick]
 
-Trees of depth 2 and K = 3 actions. The rules: at most 20 % of the contexts get the last action (one row); rates of
-action 0 in two groups that differ by at most 0.1 (one row, two-sided); both (two rows). Costs are sums of random signs
-as BISTRO+ draws them; on top the last action is cheap everywhere, and action 0 in one of the groups, so that all rules
-bind. Literals hold at 10 to 90 % of the contexts. Times are CPU times of one core, through the public oracle.
-Contenders of a row take turns on the same matrices, and the best of their rounds counts; "HiGHS" is kind "milp" with
-the same rule, a few matrices, median. Where two answer the same question, different optima stop the script.
+Trees of depth 2, in two tables of depth 3, and K = 3 actions. The rules: at most 20 % of the contexts get the last
+action (one row); rates of action 0 in two groups that differ by at most 0.1 (one row, two-sided); both (two rows).
+Costs are sums of random signs as BISTRO+ draws them; on top the last action is cheap everywhere, and action 0 in one of
+the groups, so that all rules bind. Literals hold at 10 to 90 % of the contexts. Times are CPU times of one core,
+through the public oracle. Contenders of a row take turns on the same matrices, and the best of their rounds counts;
+"HiGHS" is kind "milp" with the same rule, a few matrices, median; at depth 3 one matrix, and what it proves in a
+minute. Where two answer the same question, different optima stop the script.
 
 One table asks kind "milp" with and without its starts: of several rules, classes and solvers, those that are installed
 and whose licence allows the program. Solvers keep their last answer as a start of their own in both.
@@ -22,7 +23,7 @@ import argparse
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -53,8 +54,10 @@ MATRICES = 20
 STARTED, WARM_UP = 12, 2
 VENDORS = ["gurobi", "xpress", "copt", "scip"]
 HORIZON = 100_000
-TREES = DecisionTrees(N_ACTIONS)
-CLASSES: dict[str, PolicyClass] = {"trees": TREES, "lists of two rules": RuleLists(N_ACTIONS, max_rules=2)}
+TREES = {depth: DecisionTrees(N_ACTIONS, depth=depth) for depth in (2, 3)}
+CLASSES: dict[str, PolicyClass] = {"trees": TREES[2], "lists of two rules": RuleLists(N_ACTIONS, max_rules=2)}
+DEEP_SIZES = [(300, 10), (1000, 30)]
+SECONDS_OF_HIGHS = 60.0
 
 
 def main() -> None:
@@ -67,6 +70,10 @@ def main() -> None:
     rows: dict[str, list[dict[str, Any]]] = {
         "one value, ms, and how many times a free one it takes": [against_free(problem) for problem in problems],
         "action weights, ms": [weights(problem) for problem in problems],
+        "depth 3 under the budget, ms, and how many times a free question it takes": [
+            row for problem in problems if (problem.m, problem.p) in DEEP_SIZES for row in deep(problem)
+        ],
+        "depth 3 under the budget: HiGHS with the row": [] if arguments.quick else [deep_highs(problems[0])],
         "two rows: budget and parity, ms": [two_rows(problem) for problem in problems],
         "solvers without and with a start, ms": [
             with_and_without_start(problem, *case)
@@ -77,7 +84,8 @@ def main() -> None:
         "Exp4 under the budget, 200 contexts, 12 literals": [exp4(HORIZON // 10 if arguments.quick else HORIZON)],
     }
     for title, table in rows.items():
-        show(title, table)
+        if table:
+            show(title, table)
     if arguments.json:
         machine = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
         arguments.json.write_text(json.dumps({**machine, **rows}, indent=1) + "\n")
@@ -106,9 +114,11 @@ class Problem:
         costs[self.group == 1, 0] -= 2.0
         return np.asarray(costs)
 
-    def oracle(self, rules: Sequence[LabelConstraint] = (), kind: str = "search") -> Oracle:
+    def oracle(
+        self, rules: Sequence[LabelConstraint] = (), kind: str = "search", depth: int = 2, **options: Any
+    ) -> Oracle:
         """Return an oracle under ``rules``."""
-        return open_oracle(TREES, self.contexts, kind=kind, constraints=rules)
+        return open_oracle(TREES[depth], self.contexts, kind=kind, constraints=rules, **options)
 
 
 def against_free(problem: Problem) -> dict[str, Any]:
@@ -129,6 +139,41 @@ def weights(problem: Problem) -> dict[str, Any]:
     oracles, costs = {name: problem.oracle(rule) for name, rule in rules.items()}, problem.costs()
     times = compete({name: partial(oracle.action_weights, costs, 3, 0.01) for name, oracle in oracles.items()})
     return {**problem.size, **times, **{f"{name} / free": times[name] / times["free"] for name in ("budget", "parity")}}
+
+
+def deep(problem: Problem) -> list[dict[str, Any]]:
+    """Return a row for each kind of question about trees of depth 3, and the seconds of opening under the budget."""
+    free = problem.oracle(depth=3)
+    free.value(problem.costs())
+    start = process_time()
+    budget = problem.oracle(problem.budget, depth=3)
+    opening = process_time() - start
+    costs = problem.costs()
+    questions: dict[str, Callable[[Oracle], Any]] = {
+        "value": lambda oracle: oracle.value(costs),
+        "profile": lambda oracle: oracle.profile(costs, 3),
+        "action weights": lambda oracle: oracle.action_weights(costs, 3, 0.01),
+    }
+    rows = []
+    for name, ask in questions.items():
+        times = compete({"free": partial(ask, free), "budget": partial(ask, budget)})
+        ratio = times["budget"] / times["free"]
+        rows.append({**problem.size, "question": name, **times, "budget / free": ratio, "opening, s": opening})
+    return rows
+
+
+def deep_highs(problem: Problem) -> dict[str, Any]:
+    """Return one row: seconds of one value by HiGHS at depth 3, what it has proved by then, and the search's value."""
+    costs = problem.costs()
+    solver = problem.oracle(problem.budget, "milp", depth=3, time_limit=SECONDS_OF_HIGHS)
+    start = process_time()
+    answer = solver.minimise(costs)
+    seconds = process_time() - start
+    value = problem.oracle(problem.budget, depth=3).value(costs)
+    if not answer.lower <= value <= answer.upper:
+        raise SystemExit("the oracles disagree")
+    proved = {"least proved": answer.lower, "best found": answer.upper}
+    return {**problem.size, "HiGHS, s": seconds, **proved, "search": value}
 
 
 def two_rows(problem: Problem) -> dict[str, Any]:
@@ -185,7 +230,7 @@ def exp4(horizon: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (200, 12)).astype(float)
     rule = share_at_most(N_ACTIONS - 1, SHARE, n_contexts=200, n_actions=N_ACTIONS)
-    oracle = open_oracle(TREES, contexts, kind="search", constraints=[rule])
+    oracle = open_oracle(TREES[2], contexts, kind="search", constraints=[rule])
     # The planted tree plays the last action on a quarter of the contexts: the budget binds.
     best = np.where(contexts[:, 0] == 1, np.where(contexts[:, 1] == 1, 2, 0), np.where(contexts[:, 2] == 1, 0, 1))
     chance = np.where(np.arange(N_ACTIONS) == best[:, None], 0.4, 0.6)

@@ -6,8 +6,7 @@ The question is the learner's: which decision tree has the least total cost on t
 as BISTRO+ draws them, sums of random signs. Every contender gets the same matrices and must give the same optimum, or
 the script stops:
 
-FlowOCT             the published mixed-integer program, built in PuLP and solved by HiGHS for every question
-(flow_oct.py)
+FlowOCT             the published mixed-integer program (flow_oct.py), built in PuLP and solved by HiGHS each time
 STreeD              pystreed's cost-sensitive tree, ``pip install pystreed``; left out when it is not there
 HiGHS kept open     kind "milp": one linear program in HiGHS, a new objective for every question
 search              kind "search": the exact search over trees

@@ -2,12 +2,13 @@
 
     python scripts/checks/constrained.py [--cases 2000] [--first 0]
 
-Each case is a class (trees of depth 1 to 3, threshold rules, boxes, rule lists, scoring rules, lists, monotone rules),
-a few contexts, one to three side constraints (budgets, parity, means, guard-rails, any weights, whole or real, bounds
-attained exactly or beyond all policies), and costs, whole or real. Compared are the least total cost, the policy that
-attains it (it must keep the constraints by their definition, tolerance included), the profile at every context, and the
-action weights (with the sum over every way to write a policy that keeps the constraints). Whole costs must be answered
-exactly. What is wrong is printed with the number of its case; exit code 1 if anything is.
+Each case is a class (trees of depth 1 to 3, with structure limits and without, threshold rules, boxes, rule lists,
+scoring rules, lists, monotone rules), a few contexts, one to three side constraints (budgets, parity, means,
+guard-rails, any weights, whole or real, bounds attained exactly or beyond all policies), and costs, whole or real.
+Compared are the least total cost, the policy that attains it (it must keep the constraints by their definition,
+tolerance included), the profile at every context, and the action weights (with the sum over every way to write a policy
+that keeps the constraints). Whole costs must be answered exactly. What is wrong is printed with the number of its case;
+exit code 1 if anything is.
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ from policies import (
     ThresholdRules,
 )
 from policies.cuts import cut_points
-from policies.literals import Literals
+from policies.literals import Literals, Test
+from policies.trees.limits import context_counts
+from policies.trees.rule import DecisionTree, Leaf, Node, Split
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,17 @@ def _trees(n_actions: int, rng: np.random.Generator) -> tuple[PolicyClass, Float
     return DecisionTrees(n_actions, depth=3, thresholds=1), _contexts(rng)[:, : 4 - n_actions]
 
 
+def _limited_trees(n_actions: int, rng: np.random.Generator) -> tuple[PolicyClass, Floats]:
+    depth = int(rng.integers(1, 4))
+    contexts = _contexts(rng)[:, : 3 if depth == 1 else 2 if depth == 2 else 1]
+    limits: dict[str, Any] = {"max_leaves": int(rng.integers(1, 7)), "min_leaf_size": int(rng.integers(1, 3))}
+    if rng.random() < 0.3:
+        limits = {"min_action_rows": 1, "logged_actions": rng.permutation(np.arange(len(contexts)) % n_actions)}
+    elif rng.random() < 0.7:
+        del limits[list(limits)[rng.integers(2)]]
+    return DecisionTrees(n_actions, depth=depth, thresholds=1, **limits), contexts
+
+
 def _thresholds(n_actions: int, rng: np.random.Generator) -> tuple[PolicyClass, Floats]:
     max_cuts, thresholds = rng.integers(1, 4), rng.integers(1, 5)
     return ThresholdRules(n_actions, max_cuts=int(max_cuts), thresholds=int(thresholds)), _contexts(rng)
@@ -103,6 +116,7 @@ def _monotone(n_actions: int, rng: np.random.Generator) -> tuple[PolicyClass, Fl
 
 CLASSES: dict[str, Callable[[int, np.random.Generator], tuple[PolicyClass, Floats]]] = {
     "decision_trees": _trees,
+    "limited_trees": _limited_trees,
     "threshold_rules": _thresholds,
     "box_rules": _boxes,
     "rule_lists": _lists,
@@ -172,8 +186,13 @@ def derivations(case: Case, opened: Opened) -> Ints | None:
 
 
 def _of_trees(trees: Any, contexts: Floats, opened: Opened) -> Ints:
-    """Any literal at each inner node, any action at each leaf."""
+    """Any literal at each inner node, any action at each leaf; under limits each tree within them."""
     literals = Literals.of(contexts, trees.thresholds)
+    if trees.limits:
+        counts = context_counts(literals.group, opened.n_actions, trees.logged_actions)
+        roots = _nodes(literals.tests, opened.n_actions, trees.depth)
+        kept = [root for root in roots if trees.limits.allow(root, literals.contexts, counts)]
+        return np.array([DecisionTree(root).predict(contexts) for root in kept])
     truth = literals.truth[literals.group]
 
     def below(depth: int) -> Ints:
@@ -185,6 +204,15 @@ def _of_trees(trees: Any, contexts: Floats, opened: Opened) -> Ints:
         )
 
     return below(trees.depth)
+
+
+def _nodes(tests: list[Test], n_actions: int, depth: int) -> list[Node]:
+    """Return all trees, siblings alike or not."""
+    found: list[Node] = [Leaf(a) for a in range(n_actions)]
+    if depth:
+        below = _nodes(tests, n_actions, depth - 1)
+        found += [Split(f, cut, yes, no, two) for (f, cut, two), yes, no in product(tests, below, below)]
+    return found
 
 
 def _of_thresholds(rules: Any, contexts: Floats, opened: Opened) -> Ints:

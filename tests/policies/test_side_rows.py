@@ -41,7 +41,7 @@ def constrained() -> Any:
         sys.path.remove(str(SCRIPTS))
 
 
-@pytest.mark.parametrize("number", range(42))
+@pytest.mark.parametrize("number", range(48))
 def test_search_list_and_solver_agree(constrained: Any, number: int) -> None:
     """On six random cases of each class nothing is wrong, and something was compared."""
     name = list(constrained.CLASSES)[number % len(constrained.CLASSES)]

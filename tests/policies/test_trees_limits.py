@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.errors import InputError
+from milpcb.constraints import LabelConstraint, must_play, parity, share_at_most
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
 from policies.literals import Literals
 from policies.trees import DecisionTrees, Leaf, Split
@@ -17,7 +18,7 @@ from policies.trees import policy_class as trees_class
 from policies.trees.limits import Limits, context_counts
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.routes import Route
-from policies.trees.rule import Node
+from policies.trees.rule import DecisionTree, Node
 
 LIMITS = [
     {"max_leaves": 1},
@@ -114,6 +115,59 @@ def test_action_weights_sum_over_the_trees_within_the_limits(depth: int, limits:
         assert search.action_weights(costs, row, rate) == pytest.approx(expected / expected.sum(), abs=1e-10)
 
 
+def rules(name: str, shape: tuple[int, int], rng: np.random.Generator) -> list[LabelConstraint]:
+    """Return the side constraints of one name."""
+    m, n_actions = shape
+    reals = LabelConstraint(rng.normal(size=shape), -0.5 if name == "reals" else 0.5, "reals")
+    return {
+        "budget": [share_at_most(0, 0.3, n_contexts=m, n_actions=n_actions)],
+        "parity": [*parity(1, 0.2, groups=np.arange(m) % 2, n_actions=n_actions)],
+        "reals": [reals],
+        "budget and rail": [
+            share_at_most(0, 0.4, n_contexts=m, n_actions=n_actions),
+            must_play(1, [2], n_contexts=m, n_actions=n_actions),
+        ],
+        "two rows": [share_at_most(1, 0.7, n_contexts=m, n_actions=n_actions), reals],
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["budget", "parity", "reals", "budget and rail", "two rows"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("limits", [limit for limit in LIMITS if "max_features" not in limit], ids=str)
+def test_limits_and_side_rows_are_kept_together(depth: int, limits: dict[str, int], name: str) -> None:
+    """Every answer is that of the trees within the limits that keep the rows, each counted once."""
+    rng = np.random.default_rng(depth + 20)
+    trees, contexts = instance(rng, depth, limits)
+    contexts = contexts[:, :2] if depth == 2 else contexts[:, :1] if depth == 3 else contexts
+    opened, shape = trees.on(contexts), (10, trees.n_actions)
+    constraints = rules(name, shape, rng)
+    found = nodes(Literals.of(contexts, trees.thresholds).tests, trees.n_actions, depth)
+    labels = np.array([DecisionTree(root).predict(contexts) for root in found if opened._allowed(root)])
+    rows = np.arange(10)
+    matrices = [(rule, rule.matrix(*shape)) for rule in constraints]
+    labels = labels[np.all([w[rows, labels].sum(axis=1) <= rule.largest(w) for rule, w in matrices], axis=0)]
+    if not len(labels):
+        with pytest.raises(InfeasibleError):
+            open_oracle(opened, contexts, kind="search", constraints=constraints)
+        return
+    search = open_oracle(opened, contexts, kind="search", constraints=constraints)
+    for costs in (rng.integers(-9, 10, shape).astype(float), rng.normal(size=shape)):
+        totals, row = costs[rows, labels].sum(axis=1), int(rng.integers(10))
+        answer = search.minimise(costs)
+        played = answer.policy.predict(contexts)
+        assert [answer.value, search.value(costs)] == pytest.approx([totals.min()] * 2, abs=1e-10)
+        assert costs[rows, played].sum() == pytest.approx(totals.min(), abs=1e-10)
+        assert (labels == played).all(axis=1).any()
+        assert opened._allowed(answer.policy.root)
+        least = [totals[labels[:, row] == a].min(initial=np.inf) for a in range(trees.n_actions)]
+        assert search.profile(costs, row) == pytest.approx(least, abs=1e-10)
+        mass = np.array([np.exp(-0.7 * totals)[labels[:, row] == a].sum() for a in range(trees.n_actions)])
+        assert search.action_weights(costs, row, 0.7) == pytest.approx(mass / mass.sum(), abs=1e-10)
+    assert search.log_derivations == pytest.approx(np.log(len(labels)), abs=1e-10)
+    program = open_oracle(opened, contexts, kind="milp", constraints=constraints)
+    assert program.value(costs) == pytest.approx(totals.min(), abs=1e-6)
+
+
 def test_limits_mean_what_they_say() -> None:
     """Counted by hand: six rows, of which the tree puts four to the left and two to the right."""
     contexts = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [1.0]])
@@ -167,7 +221,8 @@ def test_single_and_double_precision_agree(depth: int) -> None:
         ({"depth": 4, "max_leaves": 5}, "search", "deeper than 3 knows no max_leaves.*kind 'milp'"),
         ({"depth": 4, "max_leaves": 5}, "action_weights", "deeper than 3"),
         ({"max_features": 1}, "action_weights", "max_features.*do not add up.*kind 'enumeration'"),
-        ({"min_leaf_size": 2}, "side_rows", "no side constraints.*kind 'milp'"),
+        ({"max_features": 1}, "side_rows", "no side constraints together with max_features.*kind 'milp'"),
+        ({"depth": 4, "max_leaves": 5}, "side_rows", "deeper than 3"),
         ({"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}, "fixed", "no others may arrive"),
     ],
 )

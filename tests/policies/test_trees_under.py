@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
-from policies import DecisionTrees, weighted_folds
+from policies import DecisionTrees, derivations, pairings
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
@@ -24,7 +24,7 @@ CASES = {  # depth, literals, actions
 BOUNDS = {"at most": (-np.inf, 0.3), "at least": (0.6, np.inf), "between": (0.35, 0.6), "exactly": (0.5, 0.5)}
 
 
-def derivations(p: int, n_actions: int, depth: int) -> Iterator[list[int]]:
+def every_derivation(p: int, n_actions: int, depth: int) -> Iterator[list[int]]:
     """Yield the leaves of every derivation, by the definition: a test, then a derivation on either side of it."""
 
     def below(path: int, height: int) -> Iterator[list[int]]:
@@ -43,7 +43,7 @@ def trees(case: str) -> tuple[Terms, Ints]:
     """Return the terms of a case, and the leaves (N, 2^D) of all derivations."""
     depth, p, n_actions = CASES[case]
     terms = DecisionTrees(n_actions, depth, thresholds=((0.5,),) * p).terms()
-    return terms, np.array(list(derivations(p, n_actions, depth)))
+    return terms, np.array(list(every_derivation(p, n_actions, depth)))
 
 
 def drawn(terms: Terms, rng: np.random.Generator, *, whole: bool) -> Floats:
@@ -152,7 +152,7 @@ def test_without_literals_the_actions_that_keep_the_rows_are_left() -> None:
 def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) -> None:
     """In single precision or double, whole costs are added up exactly."""
     terms = DecisionTrees(3, depth, thresholds=((0.5,),) * 3).terms()
-    leaves = np.array(list(derivations(3, 3, depth))) if depth < 3 else np.empty((0, 8), int)
+    leaves = np.array(list(every_derivation(3, 3, depth))) if depth < 3 else np.empty((0, 8), int)
     add_up = terms.adder(CONTEXTS)
     for seed in range(3):
         costs = scale * np.random.default_rng(seed).integers(-9, 10, (7, 3))
@@ -167,13 +167,74 @@ def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) ->
         )
 
 
-def test_what_would_be_too_long_a_list_is_refused_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its size, and with the way out; under several rows by how many trees the first of them leaves."""
-    opened = DecisionTrees(3, depth=3, thresholds=30).on(np.random.default_rng(0).normal(size=(99, 1)))
+def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its size and with the way out: by the class where no rule is small enough, else when the rows are known."""
+    opened = DecisionTrees(3, depth=3, thresholds=50).on(np.random.default_rng(0).normal(size=(99, 1)))
     assert "side_rows" not in opened.can
-    with pytest.raises(InputError, match=r"lists the class by 524,880,000 numbers, more than .* kind 'milp'"):
-        opened.require("side_rows")  # on 2 sides of 30 roots, 30 (30 * 9)^2 subtrees of 4 leaves
+    with pytest.raises(InputError, match=r"lists the class by 54,020,000 numbers, more than .* kind 'milp'"):
+        opened.require("side_rows")  # 50 * 100 * 102^2 + 50 * 100^2 * 2^2
     terms = DecisionTrees(3, depth=2, thresholds=((*range(5),),)).terms()
-    monkeypatch.setattr(weighted_folds, "MOST_LEFT", 10_124)
-    with pytest.raises(InputError, match="compares 10,125 policies, more than 10,124; use oracle kind 'milp'"):
-        terms.under([TermRow(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)  # 5 (5 * 9)^2 trees
+    monkeypatch.setattr(pairings, "MOST_LEFT", 4)
+    with pytest.raises(SearchTooLargeError, match="compares 5 policies, more than 4; use oracle kind 'milp'"):
+        # Where all weigh nothing a state has one item: a pair for each of 5 roots.
+        terms.under([TermRow(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)
+
+
+def test_the_counted_pairs_are_those_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights without equal sums do not merge: 4 states of 2 tests, on either side 2 * 2^2 items."""
+    terms = DecisionTrees(2, depth=3, thresholds=((0.5,),) * 2).terms()
+    row = TermRow(np.random.default_rng(0).normal(size=terms.n_terms), -np.inf, 0.0)
+    monkeypatch.setattr(
+        derivations, "MOST_HELD", 4 * 4 * 2 * 8**2
+    )  # an item counts four times, and all are of one pair
+    terms.under([row])
+    monkeypatch.setattr(derivations, "MOST_HELD", 4 * 4 * 2 * 8**2 - 1)
+    with pytest.raises(SearchTooLargeError, match="by 2,048 numbers, more than 2,047; use oracle kind 'milp'"):
+        terms.under([row])
+    monkeypatch.setattr(derivations, "MOST_HELD", 4 * 2 * 8**2 - 1)
+    with pytest.raises(SearchTooLargeError, match="by 512 numbers, more than 511"):
+        terms.under([row])
+
+
+def test_equal_weights_merge() -> None:
+    """A budget on one action has at most 2 p + 2 items a state of depth D - 1, and above it one for each count."""
+    contexts = np.random.default_rng(1).integers(0, 2, (40, 5)).astype(float)
+    terms = DecisionTrees(3, depth=3, thresholds=((0.5,),) * 5).terms()
+    counts = terms.adder(contexts)(np.tile([0.0, 0.0, 1.0], (40, 1))).copy()
+    states = terms.under([TermRow(counts, -np.inf, 8.0)])._recursion.states
+    sizes = np.split(np.diff(states.start), states.offset[1:-1])
+    assert [int(level.max(initial=0)) <= most for level, most in zip(sizes, (0, 41, 12, 2), strict=True)] == [True] * 4
+    rates = np.array([1.0 / 7.0, -1.0 / 11.0])[(contexts[:, 0] > 0).astype(int)]  # sums that differ by rounding
+    parity = terms.adder(contexts)(rates[:, None] * np.array([0.0, 0.0, 1.0])).copy()
+    states = terms.under([TermRow(parity, -0.1, 0.1)])._recursion.states
+    assert np.diff(states.start)[states.offset[2] : states.offset[3]].max() <= 12
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_trees_keep_the_row_with_the_cost_that_is_returned(depth: int) -> None:
+    """Larger trees on contexts: the policy keeps a budget, one- or two-sided, and attains the value."""
+    rng = np.random.default_rng(2)
+    contexts = rng.integers(0, 2, (60, 6)).astype(float)
+    terms = DecisionTrees(3, depth, thresholds=((0.5,),) * 6).terms()
+    add_up, weights = terms.adder(contexts), rng.integers(0, 4, (60, 3)).astype(float)
+    base = weights.sum(axis=0).min()  # the lightest of the trees that play one action
+    for lower, upper in [(-np.inf, base), (base + 2.0, base + 3.0), (base + 5.0, np.inf)]:
+        under = terms.under([TermRow(add_up(weights).copy(), lower, upper)])
+        for _ in range(3):
+            costs = rng.integers(-9, 10, (60, 3)).astype(float)
+            value, tree = under.minimise(add_up(costs))
+            labels = tree.predict(contexts)
+            assert costs[np.arange(60), labels].sum() == value == under.value(add_up(costs))
+            assert lower <= weights[np.arange(60), labels].sum() <= upper
+            assert min(under.profile(add_up(costs), terms.places(contexts[:1])[0])) == value
+
+
+def test_sums_of_weights_underflow_nowhere() -> None:
+    """Trees of depth 3 whose costs differ by ten thousands: every sum has all its digits."""
+    terms, leaves = trees("depth 3")
+    rng = np.random.default_rng(8)
+    weights = rng.integers(0, 3, terms.n_terms).astype(float)
+    for scale in (1.0, 100.0, 300.0, 5000.0):
+        check(
+            terms, leaves, [row_of(weights, leaves, (0.05, 0.2))], scale * rng.normal(size=terms.n_terms), whole=False
+        )

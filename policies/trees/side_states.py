@@ -1,0 +1,199 @@
+"""The recursion over trees under side rows: states, their items, and which two items make a third.
+
+A *state* is a path: the contexts that follow it. Whoever chooses the tests above it needs to know no more of a subtree
+below it than its weight in each row and its cost; so subtrees of equal weight are one *item* of the state, and the cost
+of an item is the sum (+) over them: the least, or -log of the summed exp(-cost). Items of a state of full depth are the
+actions, those that weigh the same everywhere as one. A subtree of a shorter path is a test g with an item of the path
+on which g fails and one of that on which it holds: costs and weights add up. Which item each such *pair* belongs to is
+known for good when the rows are. The two sides of the test at the root are joined by policies/pairings.py.
+
+A budget on one action has at most 2 p + 2 items a state of depth D - 1, and above it one for each number of contexts:
+the pairs of depth 3 over p literals are about 8 p^4. Real weights without equal sums do not merge: p K^2 items of a
+state of depth D - 1, 2 p (p K^2)^2 pairs of depth 3.
+
+Under structure limits a path may also end early, with an action as one more subtree, and where the contexts that follow
+it are too few no leaf may end it. The number of leaves is one more weight, where it is limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.errors import SearchTooLargeError
+from milpcb.types import Bools, Floats, Ints
+from policies.derivations import too_many
+
+# Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
+# constraints allow 1e-9.
+GRID = 2.0**-44
+NUMBERS = 4  # that an item below the test at the root counts for: it has windows and costs
+_AT_ONCE = 2**20  # pairs that are put in order at a time
+
+
+class Level(NamedTuple):
+    """The states of one path length: those of path q have the items ``start[q]`` to ``start[q + 1] - 1``.
+
+    Items of a state are in order of their weights (R, n), that of the first row first. A leaf that ends path q with
+    actions of class c belongs to item ``ended[q, c]``, -1 where no leaf may. Of the pairs of path q and test g, which
+    begin at ``first[q * p + g]``, that of the i-th item of the side where g fails and the j-th of n where it holds, at
+    i * n + j, belongs to item ``item[...]``.
+    """
+
+    start: Ints
+    weights: Floats
+    ended: Ints
+    first: Ints
+    item: Ints
+
+
+class Endings(NamedTuple):
+    """Leaves at the ends of paths of one length: weights (R, paths, C) by class of actions, and where one may be."""
+
+    weights: Floats
+    allowed: Bools
+
+
+def fewest_pairs(p: int, depth: int) -> int:
+    """Return how many pairs there are under a budget on one action, or fewer: which rule will be kept is not known."""
+    at_a_leaf, above = 2, 2 * p + 2
+    return sum(p * (2 * p) ** level * (at_a_leaf if level == depth - 1 else above) ** 2 for level in range(1, depth))
+
+
+def action_classes(weights: Floats) -> tuple[Ints, Ints]:
+    """Return the first action of each class, and the class of each action, by ``weights`` (R, paths, K) of leaves.
+
+    Actions of a class weigh the same everywhere. Where one order of weight in the last row fits all paths, it is that
+    of the classes.
+    """
+    columns = [(column + 0.0).tobytes() for column in np.moveaxis(weights, -1, 0)]  # where -0.0 is 0.0
+    first = sorted(map(columns.index, set(columns)), key=lambda action: (float(weights[-1, :, action].sum()), action))
+    classes = [next(c for c, action in enumerate(first) if columns[action] == column) for column in columns]
+    return np.array(first), np.array(classes)
+
+
+def ended_totals(totals: Floats, p: int, depth: int) -> list[Floats]:
+    """Return the totals (paths, K) of leaves at the ends of paths of length 0 to ``depth``, given those of full depth.
+
+    Each is the sum over both sides of a test, whichever it is.
+    """
+    found = [totals]
+    for _ in range(depth):
+        found.append(found[-1].reshape(-1, p, 2, totals.shape[-1])[:, 0].sum(axis=1))
+    return found[::-1]
+
+
+def levels(p: int, endings: Sequence[Endings]) -> list[Level]:
+    """Return the levels of path lengths 0 to D, given where and with which weights paths of these lengths may end.
+
+    The root has the leaves alone; its tests are left to the pairing. Raises SearchTooLargeError where there are too
+    many pairs.
+    """
+    found = [_leaves(endings[-1], 0)]
+    for ending in endings[-2:0:-1]:
+        found.append(_level(p, found[-1], ending))
+    if len(endings) > 1:
+        _check(NUMBERS * found[-1].weights.shape[1])
+        found.append(_leaves(endings[0], p))
+    return found[::-1]
+
+
+def _check(n_numbers: int) -> None:
+    """Raise SearchTooLargeError where so many numbers are too many to keep."""
+    if reason := too_many(n_numbers):
+        raise SearchTooLargeError(reason)
+
+
+def _leaves(ending: Endings, p: int) -> Level:
+    """Return the level of states whose items are their leaves alone, an item for each class of actions."""
+    n_rows, n_paths, n_classes = ending.weights.shape
+    start = n_classes * np.cumsum(np.append(0, ending.allowed))
+    ended = np.where(ending.allowed[:, None], start[:-1, None] + np.arange(n_classes), -1)
+    no_pairs = np.zeros(n_paths * p, dtype=np.int64)
+    return Level(start, ending.weights[:, ending.allowed].reshape(n_rows, -1), ended, no_pairs, np.zeros(0, np.int64))
+
+
+def _level(p: int, below: Level, ending: Endings) -> Level:
+    """Return the level above ``below``."""
+    sizes = np.diff(below.start)
+    n_pairs = sizes[0::2] * sizes[1::2]
+    _check(int(n_pairs.sum()))
+    n_paths = len(ending.allowed)
+    n_parts = min(n_paths, 1 + int(n_pairs.sum()) // _AT_ONCE)
+    parts = list(_parts(p, below, ending, np.array_split(np.arange(n_paths), n_parts)))
+    sizes = np.concatenate([part.sizes for part in parts])
+    start = np.cumsum(np.append(0, sizes))
+    before = start[np.cumsum([0, *(len(part.sizes) for part in parts)])]
+    ended = np.full((n_paths, ending.weights.shape[2]), -1)
+    ended[ending.allowed] = np.concatenate(
+        [part.ended + first for part, first in zip(parts, before, strict=False)]
+    ).reshape(-1, ended.shape[1])
+    return Level(
+        start,
+        np.concatenate([part.weights for part in parts], axis=1),
+        ended,
+        np.cumsum(n_pairs) - n_pairs,
+        np.concatenate([(part.item + first).astype(np.int32) for part, first in zip(parts, before, strict=False)]),
+    )
+
+
+class _Part(NamedTuple):
+    """The items of some states of a level: how many each has, their weights, and those of leaves and of pairs."""
+
+    sizes: Ints
+    weights: Floats
+    ended: Ints
+    item: Ints
+
+
+def _parts(p: int, below: Level, ending: Endings, parts: Sequence[Ints]) -> Iterator[_Part]:
+    """Yield the items of the paths in each of the ``parts``, which are numbers of neighbouring paths."""
+    for paths in parts:
+        ends = paths[ending.allowed[paths]]
+        blocks = np.arange(paths[0] * p, (paths[-1] + 1) * p)
+        block, fails, holds = _pairs(below.start, blocks)
+        weights = np.concatenate(
+            [
+                ending.weights[:, ends].reshape(len(below.weights), -1),
+                below.weights[:, fails] + below.weights[:, holds],
+            ],
+            axis=1,
+        )
+        state = np.concatenate([np.repeat(ends, ending.weights.shape[2]), block // p]) - paths[0]
+        item, first = _distinct(state, weights)
+        sizes = np.bincount(state[first], minlength=len(paths))
+        n_ended = len(item) - len(block)
+        yield _Part(sizes, weights[:, first], item[:n_ended], item[n_ended:])
+
+
+def _pairs(start: Ints, blocks: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the block of each pair, and its items below: ``blocks`` number the paths below in pairs."""
+    fails, holds = np.diff(start)[2 * blocks], np.diff(start)[2 * blocks + 1]
+    n_pairs = fails * holds
+    number = np.repeat(np.arange(len(blocks)), n_pairs)
+    place = np.arange(len(number)) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
+    i, j = np.divmod(place, holds[number])
+    return blocks[number], start[2 * blocks][number] + i, start[2 * blocks + 1][number] + j
+
+
+def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
+    """Return the number (n,) of each state and vector of ``weights`` (R, n), in their order, and a place of each."""
+    number, place = state, np.zeros(0, dtype=np.int64)
+    for row in weights:
+        key = np.rint(row / GRID).astype(np.int64)
+        key -= key.min(initial=0)
+        if (1 + number.max(initial=0)) * (1 + float(key.max(initial=0))) > 2.0**62:
+            key, _ = _ranks(key)
+        number, place = _ranks(key + number * (1 + key.max(initial=0)))
+    return number, place
+
+
+def _ranks(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the rank (n,) of each key among the different ones, and a place of each of these."""
+    order = np.argsort(keys)
+    new = np.diff(keys[order], prepend=-1) != 0  # keys are not negative
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, order[new]
