@@ -15,7 +15,7 @@ from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 
-FORMAT = 6  # of run directories and of keys, which contain it: raised whenever records, states or draws change
+FORMAT = 7  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
 
 

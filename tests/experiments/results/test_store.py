@@ -237,7 +237,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
 def test_an_older_format_is_refused(tmp_path):
     """A run directory of an earlier version says so, and nothing in it is touched."""
     (tmp_path / "config.toml").write_text('[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n')
-    with pytest.raises(RunError, match=r"of format 1, this version writes format 6; choose another with --out"):
+    with pytest.raises(RunError, match=r"of format 1, this version writes format 7; choose another with --out"):
         RunDirectory(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["config.toml"]
 
