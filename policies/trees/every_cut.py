@@ -19,6 +19,7 @@ Structure limits are kept where a cut is evaluated. Bounds hold without them, as
 things make them as tight as without. Where the tree of another cut is taken to the contexts below u, its leaves lose at
 most the rows of W: L(u) and R(v) in the first bound are the best stumps whose leaves are short of so many rows at most
 (root_limits.py). Where it is taken to the contexts below v, leaves gain rows: the second bound is within the limits.
+Both are sums of parts by feature and by number of leaves, of which only those within the limits are joined.
 
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
@@ -90,9 +91,8 @@ class EveryCutSearch(FeaturePairSearch):
     def _best_root(self, costs: Floats) -> tuple[float, Root | None]:
         """Return the least total cost of all trees, and the root of one that attains it, None for one leaf."""
         query = RootQuery(costs, self._literals, self._orders, self._gaps, self._root_limits)
-        least, root = query.leaf, self._first_root(costs, query)
-        if root is not None:
-            least = query.cost(root.cut)
+        root = self._first_root(costs, query)
+        least = query.leaf if root is None else query.cost(root.cut)
         numbers = count()
         intervals = [(segments.bound(), next(numbers), query.whole(segments)) for segments in query.segments]
         intervals.sort()

@@ -39,8 +39,9 @@ def one_or_two_tests(
 ) -> None:
     """Search all trees of depth 1 or 2; fills best, and near and far where there is one set of tests."""
     last = len(codes) - 1
-    totals = np.array([cost.sum() for cost in costs])
-    _one_leaf(totals, None if small is None else small[0, -1, 1, 1] > 0, best)
+    best[:] = np.inf
+    if small is not None:
+        _one_leaf(np.array([cost.sum() for cost in costs]), small[0, -1, 1, 1] > 0, best)
     for n in range(1 if sets is None else len(sets)):
         tests = None if sets is None else sets[n]
         near[:], far[:] = np.inf, np.inf
