@@ -6,6 +6,7 @@ Which contexts pass which tests is in the literals (policies/literals.py).
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -83,11 +84,11 @@ def _sides(truth: Floats, costs: Floats, depth: int) -> Floats:
 def _four_sides(truth: Floats, costs: Floats) -> Floats:
     """Return what ``_sides`` returns at depth 2: one product for where both tests hold, three subtractions."""
     (g, p), rest = truth.shape, costs.shape[1:]
-    flat = costs.reshape(g, -1)
+    flat = costs.reshape(g, prod(rest))  # there may be no contexts
     totals = np.empty((2, 2, p, flat.shape[1], p))  # s_1, s_2, f_2, those of the costs, f_1
     (neither, second), (first, both) = totals
     held = truth.T @ flat
-    np.matmul(truth.T, (flat[:, :, None] * truth[:, None, :]).reshape(g, -1), out=both.reshape(p, -1))
+    np.matmul(truth.T, (flat[:, :, None] * truth[:, None, :]).reshape(g, prod(rest) * p), out=both.reshape(p, -1))
     np.subtract(held.T, both, out=first)
     np.subtract(held[:, :, None], both, out=second)
     np.subtract((flat.sum(axis=0) - held)[:, :, None], first, out=neither)
