@@ -132,6 +132,7 @@ def _states(p: int, found: Sequence[Level], classes: Ints, fresh: Bools) -> Stat
         offset=np.cumsum([0, *(len(level.ended) for level in found)]),
         classes=classes,
         members=np.argsort(classes, kind="stable"),
+        edges=np.cumsum(np.append(0, np.bincount(classes))),
         start=np.concatenate(
             [level.start[:-1] + first for level, first in zip(found, before, strict=False)] + [before[-1:]]
         ),

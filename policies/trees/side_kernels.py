@@ -25,6 +25,7 @@ Rate = float | None
 LOG_STEP = 512 * np.log(2.0)
 _NOTHING = -(2**50)  # the power of a sum of nothing
 _MIXED = 2**50  # stands for several powers
+_TOGETHER = 2**12  # paths of full length whose sums fit the second-level cache
 
 
 class States(NamedTuple):
@@ -32,15 +33,16 @@ class States(NamedTuple):
 
     What they have is in policies/trees/side_states.py; here items are numbered through all levels, and behind them
     comes one that costs nothing, the tail of a root that is a leaf. ``classes`` (K,) are those of the actions,
-    ``members`` (K,) the actions class by class. Only paths shorter than the longest have ``ended`` (none where only
-    full paths end), ``first`` and ``item``. The items of a state are in groups, each from a ``fresh`` one on: an item
-    matters to the least total only where it is cheaper than all before it in its group.
+    ``members`` (K,) the actions class by class, from ``edges`` (C + 1,) on. Only paths shorter than the longest have
+    ``ended`` (none where only full paths end), ``first`` and ``item``. The items of a state are in groups, each from a
+    ``fresh`` one on: an item matters to the least total only where it is cheaper than all before it in its group.
     """
 
     n_tests: int
     offset: Array
     classes: Array
     members: Array
+    edges: Array
     start: Array
     fresh: Array
     ended: Array
@@ -138,16 +140,17 @@ def _mark(place: Array, states: States, at: Array) -> None:
 def _sweep(rate: Rate, action: int, totals: Array, states: States, sums: Sums) -> None:
     """Compute all states that do not hold the context where ``action`` is -1, else those that do with that action.
 
-    One subtree of the root after the other, so that what is read was written a short while ago.
+    A few subtrees of the root at a time, so that what is read was written a short while ago.
     """
     depth, width = len(states.offset) - 2, 2 * states.n_tests
-    for top in range(width if depth else 0):
-        if action >= 0 and not sums.at[1 + top]:
+    together = max(1, _TOGETHER // max(1, width) ** max(0, depth - 1))
+    for top in range(0, width if depth else 0, together):
+        if together == 1 and action >= 0 and not sums.at[1 + top]:
             continue
         for level in range(depth, 0, -1):
-            n_paths = width ** (level - 1)
-            begin = states.offset[level] + top * n_paths
-            _level(rate, action, begin, begin + n_paths, states.n_tests, totals, states, sums)
+            n_paths, first = width ** (level - 1), states.offset[level]
+            end = first + min(width, top + together) * n_paths
+            _level(rate, action, first + top * n_paths, end, states.n_tests, totals, states, sums)
     _level(rate, action, 0, 1, 0, totals, states, sums)
 
 
@@ -169,8 +172,8 @@ def _level(rate: Rate, action: int, begin: int, end: int, p: int, totals: Array,
 @compiled()
 def _least_leaves(action: int, begin: int, end: int, totals: Array, states: States, sums: Sums) -> None:
     """Compute least costs of states of full depth: of those of the context the leaf with ``action`` alone."""
-    start, classes, members, at, costs = states.start, states.classes, states.members, sums.at, sums.costs
-    n_actions, here, full = len(classes), action >= 0, states.offset[-2]
+    start, classes, members, edges = states.start, states.classes, states.members, states.edges
+    at, costs, n_actions, here, full = sums.at, sums.costs, len(classes), action >= 0, states.offset[-2]
     for s in range(begin, end):
         first = start[s]
         if at[s] != here or first == start[s + 1]:
@@ -180,32 +183,29 @@ def _least_leaves(action: int, begin: int, end: int, totals: Array, states: Stat
             costs[first : start[s + 1]] = np.inf
             costs[first + classes[action]] = totals[own + action]
             continue
-        m = 0
         for k in range(first, start[s + 1]):
             least = np.inf
-            while m < n_actions and classes[members[m]] == k - first:
+            for m in range(edges[k - first], edges[k - first + 1]):
                 least = min(least, totals[own + members[m]])
-                m += 1
             costs[k] = least
 
 
 @compiled()
 def _summed_leaves(action: int, begin: int, end: int, states: States, sums: Sums) -> None:
     """Compute sums of weights of states of full depth: of those of the context the leaf with ``action`` alone."""
-    start, classes, members, at, alike = states.start, states.classes, states.members, sums.at, sums.alike
+    start, members, edges, at, alike = states.start, states.members, states.edges, sums.at, sums.alike
     masses, powers, leaf_masses, leaf_powers = sums.masses, sums.powers, sums.leaf_masses, sums.leaf_powers
-    n_actions, here, full = len(classes), action >= 0, states.offset[-2]
+    n_actions, here, full = len(members), action >= 0, states.offset[-2]
     for s in range(begin, end):
-        first, own, m = start[s], (s - full) * n_actions, 0
+        first, own = start[s], (s - full) * n_actions
         if at[s] != here:
             continue
         for k in range(first, start[s + 1]):
             mass, power = 0.0, _NOTHING
-            while m < n_actions and classes[members[m]] == k - first:
+            for m in range(edges[k - first], edges[k - first + 1]):
                 a = members[m]
                 if not here or a == action:
                     mass, power = _plus(mass, power, leaf_masses[own + a], leaf_powers[own + a])
-                m += 1
             masses[k], powers[k] = mass, power
         alike[s] = _common(masses, powers, first, start[s + 1])
 

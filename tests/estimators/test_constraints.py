@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.estimators import (
     OptimalPolicyTree,
     OptimalThresholdRule,
@@ -21,6 +21,7 @@ from milpcb.estimators import (
     share_at_most,
 )
 from milpcb.estimators.conditions import holds
+from policies.trees import side_states
 
 BEST = {"sex": "f"}
 
@@ -198,3 +199,14 @@ def test_conditions_in_words():
         "a = true and age < 50": [1, 0, 0, 0],
     }
     assert {where: holds(where, values).astype(int).tolist() for where in expected} == expected
+
+
+def test_where_the_search_would_keep_too_much_kind_auto_asks_the_solver(monkeypatch):
+    """The same optimum by another way; who asks for the search gets its reason."""
+    X, costs, weight = table(30, 0)
+    tree = OptimalPolicyTree(max_depth=2, thresholds=1, constraints=[share_at_most("drug B", 0.2)])
+    found = clone(tree).fit(X, costs, sample_weight=weight).policy_value_
+    monkeypatch.setattr(side_states, "too_many", lambda n_numbers: f"{n_numbers} are too many")
+    assert clone(tree).fit(X, costs, sample_weight=weight).policy_value_ == pytest.approx(found, abs=1e-9)
+    with pytest.raises(SearchTooLargeError, match="too many"):
+        clone(tree).set_params(kind="search").fit(X, costs, sample_weight=weight)
