@@ -15,15 +15,20 @@ import numpy as np
 
 from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
+from policies.derivations import Derivations, ListedTerms, too_many
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import Soft, add_cells, fold, reach
 from policies.trees.geometry import path_totals
+from policies.trees.options import n_listed, subtrees
 from policies.trees.rule import DecisionTree, Leaf, Node, split
 
+# Up to this depth subtrees are few enough to be listed; above, those of equal weight are merged.
+LISTED_DEPTH = 2
 
-class TreeTerms(Terms):
+
+class TreeTerms(ListedTerms):
     """The leaves of all trees of one depth over fixed literals."""
 
     def __init__(self, tests: list[Test], n_actions: int, depth: int, names: Names) -> None:
@@ -64,9 +69,28 @@ class TreeTerms(Terms):
 
     def under(self, rows: Sequence[TermRow]) -> Terms:
         """Return the terms with the recursion over the trees alone that keep ``rows``."""
-        from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
+        # Only for those who have rows.
+        from policies.trees.constrained import ConstrainedTrees
+        from policies.weighted_folds import KeptTerms
 
+        if self.depth <= LISTED_DEPTH and not too_many(n_listed(self.n_literals, self.n_actions, self.depth)):
+            return KeptTerms(self, rows)
         return ConstrainedTrees(self, self._tests, self.depth, self._names, rows)
+
+    def derivations(self) -> Derivations:
+        """Return the subtrees on the side where a root fails as heads, and where it holds as tails of its state."""
+        if self.depth == 0:
+            return Derivations.whole(np.arange(self.n_actions)[:, None])
+        below = subtrees(self.n_literals, self.n_actions, self.depth - 1).T
+        size = self.n_terms // (2 * self.n_literals)
+        roots = np.arange(self.n_literals)
+        fails = (below + 2 * size * roots[:, None, None]).reshape(-1, below.shape[1])
+        state = np.repeat(roots, len(below))
+        return Derivations(fails, fails + size, state, state)
+
+    def policy(self, parts: list[int]) -> DecisionTree:
+        """Return the tree of these leaves, where a test fails before where it holds."""
+        return DecisionTree(self._grown(np.array(parts), 0, {}), self._names)
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add to the leaves that each context may reach, by a compiled pass."""
@@ -87,6 +111,18 @@ class TreeTerms(Terms):
             levels.append(self._ways_on(levels[-1]).min(axis=1))
         root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
         return float(levels[-1][0]), DecisionTree(root, self._names)
+
+    def _grown(self, leaves: Ints, level: int, known: dict[int, int]) -> Node:
+        """Return the tree below a path of length ``level``, where the literals ``known`` have come out so."""
+        if len(leaves) == 1:
+            return Leaf(int(leaves[0]) % self.n_actions)
+        below = self.n_terms // (2 * self.n_literals) ** (level + 1)  # terms of a path one longer
+        f = int(leaves[0]) // below % (2 * self.n_literals) // 2
+        sides = leaves[: len(leaves) // 2], leaves[len(leaves) // 2 :]
+        if f in known:
+            return self._grown(sides[known[f]], level + 1, known)
+        yes, no = (self._grown(sides[s], level + 1, {**known, f: s}) for s in (1, 0))
+        return split(self._tests[f], yes, no)
 
     def _sides(self, contexts: Floats) -> Ints:
         """Return 2 f + s (n, p): how each test f comes out at each context."""
