@@ -50,7 +50,7 @@ class Pairing(NamedTuple):
         tails = np.arange(self.heads.low[head], self.heads.high[head])
         weights = self.heads.weights[head] + self.tails.weights[tails]
         tails = tails[((self.bounds[0] <= weights) & (weights <= self.bounds[1])).all(axis=1)]
-        return int(tails[self.tails.costs[tails, 0].argmin()])
+        return int(tails[self.tails.costs[tails].argmin()])
 
 
 def pairing(heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing:
@@ -93,4 +93,4 @@ def _side(
     """Return one side, with its windows of the other side, and its weights (R, n) in further rows."""
     low, high = np.empty((2, len(weights)), dtype=np.int64)
     windows(start, other_start, weights, others, *bounds, low, high)
-    return Side(start, low, high, np.ascontiguousarray(further.T), np.empty((len(low), 1)), np.zeros(len(low), np.int8))
+    return Side(start, low, high, np.ascontiguousarray(further.T), np.empty(len(low)), np.zeros(len(low), np.int8))

@@ -27,19 +27,19 @@ _NEGLIGIBLE = 60.0
 
 @compiled()
 def add_up(parts: Array, chosen: Array, totals: Array) -> None:
-    """Fill totals (n, 1) with the sums of the ``parts`` that each column of ``chosen`` (k, n) numbers."""
+    """Fill totals (n,) with the sums of the ``parts`` that each column of ``chosen`` (k, n) numbers."""
     totals[:] = 0.0
     for numbers in chosen:
         for i in range(len(totals)):
-            totals[i, 0] += parts[numbers[i]]
+            totals[i] += parts[numbers[i]]
 
 
 class Side(NamedTuple):
     """The heads, or the tails, in order of state; ``start`` (states + 1,) is where those of a state begin.
 
     In the other side, those that may go with i are ``low[i] <= number < high[i]``: its window. ``weights`` (n, R) are
-    those in further rows. ``costs`` (n, A) and ``actions`` (n,): where this side decides the action, that of i is
-    ``actions[i] + a`` at the cost in column a. Of the other side the first column counts.
+    those in further rows. Where this side decides the action, that of i is ``actions[i]`` at ``costs[i]``, or, where
+    costs have columns (n, A), ``actions[i] + a`` at the cost in column a. Of the other side the first column counts.
     """
 
     start: Array
@@ -111,19 +111,19 @@ def _slide(
     for i in range(side.start[s], side.start[s + 1]):
         first, stop = low[i], high[i]
         for j in range(end, stop):
-            rear, rear_weight = _add(soft, rear, rear_weight, costs[j, 0], 1.0)
+            rear, rear_weight = _add(soft, rear, rear_weight, _cost(costs, j), 1.0)
         end = stop
         if first > middle:
             least, weight = np.inf, 0.0
             for j in range(end - 1, first - 1, -1):
-                least, weight = _add(soft, least, weight, costs[j, 0], 1.0)
+                least, weight = _add(soft, least, weight, _cost(costs, j), 1.0)
                 front[j, 0], front[j, 1] = least, weight
             middle, rear, rear_weight = end, np.inf, 0.0
         least, weight = rear, rear_weight
         if first < middle:
             least, weight = _add(soft, least, weight, front[first, 0], front[first, 1])
-        for column in range(own_costs.shape[1]):
-            a, cost = own_actions[i] + column, own_costs[i, column] + least
+        for column in range(_n_columns(own_costs)):
+            a, cost = own_actions[i] + column, _cost(own_costs, i, column) + least
             if soft is not None:
                 answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, weight)
             elif cost < answers[a]:
@@ -137,18 +137,31 @@ def _compare(
     """Add the derivations of one state, pair by pair, but for those that are too dear to matter."""
     room = 0.0 if soft is None else _NEGLIGIBLE
     own_costs, other_costs = side.costs, other.costs
-    cheapest = other_costs[other.start[s] : other.start[s + 1], 0].min()
+    cheapest = np.inf
+    for j in range(other.start[s], other.start[s + 1]):
+        cheapest = min(cheapest, _cost(other_costs, j))
     for i in range(side.start[s], side.start[s + 1]):
-        for column in range(own_costs.shape[1]):
-            a, own_cost = side.actions[i] + column, own_costs[i, column]
+        for column in range(_n_columns(own_costs)):
+            a, own_cost = side.actions[i] + column, _cost(own_costs, i, column)
             if own_cost + cheapest >= answers[a] + room:
                 continue
             for j in range(side.low[i], side.high[i]):
-                cost = own_cost + other_costs[j, 0]
+                cost = own_cost + _cost(other_costs, j)
                 if cost < answers[a] + room and _fits(side.weights[i], other.weights[j], bounds):
                     if cost < answers[a]:
                         chosen[a] = i
                     answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, 1.0)
+
+
+@compiled()
+def _cost(costs: Array, i: int, column: int = 0) -> float:
+    """Return a cost of ``costs`` (n,), or (n, A); which of the two is compiled in."""
+    return float(costs[i]) if costs.ndim == 1 else float(costs[i, column])
+
+
+@compiled()
+def _n_columns(costs: Array) -> int:
+    return 1 if costs.ndim == 1 else costs.shape[1]
 
 
 @compiled()

@@ -13,6 +13,7 @@ from milpcb.types import Bools, Floats, Ints
 from policies.pairings import Pairing, Weighed, pairing
 from policies.trees.side_kernels import Joined, States, Sums
 from policies.trees.side_states import Endings, Level, action_classes, ended_totals, levels
+from policies.weighted_kernels import Side
 
 
 class Ends(NamedTuple):
@@ -167,12 +168,17 @@ def _joined(found: Sequence[Level], states: States, bounds: Floats, most: int | 
         tails[found_pairing.by_tail],
         np.searchsorted(states.start, [side[0] for side, _ in ways], side="right") - 1,
         np.zeros(len(ways), dtype=bool),
-        found_pairing.heads,
-        found_pairing.tails,
+        _in_a_column(found_pairing.heads),
+        _in_a_column(found_pairing.tails),
         found_pairing.bounds,
         np.empty((max(len(heads), len(tails)), 2)),
     )
     return joined, found_pairing
+
+
+def _in_a_column(side: Side) -> Side:
+    """Return a side with the same costs as one column (n, 1)."""
+    return side._replace(costs=side.costs[:, None])
 
 
 def _ways(states: States, n_leaves: Floats, most: int | None) -> Iterator[tuple[Ints, Ints]]:
