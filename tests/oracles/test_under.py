@@ -11,7 +11,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.opened_under import Band, bands, reduced
 from milpcb.oracles.side_rows import SideRow
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
-from policies.trees.constrained import ConstrainedTrees
+from policies.weighted_folds import KeptTerms
 
 RNG = np.random.default_rng(0)
 CONTEXTS = np.repeat(RNG.integers(0, 2, (12, 3)), 2, axis=0).astype(float)  # rows repeat
@@ -201,6 +201,6 @@ def test_an_audit_finds_a_search_that_breaks_a_constraint(monkeypatch):
     oracle = open_oracle(TREES, CONTEXTS, kind="audited", constraints=[BUDGET], audit=1.0)
     costs = np.tile([0.0, 0.0, -1.0], (24, 1))
     assert oracle.value(costs) == -4.0
-    monkeypatch.setattr(ConstrainedTrees, "value", lambda under, totals: under.terms.value(totals))
+    monkeypatch.setattr(KeptTerms, "profile", lambda under, totals, place: under.terms.profile(totals, place))
     with pytest.raises(OracleDisagreement):
         oracle.value(costs)

@@ -12,6 +12,7 @@ from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.protocols import TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees, derivations, pairings
+from policies.trees import terms as tree_terms
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
@@ -22,6 +23,12 @@ CASES = {  # depth, literals, actions
     "one literal": (2, 1, 3),
 }
 BOUNDS = {"at most": (-np.inf, 0.3), "at least": (0.6, np.inf), "between": (0.35, 0.6), "exactly": (0.5, 0.5)}
+
+
+@pytest.fixture(params=[0, 2], ids=["merged", "listed"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let subtrees be listed up to depth 2, as they are, or merged at every depth."""
+    monkeypatch.setattr(tree_terms, "LISTED_DEPTH", request.param)
 
 
 def every_derivation(p: int, n_actions: int, depth: int) -> Iterator[list[int]]:
@@ -87,6 +94,7 @@ def check(terms: Terms, leaves: Ints, rows: list[TermRow], totals: Floats, *, wh
         np.testing.assert_allclose(profile[tree.predict(context[None])[0]], value, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("case", CASES)
@@ -99,6 +107,7 @@ def test_one_row_is_kept_and_nothing_else(case: str, bounds: str, whole: bool) -
     check(terms, leaves, rows, drawn(terms, rng, whole=whole), whole=whole)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("n_rows", [2, 3])
 @pytest.mark.parametrize("case", [case for case in CASES if case != "depth 3"])
@@ -112,6 +121,7 @@ def test_several_rows_are_kept_together(case: str, n_rows: int, whole: bool) -> 
     check(terms, leaves, rows, drawn(terms, rng, whole=whole), whole=whole)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("n_rows", [1, 2])
 def test_weights_of_the_kept_survive_far_cheaper_trees_that_are_not(n_rows: int) -> None:
     """Sums over trees that cost thousands more than the cheapest of all lose no digits, and nothing is NaN."""
@@ -121,6 +131,7 @@ def test_weights_of_the_kept_survive_far_cheaper_trees_that_are_not(n_rows: int)
     check(terms, leaves, [row] * n_rows, -3000.0 * weights, whole=True)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("n_rows", [1, 2])
 @pytest.mark.parametrize("case", [*CASES, "no literal"])
 def test_rows_that_no_tree_keeps(case: str, n_rows: int) -> None:
@@ -135,6 +146,7 @@ def test_rows_that_no_tree_keeps(case: str, n_rows: int) -> None:
         under.minimise(totals)
 
 
+@pytest.mark.usefixtures("way")
 def test_without_literals_the_actions_that_keep_the_rows_are_left() -> None:
     """A tree over no literal is one leaf."""
     terms = DecisionTrees(3, thresholds=((),)).terms()
@@ -167,6 +179,7 @@ def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) ->
         )
 
 
+@pytest.mark.usefixtures("way")
 def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its size and with the way out: by the class where no rule is small enough, else when the rows are known."""
     opened = DecisionTrees(3, depth=3, thresholds=50).on(np.random.default_rng(0).normal(size=(99, 1)))
@@ -175,8 +188,8 @@ def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPat
         opened.require("side_rows")  # 50 * 100 * 102^2 + 50 * 100^2 * 2^2
     terms = DecisionTrees(3, depth=2, thresholds=((*range(5),),)).terms()
     monkeypatch.setattr(pairings, "MOST_LEFT", 4)
-    with pytest.raises(SearchTooLargeError, match="compares 5 policies, more than 4; use oracle kind 'milp'"):
-        # Where all weigh nothing a state has one item: a pair for each of 5 roots.
+    with pytest.raises(SearchTooLargeError, match=r"compares (5|10,125) policies, more than 4; use oracle kind 'milp'"):
+        # Where all weigh nothing a merged state has one item: a pair for each of 5 roots.
         terms.under([TermRow(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)
 
 
@@ -210,6 +223,7 @@ def test_equal_weights_merge() -> None:
     assert np.diff(states.start)[states.offset[2] : states.offset[3]].max() <= 12
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("depth", [2, 3])
 def test_trees_keep_the_row_with_the_cost_that_is_returned(depth: int) -> None:
     """Larger trees on contexts: the policy keeps a budget, one- or two-sided, and attains the value."""
