@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 
 
 class LimitedSearch(TreeSearch):
-    """The recursion above on fixed contexts with ``counts`` (g, 1 or 1 + K), for trees of depth 1 to 3."""
+    """The recursion above on fixed contexts with ``counts`` (g, 1 or 1 + K), for trees up to depth 3."""
 
     def __init__(
         self, literals: Literals, n_actions: int, depth: int, names: Names, limits: Limits, counts: Floats
@@ -104,6 +104,8 @@ class LimitedSearch(TreeSearch):
         return TermSearch(ConstrainedTrees(terms, *trees, of_terms, Ends(allowed, self._most)), self._contexts)
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
+        if height == 0:
+            return super()._answers(soft, costs, pattern, height)
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
         return np.asarray(np.add(add_up(soft, filled.best[: self._most]), everywhere, dtype=float))
 

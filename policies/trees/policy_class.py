@@ -227,7 +227,7 @@ class OpenedTrees(Opened):
             Route.ROOTS: (EveryCutSearch, LimitedEveryCutSearch),
         }
         free, limited = searches[self.route]
-        if self._limits and self._depth:
+        if self._limits:
             return limited(*trees, self._limits, self._counts)
         return free(*trees)
 

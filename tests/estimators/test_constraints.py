@@ -22,6 +22,7 @@ from milpcb.estimators import (
 )
 from milpcb.estimators.conditions import holds
 from policies.trees import side_states
+from policies.trees import terms as tree_terms
 
 BEST = {"sex": "f"}
 
@@ -206,6 +207,7 @@ def test_where_the_search_would_keep_too_much_kind_auto_asks_the_solver(monkeypa
     X, costs, weight = table(30, 0)
     tree = OptimalPolicyTree(max_depth=2, thresholds=1, constraints=[share_at_most("drug B", 0.2)])
     found = clone(tree).fit(X, costs, sample_weight=weight).policy_value_
+    monkeypatch.setattr(tree_terms, "LISTED_DEPTH", 0)
     monkeypatch.setattr(side_states, "too_many", lambda n_numbers: f"{n_numbers} are too many")
     assert clone(tree).fit(X, costs, sample_weight=weight).policy_value_ == pytest.approx(found, abs=1e-9)
     with pytest.raises(SearchTooLargeError, match="too many"):
