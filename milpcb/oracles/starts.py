@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milpcb.errors import InfeasibleError
+from milpcb.errors import InfeasibleError, SearchTooLargeError
 from milpcb.oracles.opened_under import OpenedUnder
 from milpcb.oracles.side_rows import SideRow
 from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search
@@ -48,11 +48,17 @@ class Starts:
         self._opened, self._encoding, self._sides = opened, encoding, sides
 
     @cached_property
-    def _search(self) -> Search:
-        return OpenedUnder(self._opened, self._sides).search()
+    def _search(self) -> Search | None:
+        """The search, None where it would keep too much."""
+        try:
+            return OpenedUnder(self._opened, self._sides).search()
+        except SearchTooLargeError:
+            return None
 
     def at(self, costs: Floats) -> Start | None:
         """Return the search's best policy for ``costs`` (g, K), None where it is no policy that keeps the sides."""
+        if self._search is None:
+            return None
         try:
             _, policy = self._search.minimise(costs)
         except InfeasibleError:
