@@ -168,7 +168,7 @@ def small_leaves(truth: Floats, counts: Floats, limits: Limits, depth: int) -> B
 def feature_sets(literals: Literals, limits: Limits, depth: int) -> Bools:
     """Return (n, p + 1): which of the literals 0..p are in each set of tests that one tree may share."""
     d = len(literals.features)
-    chosen = np.array(list(combinations(range(d), limits.features_of(d, depth))))
+    chosen = np.array(list(combinations(range(d), limits.features_of(d, depth))), dtype=np.int64)
     holds = np.zeros((len(chosen), d), bool)
     np.put_along_axis(holds, chosen, True, axis=1)
     return np.pad(np.repeat(holds, np.diff(literals.first), axis=1), ((0, 0), (1, 0)))

@@ -256,3 +256,20 @@ def test_wrong_logged_actions_are_named(options: dict[str, Any], message: str) -
     """One line that names what is wrong and how to mend it."""
     with pytest.raises(InputError, match=message):
         DecisionTrees(2, **options).on([[0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("limits", [{"min_leaf_size": 2}, {"max_leaves": 3}, {"max_leaves": 1}, {"max_features": 1}])
+@pytest.mark.parametrize("kind", ["search", "milp"])
+def test_where_nothing_can_be_tested_one_leaf_is_left(limits: dict[str, int], kind: str) -> None:
+    """Contexts that are all alike: every answer is of the constants, under a rule too."""
+    trees, contexts = DecisionTrees(3, **limits), np.zeros((4, 2))
+    costs = np.array([[1.0, 0.0, 2.0]] * 4)
+    free = open_oracle(trees, contexts, kind=kind)
+    assert (free.value(costs), str(free.minimise(costs).policy), free.profile(costs, 0).tolist()) == (
+        0.0,
+        "play action 1",
+        [4.0, 0.0, 8.0],
+    )
+    if kind == "milp" or "max_features" not in limits:
+        never = [share_at_most(1, 0.5, n_contexts=4, n_actions=3)]
+        assert open_oracle(trees, contexts, kind=kind, constraints=never).value(costs) == 4.0
