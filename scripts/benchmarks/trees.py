@@ -233,7 +233,7 @@ def bit_loop(contexts: Floats, costs: Floats) -> Callable[[], Any]:
     return lambda: kernel(literal, start, costs, totals)
 
 
-@njit(cache=True)
+@njit
 def _any_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
     totals[:] = 0.0
     for j in range(len(costs)):
@@ -243,7 +243,7 @@ def _any_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
                     totals[literal[u], literal[v], a] += costs[j, a]
 
 
-@njit(cache=True)
+@njit
 def _three_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
     """Do the same with the innermost loop written out, which makes it up to twice as fast."""
     totals[:] = 0.0
