@@ -1,19 +1,25 @@
 """One decorator for functions that are compiled to machine code, and the one line that is shown when it takes a while.
 
-Numba compiles at the first call and keeps the machine code beside the source, in the user's cache folder, or in
-NUMBA_CACHE_DIR, so that the next process loads it. Where none of these can be written, every process compiles again.
+Numba compiles at the first call and keeps the machine code in NUMBA_CACHE_DIR, else in the user's cache folder, else
+beside the source, so that the next process loads it. Where none of these can be written, every process compiles again.
+Machine code is kept under a digest of all files that define compiled functions, as numba compiles one function into
+another: it is never older than any of them, and every copy of the same files on a machine shares it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from tempfile import TemporaryFile
+from typing import Any, Self, TypeVar, cast
 
 from numba import njit
-from numba.core import event
+from numba.core import caching, config, event
+from numba.misc.appdirs import AppDirs
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
@@ -38,17 +44,81 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
     """
 
     def decorate(kernel: _Kernel) -> _Kernel:
-        fastmath = set(flags) or False
+        dispatcher = njit(fastmath=set(flags) or False)(kernel)
         try:
-            dispatcher = njit(cache=True, fastmath=fastmath)(kernel)
-        except RuntimeError:  # no folder can be written, not even the user's
-            dispatcher = njit(fastmath=fastmath)(kernel)
-            _notice.lines[id(dispatcher)] = NOT_KEPT
-        else:
+            dispatcher._cache = _Cache(kernel)  # noqa: SLF001 (numba offers no other way to its own cache)
             _notice.lines[id(dispatcher)] = KEPT
+        except RuntimeError:  # no folder can be written, not even the user's
+            _notice.lines[id(dispatcher)] = NOT_KEPT
         return cast("_Kernel", dispatcher)
 
     return decorate
+
+
+class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001
+    """Where the machine code of a function is kept: a folder whose name is a digest of all that may be compiled in."""
+
+    def __init__(self, folder: Path, stamp: str, line: int) -> None:
+        self._folder, self._stamp, self._line = folder, stamp, line
+
+    def get_cache_path(self) -> str:
+        """Return the folder."""
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        """Return what machine code must have been compiled from."""
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        """Return what tells functions of one name and module apart."""
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, kernel: Callable[..., Any], file: str) -> Self | None:
+        """Return the first place that can be written; None where there is none, or no source file."""
+        if not Path(file).is_file():
+            return None
+        stamp = hashlib.sha256(kernels_digest().encode() + Path(file).read_bytes()).hexdigest()
+        for base in _folders(Path(file)):
+            folder = base / stamp[:24]
+            if _can_be_written(folder):
+                return cls(folder, stamp, kernel.__code__.co_firstlineno)
+        return None
+
+
+class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [_Locator]  # noqa: RUF012 (numba's own form)
+
+
+class _Cache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _Implementation
+
+
+@cache
+def kernels_digest() -> str:
+    """Return the SHA-256 of all files of milpcb and policies that define compiled functions."""
+    package = Path(__file__).parent
+    files = [file for root in (package, package.with_name("policies")) for file in sorted(root.rglob("*.py"))]
+    texts = (file.read_bytes() for file in files)
+    return hashlib.sha256(b"\0".join(text for text in texts if b"@compiled(" in text)).hexdigest()
+
+
+def _folders(file: Path) -> Iterator[Path]:
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR)
+        return
+    yield Path(AppDirs(appname="milpcb", appauthor=False).user_cache_dir) / "compiled"
+    yield file.parent / "__pycache__"
+
+
+@cache
+def _can_be_written(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 class _Notice(event.Listener):  # type: ignore[misc]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,21 +42,46 @@ def notice(monkeypatch: pytest.MonkeyPatch) -> kernels._Notice:
     return fresh
 
 
-def _no_folder(*, cache: bool = False, **flags: object) -> Callable[[object], object]:
-    if cache:
-        raise RuntimeError("no locator available")
-    return lambda kernel: (kernel, flags)
+def _no_folder(_kernel: object) -> object:
+    raise RuntimeError("no locator available")
 
 
 def test_kernels_compile_where_nothing_can_be_written(
     monkeypatch: pytest.MonkeyPatch, notice: kernels._Notice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a folder for the machine code, kernels are compiled in each process, and the line says what to do."""
-    monkeypatch.setattr(kernels, "njit", _no_folder)
-    dispatcher = kernels.compiled({"nnan"})(abs)
-    assert dispatcher == (abs, {"fastmath": {"nnan"}})
+    monkeypatch.setattr(kernels, "_Cache", _no_folder)
+    dispatcher = kernels.compiled({"nnan"})(lambda x: x + 1.0)
     notice.on_start(SimpleNamespace(data={"dispatcher": dispatcher}))
     assert capsys.readouterr().err == f"{kernels.NOT_KEPT}\n"
+    assert dispatcher(1.0) == 2.0
+
+
+INNER = "from milpcb.kernels import compiled\n@compiled()\ndef inner(x):\n    return x + {added}.0\n"
+OUTER = (
+    "from milpcb.kernels import compiled\nfrom inner import inner\n@compiled()\ndef outer(x):\n    return inner(x)\n"
+)
+
+
+def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Path) -> None:
+    """A kernel is compiled anew where one that it calls, in another file, has changed; a copy elsewhere shares it."""
+
+    def answer(place: Path, added: int) -> subprocess.CompletedProcess[str]:
+        (place / "policies").mkdir(parents=True, exist_ok=True)
+        (place / "policies" / "inner.py").write_text(INNER.format(added=added))
+        (place / "policies" / "outer.py").write_text(OUTER)
+        code = (
+            "import sys; from pathlib import Path; import milpcb.kernels as kernels;"
+            f"kernels.__file__ = {str(place / 'milpcb' / 'kernels.py')!r};"
+            f"sys.path.insert(0, {str(place / 'policies')!r}); from outer import outer; print(outer(1.0))"
+        )
+        environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        return subprocess.run([sys.executable, "-c", code], env=environ, text=True, capture_output=True, check=True)
+
+    first, changed, copied = answer(tmp_path / "a", 1), answer(tmp_path / "a", 2), answer(tmp_path / "b", 2)
+    assert (first.stdout, changed.stdout, copied.stdout) == ("2.0\n", "3.0\n", "3.0\n")
+    assert changed.stderr == f"{kernels.KEPT}\n"
+    assert copied.stderr == ""
 
 
 def test_the_notice_is_ours_and_once(notice: kernels._Notice, capsys: pytest.CaptureFixture[str]) -> None:
