@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from milpcb.bandit import Bandit
+from milpcb.bandit import Bandit, Decision
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
 from milpcb.extras import needs
@@ -11,22 +11,31 @@ from milpcb.oracles import open_oracle
 if TYPE_CHECKING:
     from milpcb.experiments.results.curves import load
     from milpcb.experiments.run.playing import play
+    from milpcb.named_constraints import always, mean_at_most, never, parity, share_at_most
 
 __all__ = [
     "Bandit",
+    "Decision",
     "Empirical",
     "FinitePool",
     "LabelConstraint",
     "Sampler",
     "Transductive",
+    "always",
     "load",
+    "mean_at_most",
+    "never",
     "open_oracle",
+    "parity",
     "play",
+    "share_at_most",
 ]
+
+NAMED_CONSTRAINTS = ("always", "mean_at_most", "never", "parity", "share_at_most")
 
 
 def __getattr__(name: str) -> Any:
-    """Find ``load``, which needs a package for tables, and ``play`` when they are asked for."""
+    """Find what a service need not load when it is asked for: ``load``, ``play``, and the constraints by name."""
     if name == "load":
         with needs("studies", "milpcb.load"):
             from milpcb.experiments.results.curves import load
@@ -36,4 +45,8 @@ def __getattr__(name: str) -> Any:
         from milpcb.experiments.run.playing import play
 
         return play
+    if name in NAMED_CONSTRAINTS:
+        from milpcb import named_constraints
+
+        return getattr(named_constraints, name)
     raise AttributeError(f"module 'milpcb' has no attribute '{name}'")

@@ -70,7 +70,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001
         return self._stamp
 
     def get_disambiguator(self) -> str:
-        """Return what tells functions of one name and module apart."""
+        """Return the line: functions of one name and module differ in it."""
         return str(self._line)
 
     @classmethod

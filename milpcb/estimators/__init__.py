@@ -7,7 +7,6 @@ with needs("learn", "milpcb.estimators"):
     import sklearn as _sklearn  # noqa: F401 - see above
 
 from milpcb.estimators.budget import BudgetPoint, budget_curve
-from milpcb.estimators.constraints import always, mean_at_most, never, parity, share_at_most
 from milpcb.estimators.costs import (
     OptimalPolicy,
     OptimalPolicyTree,
@@ -23,6 +22,7 @@ from milpcb.estimators.logged import (
     LoggedThresholdRule,
 )
 from milpcb.estimators.saved import from_json
+from milpcb.named_constraints import always, mean_at_most, never, parity, share_at_most
 
 __all__ = [
     "BudgetPoint",

@@ -16,13 +16,13 @@ from milpcb.checks import choice, whole
 from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
-from milpcb.estimators.constraints import FittedRows, bind_all
 from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.shown import html
 from milpcb.estimators.table import SIDES, chosen_features, make_columns
 from milpcb.estimators.totals import Rows, whole_counts
+from milpcb.named_constraints import FittedRows, bind_all
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, PolicyClass, open_class

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from milpcb.errors import InputError
-from milpcb.estimators.constraints import share_at_most
 from milpcb.estimators.targets import read_weights
+from milpcb.named_constraints import share_at_most
 
 
 @dataclass(frozen=True)

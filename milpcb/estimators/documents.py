@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from milpcb import registry
 from milpcb.errors import UnknownNameError
-from milpcb.estimators.constraints import NAMES
+from milpcb.named_constraints import NAMES
 
 FORMAT = 1
 ARRAYS = ("constant_values_", "leaf_values_")

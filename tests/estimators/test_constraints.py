@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
+from milpcb.conditions import holds
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.estimators import (
     OptimalPolicyTree,
@@ -20,7 +21,6 @@ from milpcb.estimators import (
     parity,
     share_at_most,
 )
-from milpcb.estimators.conditions import holds
 from policies.trees import side_states
 from policies.trees import terms as tree_terms
 

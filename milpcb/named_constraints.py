@@ -11,17 +11,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from math import fsum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from milpcb.checks import real
 from milpcb.columns import Values
+from milpcb.conditions import holds
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, UnknownNameError, shown
-from milpcb.estimators.conditions import holds
-from milpcb.estimators.totals import Rows
 from milpcb.types import Bools, Floats
+
+
+class WeightedRows(Protocol):
+    """Weighted rows that are merged into distinct contexts (g, d)."""
+
+    @property
+    def weight(self) -> Floats:
+        """The weight (n,) of each row."""
+        ...
+
+    def total(self, table: Floats) -> Floats:
+        """Return the weighted totals (g, k) of a table (n, k) at each distinct context."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,7 @@ class FittedRows:
 
     values: Mapping[str, Values]
     actions: Sequence[Any]
-    rows: Rows
+    rows: WeightedRows
 
     def column(self, name: str) -> Values:
         """Return a column (n,); raises UnknownNameError."""
@@ -119,7 +131,7 @@ class MeanAtMost:
 
 @dataclass(frozen=True)
 class Never:
-    """No row at which the condition ``where`` holds gets ``action``; see milpcb.estimators.conditions."""
+    """No row at which the condition ``where`` holds gets ``action``; see milpcb.conditions."""
 
     action: Any
     where: str
