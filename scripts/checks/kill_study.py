@@ -62,7 +62,7 @@ BACKENDS = ("serial", "processes", "dask")
 TIMES = ("seconds", "oracle_seconds")
 NOT_COMPARED = (".lock", ".log")
 BATCH = 5  # damages that one resume mends; it names at most ten records
-PATIENCE = 300  # seconds for one command
+PATIENCE = 600  # seconds, for one command and for processes to be gone: only what hangs takes as long
 
 
 def command(*arguments: str) -> list[str]:
@@ -130,6 +130,11 @@ def draw_moment(dice: random.Random) -> Moment:
     return Moment(what, dice.randint(1, most))
 
 
+def unfinished(out: Path) -> list[Path]:
+    """Return the checkpoints that a resume goes on from: those of cells without a record."""
+    return sorted(part for part in out.glob("cells/*.part") if not part.with_suffix(".json").exists())
+
+
 class Watch:
     """Counts what appears in a run directory."""
 
@@ -140,7 +145,7 @@ class Watch:
 
     def reached(self, moment: Moment) -> bool:
         """Look once, and tell whether the moment has come."""
-        sizes, records, parts = 0, 0, 0
+        sizes, records = 0, 0
         for folder in (self._out, self._out / "cells"):
             for entry in os.scandir(folder) if folder.is_dir() else ():
                 try:
@@ -149,14 +154,13 @@ class Watch:
                     continue
                 sizes += state.st_size
                 records += folder.name == "cells" and entry.name.endswith(".json")
-                parts += entry.name.endswith(".part")
                 if entry.name.endswith(".part"):
                     self._checkpoints.add((entry.name, state.st_mtime_ns))
                 if entry.name.endswith(".tmp"):
                     self._temporaries.add(entry.name)
         amounts = {"records": records, "bytes": sizes, "config": int((self._out / "config.toml").exists())}
         amounts |= {"checkpoints": len(self._checkpoints), "temporaries": len(self._temporaries)}
-        amounts |= {"records beside a checkpoint": records if parts else 0}
+        amounts |= {"records beside a checkpoint": records if unfinished(self._out) else 0}
         return amounts[moment.what] >= moment.amount
 
 
@@ -185,7 +189,7 @@ def processes_in(folder: Path) -> list[int]:
     return there
 
 
-def wait_until(happened: Callable[[], bool], seconds: float = 60.0) -> bool:
+def wait_until(happened: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     end = time.monotonic() + seconds
     while not happened():
         if time.monotonic() > end:
@@ -305,9 +309,20 @@ def folder_there(place: Place, _dice: random.Random) -> None:
 DAMAGES = (flip_digit, flip_bit, cut, empty, lose, replace, swap, remove_key, add_key, change_type, link)
 
 
-def has_record(file: Path) -> bool:
-    """Return whether the record or the checkpoint of a cell's file is there."""
-    return any(file.with_suffix(ending).exists() for ending in (".json", ".part"))
+def wants_a_line(cells: dict[Path, bytes]) -> set[str]:
+    """Return the cells whose record or checkpoint must be reported as damaged.
+
+    ``cells`` holds every file of the folder of cells as it was before. A checkpoint beside a whole record is never read
+    (a kill between writing the one and removing the other leaves both), and a cell with neither is one that was not
+    played: nothing says that its pictures belong to it.
+    """
+    damaged = {file for file, content in cells.items() if file.exists() and changed(file, content)}
+    records = {file for file in cells if file.suffix == ".json"}
+    whole = {file.stem for file in records if file.exists() and file not in damaged}
+    played = {file.stem for file in cells if file.suffix in {".json", ".part"} and file.exists()}
+    return {
+        file.stem for file in damaged if file.stem in played and not (file.suffix == ".part" and file.stem in whole)
+    }
 
 
 def damage_and_mend(
@@ -317,18 +332,13 @@ def damage_and_mend(
     folder = copy_of(base, root / f"damaged{number}")
     out = folder / "out"
     places = draw_places(out, count, dice)
-    before = {place.file: place.file.read_bytes() for place in places} | {p.other: p.other.read_bytes() for p in places}
+    before = {file: file.read_bytes() for file in out.glob("cells/*")}
     done_what = []
     for place in places:
         damage = dice.choice(DAMAGES)
         damage(place, dice)
         done_what.append(f"{damage.__name__} {place.name}")
-    # A cell without its record is one that was not played: nothing says that its pictures belong to it.
-    hurt = {
-        file.stem
-        for file in before
-        if file.parent.name == "cells" and file.exists() and changed(file, before[file]) and has_record(file)
-    }
+    hurt = wants_a_line(before)
     done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
     unnamed = sorted(key for key in hurt if not any(key in line and "damaged" in line for line in lines(done.stderr)))
     wrong = f"resume failed: {done.stderr.strip()}" if done.returncode else ""
@@ -375,7 +385,7 @@ def draw_places(out: Path, count: int, dice: random.Random) -> list[Place]:
     for file in sorted(path for path in out.rglob("*") if path.is_file() and path.stat().st_size):
         if file.name not in {"config.toml", ".milpcb.lock"}:
             kinds.setdefault(f"{file.parent.name}{file.suffix}", []).append(file)
-    checkpoints = kinds.get("cells.part", [])[:1]
+    checkpoints = unfinished(out)[:1]
     every = [file for files in kinds.values() for file in files if file not in checkpoints]
     drawn = [*checkpoints, *dice.sample(every, count - len(checkpoints))]
     others = [file for file in every if file not in drawn]
@@ -417,7 +427,7 @@ def stopped(root: Path) -> Path:
         folder.mkdir()
         kill_at(Moment("records beside a checkpoint", 2), folder, "serial")
         out = folder / "out"
-        if len(list(out.glob("cells/*.json"))) >= 2 and list(out.glob("cells/*.part")):
+        if len(list(out.glob("cells/*.json"))) >= 2 and unfinished(out):
             return out
     sys.exit("no run could be killed between its first record and its last")
 
