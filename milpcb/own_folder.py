@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.errors import InputError, clipped
+from milpcb.gate import Name, check_registered
 
 
 @dataclass
@@ -42,16 +43,15 @@ def folders() -> list[str]:
     return [] if _own.folder is None else [_own.folder]
 
 
-def check(kind: str, called: str, name: str) -> None:
+def check(kind: str, called: str, name: Name) -> None:
     """Raise InputError unless ``module:Class`` may be imported."""
-    module, _, attribute = name.partition(":")
-    if not all(part.isidentifier() for part in [*module.split("."), *attribute.split(".")]):
-        raise InputError(f"{kind} '{clipped(name)}' is no name; write module:Class for a class of your own")
+    check_registered(kind, name)
     if not _own.trusted:
-        raise InputError(f"{kind} '{clipped(name)}' is not installed, and its code is not run unless you trust it")
-    if module.split(".")[0] in sys.stdlib_module_names or module.endswith("__main__"):
+        raise InputError(f"{kind} '{clipped(name.text)}' is not installed, and its code is not run unless you trust it")
+    if name.parts[0] in sys.stdlib_module_names or name.parts[-1] == "__main__":
         raise InputError(
-            f"{kind} '{clipped(name)}' is no {called}: module {module} is Python's own; give your file another name"
+            f"{kind} '{clipped(name.text)}' is no {called}: module {name.module} is Python's own; "
+            "give your file another name"
         )
 
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from milpcb import own_folder
+from milpcb import gate, own_folder
 from milpcb.errors import InputError, UnknownNameError, cause, clipped
 from milpcb.interfaces import Kind, mismatch
 
@@ -186,14 +186,14 @@ def is_installed(kind: str, name: str) -> bool:
 
 def target(kind: str, name: str) -> str:
     """Return ``module:Class`` of a name, which may be that itself; raises UnknownNameError with the nearest name."""
-    table = _known(kind)
-    if not isinstance(name, str):
+    table, read = _known(kind), gate.parse_name(name)
+    if read is None and isinstance(name, str):
+        raise InputError(f"{kind} '{clipped(name)}' is no name; write module:Class for a class of your own")
+    if read is None or not (read.module or name in table):
         raise UnknownNameError(KINDS[kind].called, name, table)
-    if ":" in name:
-        own_folder.check(kind, KINDS[kind].called, name)
+    if read.module:
+        own_folder.check(kind, KINDS[kind].called, read)
         return name
-    if name not in table:
-        raise UnknownNameError(KINDS[kind].called, name, table)
     return table[name]
 
 

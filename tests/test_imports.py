@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[1]
 # name that fits a module says which part it belongs to.
 LAYERS = (
     ("milpcb.errors",),
-    ("milpcb.interfaces", "milpcb.own_folder"),
+    ("milpcb.gate",),
+    ("milpcb.files", "milpcb.interfaces", "milpcb.own_folder"),
     (
         "milpcb.extras",
         "milpcb.kernels",

@@ -90,7 +90,7 @@ def test_importing_the_registry_imports_nothing_else():
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", program, package], capture_output=True, text=True, check=True
     )
-    own = ["milpcb", "milpcb.errors", "milpcb.interfaces", "milpcb.own_folder", "milpcb.registry"]
+    own = ["milpcb", "milpcb.errors", "milpcb.gate", "milpcb.interfaces", "milpcb.own_folder", "milpcb.registry"]
     assert done.stdout.split() == own
 
 

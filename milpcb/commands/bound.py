@@ -109,8 +109,8 @@ def _check_ending(path: Path) -> str:
 def _save(found: list[Bound], target: Path, title: str) -> Path:
     from milpcb.experiments.results.figures.bounds import bounds_figure
     from milpcb.experiments.results.figures.drawing import render
-    from milpcb.experiments.results.files import write_file
     from milpcb.experiments.study.bounds import bounds_frame
+    from milpcb.files import write_file
 
     kind = _check_ending(target)
     if kind == "csv":

@@ -45,7 +45,7 @@ def write_pictures(results: Results, names: Sequence[str], directory: Path) -> l
     """Write figures by their names as pictures and return their paths."""
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import render
-    from milpcb.experiments.results.files import write_file
+    from milpcb.files import write_file
 
     return [
         write_file(directory / f"{drawing.name}.{suffix}", content)

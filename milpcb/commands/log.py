@@ -39,7 +39,7 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     evaluate and learn read them. Options pick the play where the run has several. A run does not keep its rounds; they
     are played once more, which gives the same ones.
     """
-    from milpcb.experiments.results.files import write_file
+    from milpcb.files import write_file
 
     if target.suffix not in ENDINGS:
         raise InputError(f"cannot write '{target.name}': the ending decides the format, use .csv or .parquet")

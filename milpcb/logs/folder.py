@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.errors import RunError
-from milpcb.experiments.results.files import contents, remove, sealed, unsealed, write_file
+from milpcb.files import contents, remove, sealed, unsealed, write_file
 from milpcb.logs.findings import Findings
 from milpcb.logs.page import page, rule_pictures
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from milpcb import cli
-from milpcb.experiments.results.files import sealed
+from milpcb.files import sealed
 
 ROWS = 60
 TRIAL = ("--action", "treat", "--reward", "y", "--randomised")

@@ -13,8 +13,8 @@ import pytest
 
 import milpcb
 from milpcb.errors import RunError
-from milpcb.experiments.results.files import sealed, unsealed
 from milpcb.experiments.results.index import read_index
+from milpcb.files import sealed, unsealed
 
 RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
 

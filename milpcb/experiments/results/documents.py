@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.experiments.results.figures.drawing import FORMATS
 from milpcb.experiments.results.figures.policy import draw_policy
-from milpcb.experiments.results.files import write_file
+from milpcb.files import write_file
 from milpcb.types import Answer
 
 

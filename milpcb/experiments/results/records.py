@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from milpcb.experiments.results.files import contents, digest, unsealed
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.study.cells import Task, Yardstick
+from milpcb.files import contents, digest, unsealed
 
 _COLUMNS = {
     "rounds",

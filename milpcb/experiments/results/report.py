@@ -16,11 +16,11 @@ from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits
 from milpcb.experiments.results.figures.results import Results, entries, read_results
 from milpcb.experiments.results.figures.words import count, legible, verdict, with_separators
-from milpcb.experiments.results.files import contents
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.records import read_record
 from milpcb.experiments.results.report_table import report_table
+from milpcb.files import contents
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone

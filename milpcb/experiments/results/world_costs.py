@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milpcb.experiments.results.files import contents, sealed, unsealed, write_file
 from milpcb.experiments.results.layout import file_of
+from milpcb.files import contents, sealed, unsealed, write_file
 
 
 @dataclass(frozen=True)

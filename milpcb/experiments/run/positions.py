@@ -15,7 +15,7 @@ from pathlib import Path
 from time import time
 from typing import Protocol
 
-from milpcb.experiments.results.files import contents
+from milpcb.files import contents
 
 
 class TaskInfo(Protocol):

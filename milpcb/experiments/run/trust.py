@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from milpcb.errors import RunError
-from milpcb.experiments.results.files import contents, write_file
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.study.fingerprints import class_names, is_installed_file, source_file
+from milpcb.files import contents, write_file
 
 
 def check(directory: Path) -> None:

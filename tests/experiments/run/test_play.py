@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_info
 
 from milpcb import registry
 from milpcb.errors import InputError, OracleInexact, RunError
-from milpcb.experiments.results.files import sealed, unsealed
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.run import play as plays
 from milpcb.experiments.run import player as players
@@ -26,6 +25,7 @@ from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
+from milpcb.files import sealed, unsealed
 from milpcb.learners.uniform import Uniform
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.milp import MilpOracle

@@ -15,8 +15,8 @@ import polars as pl
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import load
 from milpcb.experiments.results.figures.looks import Look, looks
-from milpcb.experiments.results.files import contents
 from milpcb.experiments.results.layout import CONFIG
+from milpcb.files import contents
 from milpcb.types import Floats
 
 AXES = ("environment", "policies", "oracle")

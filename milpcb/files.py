@@ -7,12 +7,13 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from milpcb import gate
 from milpcb.errors import RunError
 
 TEMPORARY = re.compile(r"\.milpcb-[a-z0-9_]{8}\.tmp")  # exactly what write_file makes before it renames it
@@ -26,19 +27,26 @@ def sealed(body: Mapping[str, Any], indent: int | None = None) -> bytes:
 
 
 def unsealed(content: bytes) -> dict[str, Any] | None:
-    """Return what ``sealed`` was given; None where a single byte is not as it was written."""
+    """Return what ``sealed`` was given; None where a single byte is not as it was written.
+
+    A checksum shows damage and not malice: whoever writes a file can write its checksum. What is returned is plain data
+    of any shape, to be checked by a schema.
+    """
     seal = _SEAL.match(content)
     if seal is None:
         return None
     text = b"{" + content[seal.end() :]
-    return dict(json.loads(text)) if digest(text) == seal.group(1).decode() else None
+    if digest(text) != seal.group(1).decode():
+        return None
+    try:
+        return dict(gate.read_json(text, finite=False))
+    except ValueError:
+        return None
 
 
 def contents(path: Path) -> bytes:
-    """Return what a file holds; raises OSError where it is no plain file: a pipe is waited for, a device has no end."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "it is no plain file", str(path))
-    return path.read_bytes()
+    """Return what a plain file holds; raises OSError where it is none: see milpcb.gate.read_bytes."""
+    return gate.read_bytes(path)
 
 
 def digest(content: bytes) -> str:
@@ -54,13 +62,15 @@ def is_temporary(path: Path) -> bool:
 def write_file(target: Path, content: bytes, *, durable: bool = True) -> Path:
     """Write a file so that a reader sees the old one or the new one; raises RunError when the disk refuses.
 
-    A link of that name is replaced, and what it points to is left as it is. Without ``durable`` all this holds when
-    processes die, but a power cut may leave a file that is cut short.
+    A link of that name is replaced, and what it points to is left as it is. Who may read the file is up to the umask.
+    Any number of threads and processes may write it at the same time: each writes a temporary file of its own. Without
+    ``durable`` all this holds when processes die, but a power cut may leave a file that is cut short.
     """
     make_folder(target.parent)
+    temporary = target.with_name(f".milpcb-{secrets.token_hex(4)}.tmp")
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".milpcb-", suffix=".tmp", delete=False) as part:
-            _replace(Path(part.name), target, part, content, durable=durable)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as part:
+            _replace(temporary, target, part, content, durable=durable)
     except OSError as error:
         raise RunError(
             f"cannot write {target}: {error.strerror}; what was finished before is kept, mend that and run again"
@@ -75,9 +85,13 @@ def append(target: Path, text: str) -> None:
 
 
 def open_to_append(target: Path) -> IO[str]:
-    """Open a text file to write at its end; raises OSError where it is a link."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    return os.fdopen(os.open(target, flags, 0o644), "a", encoding="utf-8")
+    """Open a text file to write at its end; raises OSError where it is a link, or a pipe that nobody reads."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = os.fdopen(os.open(target, flags, 0o666), "a", encoding="utf-8")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no plain file", str(target))
+    return file
 
 
 def remove(target: Path) -> None:
@@ -102,7 +116,6 @@ def _replace(temporary: Path, target: Path, part: IO[bytes], content: bytes, *, 
         part.flush()
         if durable:
             os.fsync(part.fileno())
-        temporary.chmod(0o644)
         temporary.replace(target)
     finally:  # on a full disk and on an interrupt alike; after the replacement nothing is left to remove
         temporary.unlink(missing_ok=True)

@@ -1,0 +1,191 @@
+"""The gate: what a file that somebody else may have made can cause, decided in one place.
+
+Three questions are answered here, and nowhere else: what a text names (``parse_name``), where a file may lie
+(``inside``), and what a JSON text may hold (``read_json``). Whoever reads a file that may be foreign asks these before
+anything is imported, connected to or written. The page of rules is "Safety" in milpcb/README.md.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from milpcb.errors import InputError, clipped
+
+MOST_BYTES = 2**30  # of a file that is read whole
+DEEPEST = 100  # brackets within brackets of a JSON text; policies and states nest to a dozen
+_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_LARGE = re.compile(rb"[eE]\+?[0-9]{3}")  # without it, no number is beyond the largest
+_BUT_BRACKETS = bytes(set(range(256)) - set(b'[]{}"'))
+
+_registered_only: ContextVar[str] = ContextVar("registered_only", default="")
+
+
+# ------------------------------------------------------------------- names
+
+
+@dataclass(frozen=True)
+class Name:
+    """What a text names: ``module:A.B``, whose code is not milpcb's, or a registered name, whose ``module`` is ""."""
+
+    text: str
+    module: str = ""
+    attribute: str = ""
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts of the module's dotted name."""
+        return self.module.split(".")
+
+
+def parse_name(text: object) -> Name | None:
+    """Return what a text names; None for what is no text, or has a colon and is no ``module:Class``.
+
+    The registry loads by this reading of a name, and whether a name may be loaded is decided by this reading too.
+    """
+    if not isinstance(text, str):
+        return None
+    module, colon, attribute = text.partition(":")
+    if not colon:
+        return Name(text)
+    named = all(part.isidentifier() for part in [*module.split("."), *attribute.split(".")])
+    return Name(text, module, attribute) if named else None
+
+
+def named_classes(value: Any) -> Iterator[str]:
+    """Yield every text of the form ``module:A.B`` in nested plain data, keys included.
+
+    A solver is left out: "pulp:NAME" is a registered family and its argument, whatever stands behind the colon.
+    """
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from named_classes(key)
+            if not (key == "solver" and isinstance(item, str)):
+                yield from named_classes(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from named_classes(item)
+    elif (name := parse_name(value)) and name.module:
+        yield name.text
+
+
+@contextmanager
+def registered_only(what: str) -> Iterator[None]:
+    """Within this block a name is loaded only if it is registered; ``what`` says in a message whose names these are.
+
+    For files that are read back, as in ``with registered_only(f"the file {path}"):``. It holds for the thread that
+    enters the block, and for no other.
+    """
+    token = _registered_only.set(what)
+    try:
+        yield
+    finally:
+        _registered_only.reset(token)
+
+
+def check_registered(kind: str, name: Name) -> None:
+    """Raise InputError where a name would load code that is not registered, within ``registered_only``."""
+    what = _registered_only.get()
+    if what and name.module:
+        raise InputError(
+            f"{what} names {kind} '{clipped(name.text)}', which is not registered, and its code is not run: "
+            "only names that milpcb list shows are taken from a file"
+        )
+
+
+# ------------------------------------------------------------------- places
+
+
+def inside(root: Path, *parts: str) -> Path:
+    """Return the path of a file below ``root`` that a file names; raises InputError where it may lead anywhere else.
+
+    Each part must be the name of one file or folder: no separator, no "..", nothing that a terminal would obey. Links
+    below ``root`` are refused.
+    """
+    path = root
+    for part in parts:
+        if part in {"", ".", ".."} or not part.isprintable() or set(part) & set('/\\:*?"<>|'):
+            raise InputError(f"'{clipped(part)}' cannot be the name of a file in {root}")
+        path = path / part
+        if path.is_symlink():
+            raise InputError(f"{path} is a link, and nothing is read or written through one here")
+    return path
+
+
+def read_bytes(path: Path, *, follow: bool = False) -> bytes:
+    """Return what a plain file holds; raises OSError for anything else, and where it is beyond MOST_BYTES.
+
+    A pipe would be waited for, a device has no end, and a link may lead anywhere: only where ``follow`` says so, for a
+    path that the user wrote, is one followed.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
+    with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - of a descriptor
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"it is larger than {MOST_BYTES // 2**20:,} MB", str(path))
+    return content
+
+
+# ------------------------------------------------------------------- contents
+
+
+def read_json(content: bytes | str, *, finite: bool = True) -> Any:
+    """Return what a JSON text holds; raises ValueError, with a reason of one line, for what we would never write.
+
+    Refused beside broken texts: a key twice in one table, more than DEEPEST brackets within each other, and, unless
+    ``finite`` is False, numbers that are infinite or none.
+    """
+    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    if _depth(raw) > DEEPEST:
+        raise ValueError(f"it nests deeper than {DEEPEST}")
+    checks: dict[str, Any] = {"parse_constant": _no_number} if finite else {}
+    if finite and _LARGE.search(raw):
+        checks["parse_float"] = _finite
+    try:
+        return json.loads(raw.decode(), object_pairs_hook=_distinct, **checks)
+    except RecursionError as error:
+        raise ValueError("it nests too deeply") from error
+
+
+def _depth(raw: bytes) -> int:
+    """Return how many brackets are open at most, those in texts left aside."""
+    if b"\\" in raw:  # an escaped quote ends no text
+        raw = _QUOTED.sub(b"", raw)
+    deepest = depth = 0
+    for sign in _QUOTED.sub(b"", raw.translate(None, _BUT_BRACKETS)):
+        depth += 1 if sign in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        raise ValueError(f"{clipped(text)} is beyond the largest number")
+    return number
+
+
+def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    listed = list(pairs)
+    found = dict(listed)
+    if len(found) < len(listed):
+        names = [name for name, _ in listed]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"'{clipped(twice)}' stands twice in one table")
+    return found
