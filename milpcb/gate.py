@@ -80,7 +80,7 @@ def named_classes(value: Any) -> Iterator[str]:
 
 @contextmanager
 def registered_only(what: str) -> Iterator[None]:
-    """Within this block a name is loaded only if it is registered; ``what`` says in a message whose names these are.
+    """Within this block a name is loaded only if it is registered; ``what`` tells in a message whose names these are.
 
     For files that are read back, as in ``with registered_only(f"the file {path}"):``. It holds for the thread that
     enters the block, and for no other.
@@ -124,7 +124,7 @@ def inside(root: Path, *parts: str) -> Path:
 def read_bytes(path: Path, *, follow: bool = False) -> bytes:
     """Return what a plain file holds; raises OSError for anything else, and where it is beyond MOST_BYTES.
 
-    A pipe would be waited for, a device has no end, and a link may lead anywhere: only where ``follow`` says so, for a
+    A pipe would be waited for, a device has no end, and a link may lead anywhere: only where ``follow`` is set, for a
     path that the user wrote, is one followed.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))

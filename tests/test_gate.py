@@ -38,9 +38,8 @@ def test_classes_are_found_at_any_depth():
 
 def test_within_registered_only_no_code_is_loaded(tmp_path, monkeypatch):
     """A name that is not registered is refused before its module is looked for; other threads go on as they were."""
-    (tmp_path / "evil.py").write_text(
-        f"import pathlib\npathlib.Path({str(tmp_path / 'hit')!r}).touch()\nfrom milpcb.learners import Uniform\nclass X(Uniform): pass\n"
-    )
+    source = "from pathlib import Path\nfrom milpcb.learners import Uniform\nclass X(Uniform): pass\n"
+    (tmp_path / "evil.py").write_text(f"{source}Path({str(tmp_path / 'hit')!r}).touch()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     found = []
     with gate.registered_only("the file f.json"):
