@@ -80,7 +80,7 @@ def named_classes(value: Any) -> Iterator[str]:
 
 @contextmanager
 def registered_only(what: str) -> Iterator[None]:
-    """Within this block a name is loaded only if it is registered; ``what`` tells in a message whose names these are.
+    """Within this block a name is loaded only if it is registered; ``what`` is what a message calls the file.
 
     For files that are read back, as in ``with registered_only(f"the file {path}"):``. It holds for the thread that
     enters the block, and for no other.
