@@ -19,7 +19,7 @@ from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from milpcb.logs.source import Source
-    from milpcb.offline import Evaluation, Scores
+    from milpcb.offline import Evaluation
 
 
 @click.command()
@@ -38,30 +38,18 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     """
     source = source_of(log, given)
     from milpcb.offline import evaluate as value_of
+    from milpcb.offline import scores
 
-    found = _scores(source, method, seed)
+    found = scores(source.log, method, seed=seed)
     for warning in (*source.warnings, *found.diagnostics.words()):
         err.print(f"warning: {warning}")
     played = np.full(len(found.table), found.best_action) if policy is None else _read(policy, source)
-    value = value_of(found, played, contexts=source.frame, interval=interval, level=level, seed=seed)
+    value = value_of(found, played, contexts=source.table, interval=interval, level=level, seed=seed)
     out.print(values_table(value))
     for sentence in value.words():
         out.print(sentence)
     if value.leaves:
         out.print(_parts(value))
-
-
-def _scores(source: Source, method: str, seed: int) -> Scores:
-    """Return the scores of a log; models read texts as their place in the alphabet."""
-    from milpcb.estimators.inputs import Features
-    from milpcb.frames import read_columns
-    from milpcb.offline import read_log, scores
-
-    names = source.frame.columns
-    numbers = Features(read_columns(source.frame, names, names)).numbers()
-    actions, propensity = source.log.actions, source.propensity
-    log = read_log(numbers, source.done, **source.outcome, propensity=propensity, actions=actions)
-    return scores(log, method, seed=seed)
 
 
 class _Named:

@@ -54,6 +54,8 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
     source = source_of(log, given)
+    for note in source.notes:
+        err.print(f"note: {note}")
     from milpcb.logs.findings import Asked, find
     from milpcb.logs.folder import check_folder, write
 

@@ -26,6 +26,8 @@ OPTIONS = (
     ),
     click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
     click.option("--features", help="Columns that the policy may read, with commas between [default: all others]."),
+    click.option("--leave-out", multiple=True, metavar="COLUMN", help="Column that policies may not read; repeatable."),
+    click.option("--group", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
     click.option("--actions", help="Names of the actions in order, with commas between [default: sorted]."),
     click.option("--learner", help="Of a run directory: the label of the learner."),
     click.option("--seed-of-run", type=int, help="Of a run directory: the seed of the play."),
@@ -69,7 +71,8 @@ PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log wri
 
 
 def _common(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: _listed(given[name]) for name in ("features", "actions")}
+    listed = {name: _listed(given[name]) for name in ("features", "actions")}
+    return {**listed, "leave_out": given["leave_out"], "group": given["group"] or ""}
 
 
 def _rounds(directory: Path, given: dict[str, Any]) -> Any:

@@ -11,9 +11,9 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
-from milpcb.estimators.inputs import checked, read_features
+from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.targets import read_targets, read_weights
-from milpcb.offline import Evaluation, Scores, evaluate, read_log, scores
+from milpcb.offline import Evaluation, Log, Scores, evaluate, read_log, scores
 
 IMITATES = (
     "neither reward nor cost was given, so the policy learns to do what was done most often; "
@@ -85,11 +85,32 @@ class FromLog(PolicyEstimator):
         number = agreement.argmax(axis=1)  # of what was done
         if reward is None and cost is None:
             warnings.warn(IMITATES, UserWarning, stacklevel=2)
-            self.scores_ = None
+            self.scores_: Scores | None = None
             return self._learn(features, agreement, actions, weight, maximise=True, done=number)
         self.actions_ = actions
-        self.scores_ = self._scores(X, done, reward, cost, propensity, weight)
-        return self._learn(features, self.scores_.table, actions, weight, maximise=self.scores_.maximise, done=number)
+        found = self._scores(X, done, reward, cost, propensity, weight)
+        return self._from_scores(features, found, actions)
+
+    def fit_scores(self, X: Any, found: Scores) -> Self:
+        """Find the policy with the best value by scores of these rows that are there already.
+
+        Parameters
+        ----------
+        X : as for ``fit``, in the order of the rows of the log
+        found : see ``estimate_scores``
+
+        Raises
+        ------
+        InputError, a ValueError; InfeasibleError; OracleInexact
+
+        """
+        features = read_features(self, checked(self, X, reset=True))
+        return self._from_scores(features, found, np.array(found.actions))
+
+    def _from_scores(self, features: Features, found: Scores, actions: Any) -> Self:
+        self.scores_ = found
+        done, weight = found.log.action, found.weight
+        return self._learn(features, found.table, actions, weight, maximise=found.maximise, done=done)
 
     def score(
         self,
@@ -160,6 +181,13 @@ class FromLog(PolicyEstimator):
             propensity=propensity,
             actions=self.actions_.tolist(),
         )
+        return self.estimate_scores(log, sample_weight=weight)
+
+    def estimate_scores(self, log: Log, **options: Any) -> Scores:
+        """Return the scores of a log by the parameters of this estimator.
+
+        ``options`` are further ones of milpcb.offline.scores, such as ``sample_weight``.
+        """
         return scores(
             log,
             self.method,
@@ -169,7 +197,7 @@ class FromLog(PolicyEstimator):
             seed=self.random_state,
             min_propensity=self.min_propensity,
             treatment_cost=self.treatment_cost,
-            sample_weight=weight,
+            **options,
         )
 
 

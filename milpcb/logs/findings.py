@@ -54,8 +54,8 @@ class Findings:
 def find(source: Source, estimator: Any, questions: Asked, note: Callable[[str], None]) -> Findings:
     """Learn from a log and ask what follows; ``note`` is called with what is being done."""
     note("scores of what each action would have given, and the best policy")
-    estimator.fit(source.frame, source.done, **source.outcome, propensity=source.propensity)
-    scores = estimator.scores_
+    scores = estimator.estimate_scores(source.log)
+    estimator.fit_scores(source.frame, scores)
     problem = estimator.problem(source.frame)
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind}
     claims = stable = None

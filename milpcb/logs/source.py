@@ -13,8 +13,11 @@ import polars as pl
 
 from milpcb.checks import check_file
 from milpcb.errors import InputError, UnknownNameError, clipped
+from milpcb.estimators.inputs import Features
+from milpcb.frames import read_columns
+from milpcb.logs.features import usable, words
 from milpcb.offline import Log, read_log
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None"]  # what a CSV file writes for a missing value
 ALIKE = 0.999  # correlation from which a feature is taken for the outcome under another name
@@ -31,7 +34,11 @@ class Columns:
     propensity : name of the column with the probability of what was done, or names of K columns, one for each action in
         the order of ``actions``; () where it is not known
     randomised : whether each action had the same probability in every row, as in a randomised trial
-    features : names of the columns that policies may read; () for all that are nothing else
+    features : names of the columns that policies may read; () for all that are nothing else, identifiers and dates left
+        out
+    leave_out : names of columns that policies may not read
+    group : name of the column whose values say which rows belong together, such as the person; "" where rows are
+        independent. It is no feature unless it is named as one
     actions : names of the actions in order; () for those of the log, sorted
 
     """
@@ -42,33 +49,36 @@ class Columns:
     propensity: tuple[str, ...] = ()
     randomised: bool = False
     features: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    group: str = ""
     actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A log as it was read: the ``frame`` of its features, and the checked ``log``; ``name`` is what to call it."""
+    """A log as it was read.
+
+    Attributes
+    ----------
+    name : what to call it
+    columns : which column is what
+    table : all of its columns
+    frame : those that policies may read
+    log : checked; its features are the numbers that models read
+    group : (n,) number of the group of each row; None where rows are independent
+    notes : which columns were left out, and why
+    warnings : which features may be known only afterwards
+
+    """
 
     name: str
     columns: Columns
+    table: pl.DataFrame
     frame: pl.DataFrame
     log: Log
+    group: Ints | None = None
+    notes: tuple[str, ...] = field(default=())
     warnings: tuple[str, ...] = field(default=())
-
-    @property
-    def outcome(self) -> dict[str, Floats]:
-        """The outcome as a keyword of estimators: reward or cost."""
-        return {"reward" if self.columns.maximise else "cost": self.log.outcome}
-
-    @property
-    def propensity(self) -> Any:
-        """The propensity as a keyword of estimators."""
-        return "randomised" if self.columns.randomised else _known(self.log)
-
-    @property
-    def done(self) -> list[str]:
-        """What was done in each row, by name."""
-        return [self.log.actions[number] for number in self.log.action]
 
 
 def read_source(path: Path, columns: Columns) -> Source:
@@ -78,26 +88,51 @@ def read_source(path: Path, columns: Columns) -> Source:
 
 def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
     """Return a checked log of a frame; raises InputError, UnknownNameError."""
-    taken = (columns.action, columns.outcome, *columns.propensity)
-    features = columns.features or tuple(column for column in frame.columns if column not in taken)
-    for column in (*taken, *features):
-        if column not in frame.columns:
-            raise UnknownNameError(f"column of {name}", column, frame.columns)
+    candidates = _candidates(name, frame, columns)
+    outcome = _numbers(name, frame, columns.outcome)
+    done = _present(name, frame, columns.action).to_numpy()
+    propensity = _propensity(name, frame, columns)
+    features, left = usable(frame, candidates, asked=bool(columns.features))
     if not features:
-        raise InputError(f"{name} has no column left to decide by, beside {', '.join(taken)}; add features")
-    for column in set(features) & set(taken):
-        raise InputError(
-            f"column '{column}' is the action, outcome or propensity, so it can be no feature; leave it out"
-        )
+        raise InputError(f"{name} has no column left to decide by; add features")
     table = frame.select(features)
     log = read_log(
-        table,
-        frame[columns.action].to_numpy(),
-        **{"reward" if columns.maximise else "cost": _numbers(name, frame, columns.outcome)},
-        propensity=_propensity(name, frame, columns),
+        Features(read_columns(table, features, features)).numbers(),
+        done,
+        **{"reward" if columns.maximise else "cost": outcome},
+        propensity=propensity,
         actions=columns.actions or None,
     )
-    return Source(name, columns, table, log, tuple(_leaks(table, columns.outcome, log)))
+    return Source(
+        name,
+        columns,
+        frame,
+        table,
+        log,
+        _groups(name, frame, columns.group),
+        tuple(words(left, grouped=bool(columns.group))),
+        tuple(_leaks(table, columns.outcome, log)),
+    )
+
+
+def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, ...]:
+    """Return the columns that may be features; raises InputError, UnknownNameError on those that are not there."""
+    taken = (columns.action, columns.outcome, *columns.propensity)
+    aside = {*taken, *columns.leave_out, columns.group}
+    found = columns.features or tuple(column for column in frame.columns if column not in aside)
+    for column in (*taken, *found, *columns.leave_out, *filter(None, [columns.group])):
+        if column not in frame.columns:
+            raise UnknownNameError(f"column of {name}", column, frame.columns)
+    for column in found:
+        if column in taken:
+            raise InputError(
+                f"column '{column}' is the action, outcome or propensity, so it can be no feature; leave it out"
+            )
+        if column in columns.leave_out:
+            raise InputError(f"column '{column}' is both a feature and left out; name it once")
+    if not found:
+        raise InputError(f"{name} has no column left to decide by, beside {', '.join(taken)}; add features")
+    return found
 
 
 def read_frame(path: Path) -> pl.DataFrame:
@@ -127,18 +162,48 @@ def _read_csv(path: Path) -> pl.DataFrame:
 
 
 def _numbers(name: str, frame: pl.DataFrame, column: str) -> Floats:
-    """Return a column of numbers; raises InputError on the first row that is none."""
+    """Return a column of finite numbers; raises InputError on the first row that is none."""
     values = frame[column]
     if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
-        shown = next((value for value in values.to_list() if value is not None), None)
-        raise InputError(f"{name}, column '{column}' must hold numbers, and holds {clipped(repr(shown))}")
-    missing = np.flatnonzero(values.is_null().to_numpy())
-    if len(missing):
+        row, shown = _first_text(values)
+        raise InputError(f"{name}, column '{column}' must hold numbers, and holds {shown} in row {row}")
+    numbers = np.asarray(_present(name, frame, column).cast(pl.Float64).to_numpy(), dtype=float)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
         raise InputError(
-            f"{name}, row {missing[0] + 1}: '{column}' is missing; leave out the {len(missing)} such rows, "
-            "or fill them in if you know why they are missing"
+            f"{name}, row {wrong[0] + 1}: '{column}' is {numbers[wrong[0]]}; leave out rows without a finite number"
         )
-    return np.asarray(values.cast(pl.Float64).to_numpy(), dtype=float)
+    return numbers
+
+
+def _first_text(values: pl.Series) -> tuple[int, str]:
+    """Return the number of the first row that holds no number, and what it holds."""
+    if values.dtype == pl.String:
+        values = values.set(values.cast(pl.Float64, strict=False).is_not_null(), None)
+    row = next((i for i, value in enumerate(values.to_list()) if value is not None), 0)
+    return row + 1, clipped(repr(values[row])) if values[row] is not None else "nothing"
+
+
+def _present(name: str, frame: pl.DataFrame, column: str) -> pl.Series:
+    """Return a column in which nothing is missing; raises InputError on the first row in which something is."""
+    missing = np.flatnonzero(frame[column].is_null().to_numpy())
+    if len(missing):
+        such = "this row" if len(missing) == 1 else f"the {len(missing):,} such rows"
+        raise InputError(
+            f"{name}, row {missing[0] + 1}: '{column}' is missing; leave out {such}, or fill in what is missing if you "
+            "know why it is"
+        )
+    return frame[column]
+
+
+def _groups(name: str, frame: pl.DataFrame, column: str) -> Ints | None:
+    """Return the number of the group (n,) of each row; raises InputError on a row without, and on one group only."""
+    if not column:
+        return None
+    number = _present(name, frame, column).rank("dense").to_numpy().astype(np.int64) - 1
+    if number.max() == 0:
+        raise InputError(f"{name}, column '{column}' has one value only: all rows would belong together")
+    return number
 
 
 def _propensity(name: str, frame: pl.DataFrame, columns: Columns) -> Any:
@@ -154,20 +219,13 @@ def _propensity(name: str, frame: pl.DataFrame, columns: Columns) -> Any:
     return read[0] if len(read) == 1 else np.column_stack(read)
 
 
-def _known(log: Log) -> Any:
-    """Return propensities as they were given: (n,) of what was done, or (n, K)."""
-    if log.propensity is None or not np.isnan(log.propensity).any():
-        return log.propensity
-    return log.propensity[np.arange(len(log)), log.action]
-
-
 def _leaks(frame: pl.DataFrame, outcome: str, log: Log) -> Iterator[str]:
     """Yield a warning for each feature that is hardly anything but the outcome."""
     for column in frame.columns:
         if frame[column].dtype.is_numeric() and _correlation(frame[column], log.outcome) > ALIKE:
             yield (
                 f"'{column}' goes with '{outcome}' almost exactly (correlation above {ALIKE:g}): if it is known only "
-                "afterwards, no policy can read it; leave it out by --features"
+                "afterwards, no policy can read it; leave it out by --leave-out"
             )
 
 
