@@ -1,6 +1,6 @@
 """Which columns of a log a policy may read.
 
-Identifiers and dates are recognised and left out, as a rule on them says nothing of the next person; a column that no
+Identifiers and dates are recognised and left out, as a rule on them means nothing for the next person; a column that no
 rule can read for another reason is an error, and all such columns are named at once.
 """
 

@@ -37,7 +37,7 @@ class Columns:
     features : names of the columns that policies may read; () for all that are nothing else, identifiers and dates left
         out
     leave_out : names of columns that policies may not read
-    group : name of the column whose values say which rows belong together, such as the person; "" where rows are
+    group : name of the column whose values mark rows that belong together, such as the person; "" where rows are
         independent. It is no feature unless it is named as one
     actions : names of the actions in order; () for those of the log, sorted
 
