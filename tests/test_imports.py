@@ -38,7 +38,7 @@ LAYERS = (
         "milpcb.types",
     ),
     ("milpcb.checks", "milpcb.decimals", "milpcb.program"),
-    ("milpcb.columns",),
+    ("milpcb.actions", "milpcb.columns"),
     ("milpcb.arguments", "milpcb.conditions", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.named_constraints", "milpcb.protocols"),
     ("milpcb.listed", "milpcb.term_search"),

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.actions import played
 from milpcb.checks import choice, real
 from milpcb.errors import InputError
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
-from milpcb.offline.log import Log, action_numbers, as_table, take_rows
+from milpcb.offline.log import Log, as_table, take_rows
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.scores import Scores
 from milpcb.offline.scores import scores as make_scores
@@ -95,8 +96,9 @@ def evaluate(
     Parameters
     ----------
     scores : see ``milpcb.offline.scores``
-    policy : anything with ``predict(contexts)``, or the actions (n,) that it plays; numbers 0..K-1 or names. Where it
-        has ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
+    policy : anything with ``predict(contexts)``, or the actions (n,) that it plays, matched with those of the log by
+        name (see milpcb.actions). Where it has ``apply(contexts)``, the number of the part that each row is in, parts
+        are evaluated too
     contexts : (n, d) what the policy reads; None: the features of the log
     interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n)
     level : how often an interval covers the truth
@@ -109,31 +111,11 @@ def evaluate(
 
     """
     table = scores.log.features if contexts is None else contexts
-    played = policy.predict(table) if hasattr(policy, "predict") else policy
-    assigned = action_numbers("action of the policy", played, scores.actions)
+    assigned = played(policy, table, scores.actions)
     if len(assigned) != len(scores.table):
         raise InputError(f"the policy plays {len(assigned)} actions for {len(scores.table)} rows; give contexts of all")
-    kind = choice("interval", interval, INTERVALS)
-    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.full(len(assigned), -1)
-    inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
-    means = _questions(scores, assigned, inside, EntryRanges.of(scores, outcome_range))
-    found = estimates(means, kind, share, seed)
-    over = [found["over", k] for k in range(len(scores.actions))]
-    best = scores.best_action
-    return Evaluation(
-        value=found["value"],
-        constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
-        best_constant=scores.actions[best],
-        gain_over=dict(zip(scores.actions, over, strict=True)),
-        gain=_over_best(over, best),
-        logged=found["logged"],
-        gain_over_logged=found["over logged"],
-        leaves=tuple(_leaf_value(scores, assigned, part, here, found) for part, here in inside.items()),
-        interval=kind,
-        level=share,
-        maximise=scores.maximise,
-    )
+    return _valued(scores, assigned, parts, interval, level, outcome_range, seed)
 
 
 def cross_evaluate(
@@ -175,17 +157,54 @@ def cross_evaluate(
     def learn(rows: Ints) -> Any:
         return procedure(make_scores(log.take(rows), cv=folds, seed=seed, **options), rows)
 
-    assigned = held_out_actions(learn, held_out.fold, table, held_out.actions)
-    return evaluate(held_out, assigned, interval=interval, level=level, outcome_range=outcome_range, seed=seed)
+    def play(policy: Any, rows: Any) -> Ints:
+        return played(policy, rows, held_out.actions)
+
+    assigned = held_out_actions(learn, play, held_out.fold, table)
+    return _valued(held_out, assigned, np.full(len(assigned), -1), interval, level, outcome_range, seed)
 
 
-def held_out_actions(learn: Callable[[Ints], Any], fold: Ints, contexts: Any, actions: tuple[str, ...]) -> Ints:
-    """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds."""
+def _valued(
+    scores: Scores,
+    assigned: Ints,
+    parts: Ints,
+    interval: str,
+    level: float,
+    outcome_range: tuple[float, float] | None,
+    seed: int,
+) -> Evaluation:
+    """Return what playing columns ``assigned`` (n,) of the scores is worth; ``parts`` (n,) are -1 where none are."""
+    kind = choice("interval", interval, INTERVALS)
+    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
+    inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
+    means = _questions(scores, assigned, inside, EntryRanges.of(scores, outcome_range))
+    found = estimates(means, kind, share, seed)
+    over = [found["over", k] for k in range(len(scores.actions))]
+    best = scores.best_action
+    return Evaluation(
+        value=found["value"],
+        constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
+        best_constant=scores.actions[best],
+        gain_over=dict(zip(scores.actions, over, strict=True)),
+        gain=_over_best(over, best),
+        logged=found["logged"],
+        gain_over_logged=found["over logged"],
+        leaves=tuple(_leaf_value(scores, assigned, part, here, found) for part, here in inside.items()),
+        interval=kind,
+        level=share,
+        maximise=scores.maximise,
+    )
+
+
+def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], Ints], fold: Ints, contexts: Any) -> Ints:
+    """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds.
+
+    ``play(policy, contexts)`` returns the numbers of the actions that it plays.
+    """
     assigned, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
     for number in np.unique(fold):
         here = np.flatnonzero(fold == number)
-        policy = learn(np.flatnonzero(fold != number))
-        assigned[here] = action_numbers("action of the policy", policy.predict(take_rows(table, here)), actions)
+        assigned[here] = play(learn(np.flatnonzero(fold != number)), take_rows(table, here))
     return assigned
 
 

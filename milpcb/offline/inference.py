@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from milpcb.actions import check_order
 from milpcb.checks import ROUNDING, real, whole
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
@@ -105,6 +106,7 @@ def inference(
     InputError, InfeasibleError (constraints)
 
     """
+    check_order(policies, scores.actions)
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     if oracle.n_contexts != len(scores.table):
         raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
@@ -147,7 +149,12 @@ def held_out(oracle: Oracle, contexts: Any, scores: Scores) -> Ints:
         costs[rows] = scores.costs[rows]
         return best_policy(oracle, costs)
 
-    return held_out_actions(learn, scores.fold, contexts, scores.actions)
+    return held_out_actions(learn, _numbers, scores.fold, contexts)
+
+
+def _numbers(policy: Policy, contexts: Any) -> Ints:
+    """Return the columns (n,) of the scores that a policy plays, which the oracle found by their table."""
+    return np.asarray(policy.predict(contexts))
 
 
 def _cross_fitted(oracle: Oracle, contexts: Any, scores: Scores, constants: list[int], level: float) -> Claim:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.actions import action_name, by_action, entries, is_missing, places
 from milpcb.checks import ROUNDING, number_array
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
 RANDOMISED = "randomised"
-MISSING = ("nan", "<NA>", "NaT")  # how an entry that is missing prints, in numpy and in pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def read_log(
     ----------
     features : (n, d) array or data frame, whatever the models of ``scores`` can read; the default models take numbers
         and NaN
-    action : (n,) what was done: names or whole numbers
+    action : (n,) what was done: names or numbers, see milpcb.actions
     reward, cost : (n,) what came of it; give one of the two, in any unit
     propensity : with which probability it was done. None: estimated from the log. "randomised": the same for every
         row, and estimated by the shares of the log. (K,): the same for every row, in the order of ``actions``. (n,): of
@@ -105,21 +105,6 @@ def take_rows(table: Any, rows: Ints) -> Any:
     return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
-def action_numbers(name: str, values: Any, names: tuple[str, ...]) -> Ints:
-    """Return actions (n,) as numbers 0..K-1: whole numbers are taken as they are, texts are names.
-
-    Raises InputError on numbers out of range, UnknownNameError on other names.
-    """
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputError(f"{name} must be a list of actions, one a row, got shape {array.shape}")
-    if array.dtype.kind in "iu":
-        if array.size and not 0 <= array.min() <= array.max() < len(names):
-            raise InputError(f"{name} must be numbers in 0..{len(names) - 1}, got {array.min()} to {array.max()}")
-        return array.astype(np.int64)
-    return _by_name(name, array, names)
-
-
 def _outcome(name: str, values: Any) -> Floats:
     outcome = number_array(name, values)
     if outcome.ndim != 1 or not outcome.size:
@@ -132,41 +117,29 @@ def _outcome(name: str, values: Any) -> Floats:
 
 def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str, ...]]:
     """Return the number of each action and the names; raises InputError on those missing, unseen, or one only."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputError(f"action must be one action a row, got shape {array.shape}")
-    missing = [row for row, value in enumerate(array.tolist()) if value is None or str(value) in MISSING]
+    done = entries(values)
+    missing = [row for row, value in enumerate(done) if is_missing(value)]
     if missing:
         raise InputError(f"action[{missing[0]}] is missing; leave out rows without an action")
-    names = tuple(map(_named, given if given is not None else sorted(set(array.tolist()), key=_order)))
+    names = tuple(map(action_name, given)) if given is not None else tuple(dict.fromkeys(_sorted(done)))
     if len(set(names)) < len(names):
         raise InputError(f"actions {shown(list(names))} have a name twice; give each its own")
     if len(names) < 2:
         raise InputError(f"the log has one action only, {shown(names[0])}; there is nothing to choose from")
-    numbers = _by_name("action", array, names)
+    numbers = places("action", done, names)
     unseen = sorted(set(range(len(names))) - set(numbers.tolist()))
     if unseen:
         raise InputError(f"action '{names[unseen[0]]}' is never taken in the log; leave it out of actions")
     return numbers, names
 
 
-def _by_name(name: str, array: Any, names: tuple[str, ...]) -> Ints:
-    number = {each: k for k, each in enumerate(names)}
-    found = [_named(value) for value in array.tolist()]
-    stranger = next((each for each in found if each not in number), None)
-    if stranger is not None:
-        raise UnknownNameError(name, stranger, names)
-    return np.array([number[each] for each in found], dtype=np.int64)
-
-
-def _named(value: Any) -> str:
-    """Return an action as text; 1.0 is "1", as tables with missing entries elsewhere hold whole numbers as floats."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _sorted(done: Sequence[Any]) -> list[str]:
+    """Return the names of actions: numbers by size, then texts."""
+    return [action_name(value) for value in sorted(set(done), key=_order)]
 
 
 def _order(value: Any) -> tuple[bool, Any]:
-    """Sort numbers by size, before texts."""
-    return (True, value) if isinstance(value, str) else (False, value)
+    return (False, value) if isinstance(value, (bool, int, float)) else (True, str(value))
 
 
 def _length(table: Any) -> int:
@@ -182,7 +155,7 @@ def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floa
         if values != RANDOMISED:
             raise UnknownNameError("propensity", values, (RANDOMISED,))
         return np.tile(np.bincount(action, minlength=K) / n, (n, 1)), True
-    array = number_array("propensity", values)
+    array = number_array("propensity", by_action("propensity", values, names))
     if array.shape == (n,):
         full = np.full((n, K), np.nan)
         full[np.arange(n), action] = _logged(array)

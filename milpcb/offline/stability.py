@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from milpcb.actions import check_order
 from milpcb.checks import whole
 from milpcb.offline.inference import best_policy, held_out
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates, resampled
@@ -77,6 +78,7 @@ def stability(
     InputError
 
     """
+    check_order(policies, scores.actions)
     oracle = open_oracle(policies, contexts, kind=kind)
     policy = best_policy(oracle, scores.costs)
     rng, n = child(seed, "offline", "resamples"), len(scores.table)

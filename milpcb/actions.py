@@ -1,0 +1,154 @@
+"""Which action is meant: the one place where a name or number that somebody hands in becomes a column of a table.
+
+An action is known by its name, a text. Of what is handed in for an action,
+
+* a text is itself;
+* a whole number of any type, 2 as well as 2.0, is its digits: "2"; other numbers are as Python prints them: "0.5";
+* True and False are "True" and "False". Where no action is called so they are the numbers 1 and 0, and 1 and 0 are
+  True and False where no action is called "1" or "0";
+* nothing, NaN and the like are no action.
+
+It is then looked up among the names. Only where none of the names is a number, numbers 0..K-1 are places in the list of
+names. So the actions 1, 2 and 3 of a log are never taken for the places of others.
+
+Policies of a policy class (they have ``predict_names``) return places themselves: columns of the table of costs by
+which they were found. Where the class was given names of its actions, these are looked up; else the places are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.types import Ints
+
+MISSING = ("nan", "<NA>", "NaT")  # how an entry that is missing prints, in numpy and in pandas
+_TRUTH = {"True": "1", "False": "0", "1": "True", "0": "False"}
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether an entry is no action: None, NaN, or how numpy and pandas write them among texts."""
+    return value is None or str(value) in MISSING
+
+
+def action_name(value: Any) -> str:
+    """Return what an action is called."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
+
+
+def entries(values: Any) -> list[Any]:
+    """Return actions (n,) one by one, as they were handed in; raises InputError on a table."""
+    array = np.array(values, dtype=object) if isinstance(values, (list, tuple)) else np.asarray(values)
+    found: list[Any] = array.tolist() if array.ndim == 1 else []
+    if array.ndim != 1 or not {list, tuple, dict, set, np.ndarray}.isdisjoint(map(type, found)):
+        raise InputError(f"actions must be a list of names or numbers, one a row, got shape {array.shape}")
+    return found
+
+
+def place(what: str, value: Any, names: Sequence[str]) -> int:
+    """Return the place 0..K-1 of an action among ``names``; raises UnknownNameError, calling it ``what``."""
+    name = action_name(value)
+    if name in names:
+        return list(names).index(name)
+    if not isinstance(value, (str, bytes)):
+        other = _TRUTH.get(name, name)
+        if other in names:
+            return list(names).index(other)
+        number = other if isinstance(value, (bool, np.bool_)) else name
+        if number.isdecimal() and int(number) < len(names) and not any(map(_is_number, names)):
+            return int(number)
+    raise UnknownNameError(what, name, names)
+
+
+def places(what: str, values: Any, names: Sequence[str]) -> Ints:
+    """Return actions (n,) as places 0..K-1 among ``names``; raises InputError, UnknownNameError."""
+    known: dict[tuple[type, str], int] = {}
+    found = []
+    for row, value in enumerate(entries(values)):
+        key = type(value), str(value)
+        if key not in known:
+            if is_missing(value):
+                raise InputError(f"{what} is missing in row {row}; every row needs one")
+            known[key] = place(what, value, names)
+        found.append(known[key])
+    return np.array(found, dtype=np.int64)
+
+
+def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:
+    """Return what is played in each row (n,), as places among ``names``, by a policy or by a list of actions.
+
+    Raises InputError, UnknownNameError on an action that is none of ``names``.
+    """
+    what = "action of the policy"
+    if not hasattr(policy, "predict"):
+        return places(what, policy, names)
+    if not hasattr(policy, "predict_names"):
+        return places(what, policy.predict(contexts), names)
+    labels = np.asarray(policy.predict(contexts), dtype=np.int64)
+    of_label = {label: _of_class(label, policy.names.actions, names) for label in np.unique(labels).tolist()}
+    return np.array([of_label[label] for label in labels.tolist()], dtype=np.int64)
+
+
+def check_order(policies: Any, names: Sequence[str]) -> None:
+    """Raise InputError where a policy class calls its actions as the columns of a table, in another order."""
+    own = tuple(map(str, getattr(policies, "action_names", None) or ()))
+    if own != tuple(names) and set(own) & set(names):
+        raise InputError(
+            f"the policy class calls its actions {shown(list(own))}, the columns are {shown(list(names))}: "
+            "give it action_names in the order of the columns"
+        )
+
+
+def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
+    """Return a table with its columns in the order of ``names``, where it says what they are called.
+
+    That is a data frame with names of columns, a mapping from names to numbers or columns, and a pandas Series of one
+    number for each action. Anything else, and columns that are only numbered, are returned as they are. Raises
+    InputError unless each action is there once.
+    """
+    labels = _labels(table, len(names))
+    if labels is None:
+        return table
+    if len(labels) != len(names):
+        raise InputError(f"{what} has {len(labels)} columns for the {len(names)} actions {shown(list(names))}")
+    found = places(f"action among the columns of {what}:", labels, names)
+    if len(set(found.tolist())) < len(names):
+        raise InputError(f"{what} has two columns for the same action: {shown(labels)}")
+    array = np.stack([*map(np.asarray, table.values())], axis=-1) if isinstance(table, Mapping) else np.asarray(table)
+    return array[..., np.argsort(found)]
+
+
+def _labels(table: Any, n_actions: int) -> list[Any] | None:
+    """Return what the columns of a table are called; None where they are only numbered."""
+    if isinstance(table, Mapping):
+        return list(table)
+    labels = getattr(table, "columns", None)
+    if labels is None and hasattr(table, "items") and np.shape(table) == (n_actions,):  # a Series, a number an action
+        labels = table.index
+    listed = [] if labels is None else list(labels)
+    return listed if listed and listed != list(range(len(listed))) else None
+
+
+def _of_class(label: int, own: Sequence[str], names: Sequence[str]) -> int:
+    """Return the place of what a policy class calls number ``label``, ``own`` being its names."""
+    numbered = tuple(names) == tuple(map(str, range(len(names))))
+    if own and not (numbered and not set(own) & set(names)):
+        return place("action of the policy", own[label], names)
+    if label >= len(names):
+        raise InputError(f"the policy plays action {label}, but there are {len(names)} actions: {shown(list(names))}")
+    return label
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return name in ("True", "False")
+    return True
