@@ -16,7 +16,7 @@ N = 400
 
 def rounds():
     """Return x, what was done by number, the chances (n, 2) of the two actions, and what came of it."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     x = rng.integers(0, 2, N)
     first = np.where(x == 1, 0.9, 0.2)
     done = (rng.random(N) >= first).astype(int)
