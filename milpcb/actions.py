@@ -107,7 +107,7 @@ def check_order(policies: Any, names: Sequence[str]) -> None:
 
 
 def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
-    """Return a table with its columns in the order of ``names``, where it says what they are called.
+    """Return a table with its columns in the order of ``names``, where it has names of its columns.
 
     That is a data frame with names of columns, a mapping from names to numbers or columns, and a pandas Series of one
     number for each action. Anything else, and columns that are only numbered, are returned as they are. Raises
