@@ -9,9 +9,12 @@ from milpcb.extras import needs
 from milpcb.oracles import open_oracle
 
 if TYPE_CHECKING:
+    from milpcb import policies
     from milpcb.experiments.results.curves import load
     from milpcb.experiments.run.playing import play
     from milpcb.named_constraints import always, mean_at_most, never, parity, share_at_most
+
+    __version__: str
 
 __all__ = [
     "Bandit",
@@ -21,6 +24,7 @@ __all__ = [
     "LabelConstraint",
     "Sampler",
     "Transductive",
+    "__version__",
     "always",
     "load",
     "mean_at_most",
@@ -28,6 +32,7 @@ __all__ = [
     "open_oracle",
     "parity",
     "play",
+    "policies",
     "share_at_most",
 ]
 
@@ -35,7 +40,15 @@ NAMED_CONSTRAINTS = ("always", "mean_at_most", "never", "parity", "share_at_most
 
 
 def __getattr__(name: str) -> Any:
-    """Find what a service need not load when it is asked for: ``load``, ``play``, and the constraints by name."""
+    """Find what a service need not load when it is asked for: ``load``, ``play``, ``policies``, named constraints."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("milpcb")
+    if name == "policies":
+        import milpcb.policies as found
+
+        return found
     if name == "load":
         with needs("studies", "milpcb.load"):
             from milpcb.experiments.results.curves import load
@@ -50,3 +63,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(named_constraints, name)
     raise AttributeError(f"module 'milpcb' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """Return all names, those that are only found when they are asked for too."""
+    return sorted({*globals(), *__all__})

@@ -18,7 +18,7 @@ from milpcb.contexts import FinitePool
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.protocols import Learner, Policy, PolicyClass
+from milpcb.protocols import FoundPolicy, Learner, PolicyClass
 from milpcb.protocols.learners import Aside
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Bandit:
             if self._log is not None:
                 self._log.append([known.features, known.action, paid, known.q])
 
-    def policy(self) -> Policy:
+    def policy(self) -> FoundPolicy:
         """Return the best policy so far: of least total estimated cost; see Learner.policy."""
         with self._lock:
             return self._learner.policy(self._oracle)

@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.checks import LARGEST, whole
 from milpcb.errors import InputError
-from milpcb.types import Answer, Floats, Policy, Stop
+from milpcb.types import Answer, Floats, FoundPolicy, Stop
 
 
 class Certificate(NamedTuple):
@@ -21,7 +21,7 @@ class Certificate(NamedTuple):
 
     value: float
     error: float
-    policy: Policy | None
+    policy: FoundPolicy
 
 
 class Minimiser(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
@@ -28,6 +29,57 @@ class Policy(Protocol):
         ...
 
     def __str__(self) -> str: ...
+
+
+class ReadablePolicy(Policy, Protocol):
+    """What the policies of all classes in ``milpcb.policies`` can do; policies.rule.Rule explains each method."""
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        """The action of each part."""
+        ...
+
+    def predict_names(self, contexts: Any) -> list[str]:
+        """Return the name of the action of each context."""
+        ...
+
+    def apply(self, contexts: Any) -> Ints:
+        """Return the number of the part (n,) that each context (n, d) is in."""
+        ...
+
+    def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> Sequence[Any]:
+        """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None."""
+        ...
+
+    def graph(self, leaves: Any = None) -> Any:
+        """Return the rule as a rooted networkx graph."""
+        ...
+
+    def draw(self, axes: Any, leaves: Any = None) -> None:
+        """Draw the rule on matplotlib axes."""
+        ...
+
+    def figure(self, leaves: Any = None) -> Any:
+        """Return a matplotlib figure with the rule drawn on it."""
+        ...
+
+    def to_json(self) -> str:
+        """Return the rule as JSON."""
+        ...
+
+    def to_sql(self, actions: Any = None) -> str:
+        """Return the rule as a CASE expression."""
+        ...
+
+    def to_python(self, actions: Any = None, name: str = "decide") -> str:
+        """Return the source of a function ``name(row)``."""
+        ...
+
+
+# The type of an answer that may not be there, or come from a class of somebody's own whose policies only predict and
+# print. ``Any`` beside a type lets a type checker complete and check what is known without asking for a test of None
+# at every use, as for ``re.Match.group`` in the standard library.
+FoundPolicy = ReadablePolicy | Any
 
 
 class Stop(StrEnum):
@@ -69,7 +121,7 @@ class Answer:
 
     lower: float
     upper: float
-    policy: Policy | None
+    policy: FoundPolicy
     stop: Stop
     seconds: float
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self, cast
@@ -19,7 +19,7 @@ from policies.named import NamedClass
 from policies.names import Names
 
 # A number of quantile cuts per feature, a cut between any two values of a feature, or the cut points of every feature.
-Thresholds = int | Literal["all"] | tuple[tuple[float, ...], ...]
+Thresholds = int | Literal["all"] | Sequence[Sequence[float]]
 
 _MOST = 2**62  # a number that stands for the codes of a row stays below
 
@@ -58,16 +58,16 @@ def every_cut(contexts: Floats, thresholds: Thresholds, weights: Floats | None =
     A row of weight w counts as w equal rows, one of weight 0 is not there: repeating a row and doubling its weight give
     the same quantiles. Time and memory are those of one sort a column.
     """
-    if isinstance(thresholds, tuple):
-        if len(thresholds) != contexts.shape[1]:
-            raise InputError(
-                f"thresholds list {len(thresholds)} features, but the contexts have {contexts.shape[1]}; "
-                "give one list of cut points each"
-            )
-        return [np.asarray(points, dtype=float) for points in thresholds]
-    if weights is not None:
-        contexts, weights = contexts[weights > 0], weights[weights > 0]
-    return [_cuts_of(column, thresholds, weights) for column in contexts.T]
+    if isinstance(thresholds, (int, str)):
+        if weights is not None:
+            contexts, weights = contexts[weights > 0], weights[weights > 0]
+        return [_cuts_of(column, thresholds, weights) for column in contexts.T]
+    if len(thresholds) != contexts.shape[1]:
+        raise InputError(
+            f"thresholds list {len(thresholds)} features, but the contexts have {contexts.shape[1]}; "
+            "give one list of cut points each"
+        )
+    return [np.asarray(points, dtype=float) for points in thresholds]
 
 
 class CuttingClass(NamedClass):

@@ -43,6 +43,7 @@ LAYERS = (
     ("milpcb.named_constraints", "milpcb.protocols"),
     ("milpcb.listed", "milpcb.term_search"),
     ("milpcb.contexts", "milpcb.solvers", "policies"),
+    ("milpcb.policies",),
     ("milpcb.environments", "milpcb.oracles", "milpcb.relaxations"),
     ("milpcb.offline", "milpcb.theory"),
     ("milpcb.estimators", "milpcb.learners"),
@@ -98,7 +99,7 @@ REACHED_BY_PULP = {"coptpy", "cplex", "gurobipy", "highspy", "pyscipopt", "xpres
 BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
 # Tables that name modules in texts, and the functions that import what a table names.
 TABLES = {"milpcb.registry"}
-RESOLVERS = {"milpcb.interfaces", "milpcb.registry"}
+RESOLVERS = {"milpcb.interfaces", "milpcb.policies", "milpcb.registry"}
 # A process that is forked later loads the module first.
 PRELOADED = {("milpcb.experiments.run.backends.processes", "milpcb.experiments.run.play")}
 

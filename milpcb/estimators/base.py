@@ -9,6 +9,7 @@ from math import fsum
 from typing import Any, Self, cast
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -93,10 +94,10 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
     _counts_rows = False  # whether a parameter counts rows, so that each must be there
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the name of the action (n,) for each row."""
         policy = self._policy()
-        return self.actions_[policy.predict(checked(self, X, reset=False))]
+        return cast("npt.NDArray[Any]", self.actions_[policy.predict(checked(self, X, reset=False))])
 
     def predict_value(self, X: Any) -> Floats:
         """Return (n, K): what each action costs (or earns) on average in the part of the policy that a row is in."""

@@ -20,7 +20,7 @@ from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.scores import Scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened, Policy, PolicyClass
+from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
@@ -42,7 +42,7 @@ class Inference:
 
     """
 
-    policy: Policy
+    policy: FoundPolicy
     gain: float
     best_constant: str
     band: Claim

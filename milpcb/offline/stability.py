@@ -14,7 +14,7 @@ from milpcb.offline.intervals import IntervalEstimate, Mean, estimates, resample
 from milpcb.offline.scores import Scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
-from milpcb.protocols import Policy, PolicyClass
+from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
 
 MOST_LISTED = 1e5  # policies, above which those near the best are not counted
@@ -25,7 +25,7 @@ class DepthValue:
     """The best policy of a depth, and the held-out value of learning one of that depth."""
 
     depth: int
-    policy: Policy
+    policy: FoundPolicy
     value: IntervalEstimate
 
 
@@ -45,7 +45,7 @@ class Stability:
 
     """
 
-    policy: Policy
+    policy: FoundPolicy
     agreement: float
     tests: dict[str, float]
     leaves: tuple[float, ...]

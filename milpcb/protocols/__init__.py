@@ -23,7 +23,7 @@ from milpcb.protocols.policies import (
 )
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
 from milpcb.protocols.tables import RestrictedTerms, Table, TermRow, Terms
-from milpcb.types import Policy
+from milpcb.types import FoundPolicy, Policy
 
 __all__ = [
     "Cache",
@@ -31,6 +31,7 @@ __all__ = [
     "Cuts",
     "Encoding",
     "Environment",
+    "FoundPolicy",
     "InvertibleEncoding",
     "LabelRow",
     "Learner",

@@ -15,7 +15,7 @@ from milpcb.checks import check_returned, index, number_array, probabilities, un
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.ledger import Certificate, Ledger, Minimiser
 from milpcb.protocols.tables import Table
-from milpcb.types import Answer, Floats, Policy
+from milpcb.types import Answer, Floats, FoundPolicy
 
 _KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
 
@@ -28,7 +28,11 @@ class ValueOracle(Protocol):
 
     n_contexts: int
     n_actions: int
-    can: frozenset[str]
+
+    @property
+    def can(self) -> frozenset[str]:
+        """Return the names of the questions that are answered."""
+        ...
 
     @property
     def log_size(self) -> float:
@@ -328,7 +332,7 @@ class Learner(ABC):
         """
         return None
 
-    def policy(self, oracle: Minimiser | None = None) -> Policy:
+    def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
         """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
 
         Raises InputError where the learner has no oracle and none is handed in, and OracleInexact where it finds none

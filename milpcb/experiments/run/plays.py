@@ -11,7 +11,7 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.extras import needs
-from milpcb.protocols import Policy
+from milpcb.protocols import FoundPolicy
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +37,7 @@ class Played:
     guarantee: float
     points: tuple[dict[str, float | None], ...]
     best_costs: tuple[float | None, ...]
-    policy: Policy | None
+    policy: FoundPolicy
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each checkpoint."""
@@ -77,7 +77,7 @@ class Plays:
         return list(dict.fromkeys(play.label for play in self.plays))
 
     @property
-    def policies(self) -> dict[str, dict[int, Policy | None]]:
+    def policies(self) -> dict[str, dict[int, FoundPolicy]]:
         """The best policy of each learner by what it was shown, for each seed."""
         return {
             label: {play.seed: play.policy for play in self.plays if play.label == label} for label in self.learners

@@ -1,0 +1,1 @@
+from policies.rule import *
