@@ -2,7 +2,7 @@
 
 ``milpcb.policies`` is that very package, and ``milpcb.policies.trees`` is ``policies.trees``: the same modules and the
 same classes, found beside milpcb whatever else is called ``policies`` on the path. What is pickled, printed and
-registered goes on under ``policies``. The ``.pyi`` files in this folder tell type checkers the same.
+registered goes on under ``policies``. The ``.pyi`` files in this folder are for type checkers.
 """
 
 import sys
