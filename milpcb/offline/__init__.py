@@ -1,14 +1,17 @@
 """What a policy is worth, from a log: scores, the values of fixed policies, and what holds after a search."""
 
-from milpcb.offline.band import Claim
+from milpcb.offline.band import Claim, Progress
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
 from milpcb.offline.inference import Inference, inference
 from milpcb.offline.intervals import IntervalEstimate
+from milpcb.offline.kept_aside import kept_aside
 from milpcb.offline.log import Log, read_log
+from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.replay import LoggedRounds
 from milpcb.offline.scores import Scores, scores
 from milpcb.offline.stability import DepthValue, Stability, stability
+from milpcb.offline.state import State
 
 __all__ = [
     "Claim",
@@ -20,11 +23,16 @@ __all__ = [
     "LeafValue",
     "Log",
     "LoggedRounds",
+    "Progress",
+    "Reference",
     "Scores",
     "Stability",
+    "State",
+    "best_reference",
     "cross_evaluate",
     "evaluate",
     "inference",
+    "kept_aside",
     "read_log",
     "scores",
     "stability",

@@ -1,130 +1,237 @@
-"""A lower bound on gains that holds for all policies of a class at once, by searching again on resampled rows.
+"""Bounds on values and gains that hold for all policies of a class at once, by searching again on resampled rows.
 
-With scores Gamma_j turned so that larger is better, weights u_j of sum 1 and a constant k, the gain of a policy pi over
-k is v(pi) = sum_j u_j d_j(pi), where d_j(a) = Gamma_j(a) - Gamma_j(k). Its variance is at most about
-V(pi) = sum_j u_j^2 d_j(pi)^2. If a resample has row j c_j times, then N(pi) = sum_j u_j (c_j - 1) d_j(pi), with the
-multipliers c_j - 1 centred, imitates the noise of v, and sum_j c_j u_j^2 d_j(pi)^2 that of V. All of them are totals of
-costs by row and action: the greatest value of N - lambda V over *all* policies is one exact query. If q is its
-1 - alpha quantile over the draws, then with probability 1 - alpha
+With scores Gamma_j turned so that larger is better, weights u_j of sum 1 and a lottery p over actions (see reference),
+the gain of a policy pi over p is v(pi) = sum_j u_j d_j(pi), where d_j(a) = Gamma_j(a) - Gamma_j . p. Its variance is at
+most about V(pi) = sum_j u_j^2 d_j(pi)^2. If a resample has row j c_j times, then N(pi) = sum_j u_j (c_j - 1) d_j(pi),
+with the multipliers c_j - 1 centred, imitates the noise of v, and sum_j c_j u_j^2 d_j(pi)^2 that of V. All of them are
+totals of costs by row and action: the greatest value A of N - lambda V over *all* policies is one exact query, and that
+of -N - lambda V, B, another. If q is the 1 - alpha quantile of max(A, r B) over the draws, then with probability
+1 - alpha, for every policy pi of the class at once, whichever of them is then chosen, and why,
 
-    true gain of pi over k  >=  v(pi) - lambda V(pi) - q        for every policy pi at once,
+    v(pi) - lambda V(pi) - q  <=  true gain of pi over p  <=  v(pi) + lambda V(pi) + q / r.
 
-whichever of them is then chosen, and why. The penalty lambda V studentises: without it policies that differ from k in
-most of the rows, whose gains are noisiest, make the bound wide for all others. By c sqrt(V) <= c (s + V / s) / 2, with
-equality where V = s^2, lambda = c / (2 s) stands for c standard errors near s; c and s do not depend on the choice, and
-any value of them is valid.
+The penalty lambda V studentises: without it policies that differ from p in most of the rows, whose gains are noisiest,
+make the bounds wide for all others. By c sqrt(V) <= c (s + V / s) / 2, with equality where V = s^2, lambda = c / (2 s)
+stands for c standard errors near s; c and s do not depend on the choice, and any value of them is valid. So is any r;
+r < 1 moves the upper end out, so that the lower one, which decides, has nearly all of the error. Where A or B are below
+0 they count as 0.
 
-The gain over the best constant is the least of those over any k, and so is its bound: it is wrong only if the one for
-the constant that is best in truth is. The same goes for p-values, of which the greatest is taken.
+Which lottery is the best in truth is not known. The gain over the best is the least of those over any p, and so is its
+lower end: it is wrong only if the one for the lottery that is best in truth is. The same goes for p-values, of which
+the greatest is taken. The gain over any p, also over the one that looks best, is an upper end if it holds for all p, so
+there B is the greatest over all p, and q the largest of the quantiles. Where lotteries are too many for that (500
+actions are 500 constants) one process is drawn around a single p, and to the noise of pi over p that of p over the
+lottery whose noise is worst is added: N(pi) - N(p') = (N(pi) - N(p)) + (N(p) - N(p')) for every p' at once.
 
-The p-value is the share of draws that reach the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
-their function phi(4)): policies that look worse than k need not be feared to be as good, so v(pi) / sqrt(log n) is
+The p-value is the share of draws that reach T, the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
+their function phi(4)): policies that look worse than p need not be feared to be as good, so v(pi) / sqrt(log n) is
 added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
 with and without it, is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
+
+Rows that belong together are drawn together. Where rows are many, the noise is drawn on a sample of m of them and
+multiplied by sqrt(m / n): the law of its maximum depends on how scores vary, which m rows show as well (``sampling``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
 
 from milpcb.checks import ROUNDING
-from milpcb.offline.intervals import resampled
+from milpcb.offline.intervals import drawn_again
+from milpcb.offline.reference import MOST, Reference, against
+from milpcb.offline.sampling import Sampled
+from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
 
 REACH = 3.0  # c: about the quantile of the greatest of thousands of standard normals
-SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from k
+SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from p
+UPPER = 0.75  # r
+
+Progress = Callable[[int, int], None]  # how many parts of a question are done, and how many there are
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed of a gain over the best constant, in the unit of the outcome; positive is better.
+    """What is claimed of a gain over the reference, in the unit of the outcome; positive is better.
 
-    ``gain`` is estimated, the true gain is at least ``lower``, and ``p_value`` belongs to "no policy of the class is
-    better than the best constant".
+    ``gain`` is estimated, the true gain is from ``lower`` to ``upper``, and ``p_value`` belongs to "no policy of the
+    class is better than the best allowed way that does not look at people".
     """
 
     gain: float
     lower: float
+    upper: float
     p_value: float
 
 
-def least_favourable(claims: Sequence[Claim]) -> Claim:
-    """Return what is claimed of the gain over the best constant by claims over each, as it is not known which is."""
-    gain, lower, p_value = zip(*((claim.gain, claim.lower, claim.p_value) for claim in claims), strict=True)
-    return Claim(min(gain), min(lower), max(p_value))
+@dataclass(frozen=True)
+class Bounds:
+    """What holds for all policies of a class at once.
+
+    claim : on the gain of the policy chosen
+    value : ends of its value, in the unit and sign of the outcome
+    most : no policy of the class gains more
+    """
+
+    claim: Claim
+    value: tuple[float, float]
+    most: float
 
 
 def band(
     oracle: Oracle,
-    gains: Floats,
-    weight: Floats,
+    sampled: Sampled,
+    scores: Scores,
     chosen: Ints,
-    constants: list[int],
+    reference: Reference,
     *,
     draws: int,
     level: float,
     rng: np.random.Generator,
-) -> Claim:
+    progress: Progress | None = None,
+) -> Bounds:
     """Return what can be claimed of a policy of the class, however it was chosen.
 
     Parameters
     ----------
     oracle : of the class, on the n rows
-    gains : (n, K) scores, larger is better
-    weight : (n,) of the rows
+    sampled : the rows that the noise is drawn on, with an oracle on them
+    scores : of the n rows
     chosen : (n,) what the policy plays
-    constants : the actions whose constant policies it is compared with
-    draws : number of draws, at least level / (1 - level); 2 queries each for every constant
-    level : how often ``lower`` holds
+    reference : what it is compared with
+    draws : number of draws, at least level / (1 - level); 2 queries each, and 3 for every lottery compared with
+    level : how often the claim holds
     rng : draws the resamples
+    progress : is called after every draw
 
     """
-    shares = weight / weight.sum()
-    tables = [_Against(oracle, gains, shares, k) for k in constants]
-    drawn = (resampled(rng, len(gains), 1)[0] for _ in range(draws))
-    found = np.array([[table.greatest_noise(counts) for table in tables] for counts in drawn])
-    claims = [table.claim(chosen, found[:, i], level) for i, table in enumerate(tables)]
-    return least_favourable(claims)
+    shares, rows = scores.weight / scores.weight.sum(), np.arange(len(chosen))
+    centre = float(shares @ scores.gains[rows, chosen])
+    value = _Process(oracle, sampled, scores.gains, shares, np.full(len(rows), centre))
+    tables = [
+        _Process(oracle, sampled, scores.gains, shares, reference.ways.mixed(p, scores.gains))
+        for p in against(reference)
+    ]
+    others = _Others(reference, sampled, scores, shares)
+    noise = np.empty((draws, len(tables), 3))
+    spread = np.empty(draws)
+    for draw in range(draws):
+        counts = drawn_again(rng, sampled.members, len(sampled.rows))
+        spread[draw] = max(value.greatest(counts))
+        above, below = others.greatest(counts)
+        for i, table in enumerate(tables):
+            up, down = table.greatest(counts)
+            noise[draw, i] = max(up, 0.0) + above, max(down, 0.0) + below, table.recentred(counts, up) + above
+        if progress is not None:
+            progress(draw + 1, draws)
+    reach = _quantile(spread, level) + value.penalty(chosen)
+    ends = sorted(sign * (centre + end) for sign in [1.0 if scores.maximise else -1.0] for end in (-reach, reach))
+    claim, most = _claims(tables, noise, chosen, level + reference.error, reference.error)
+    return Bounds(claim, (ends[0], ends[1]), most)
 
 
-class _Against:
-    """The gains over one constant, their noise, and the greatest of each over the class, less the penalty."""
+def _claims(tables: Sequence[_Process], noise: Floats, chosen: Ints, level: float, error: float) -> tuple[Claim, float]:
+    """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 3); and the most to gain."""
+    down = noise[:, :, 1].max(axis=1)
+    reaches = [_quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
+    widest = max(reaches) / UPPER
+    gains = np.array([table.total(chosen) for table in tables])
+    penalties = np.array([table.penalty(chosen) for table in tables])
+    lower, upper = gains - penalties - reaches, gains + penalties + widest
+    for i, table in enumerate(tables):
+        if table.known(chosen):
+            lower[i] = upper[i] = 0.0  # its gain over itself
+    tails = [table.p_value(own) for table, own in zip(tables, noise[:, :, 2].T, strict=True)]
+    most = min(table.optimistic() for table in tables) + widest
+    p_value = min(1.0, max(tails) + error)
+    return Claim(float(gains.min()), float(lower.min()), float(upper.min()), p_value), float(most)
 
-    def __init__(self, oracle: Oracle, gains: Floats, shares: Floats, k: int) -> None:
-        self._oracle, self._shares, self._constant = oracle, shares, k
-        self._gains = shares[:, None] * (gains - gains[:, [k]])
-        squares = self._gains**2
+
+class _Process:
+    """The gains d = gains - ``base`` of all policies, their noise, and the greatest of each, less the penalty."""
+
+    def __init__(self, oracle: Oracle, sampled: Sampled, gains: Floats, shares: Floats, base: Floats) -> None:
+        self._oracle, self._sampled = oracle, sampled
+        self._gains, self._shares, self._base = gains, shares, base
+        self._own = sampled.scaled(
+            gains - base[:, None] if sampled.all else gains[sampled.rows] - base[sampled.rows, None], shares
+        )
+        self._u = sampled.shares(shares)
+        squares = self._own**2
         s = SHAPE * np.sqrt(squares.max(axis=1).sum())
-        self._penalty = squares * (REACH / (2 * s) if s > 0 else 0.0)
+        self._slope = REACH / (2 * s) if s > 0 else 0.0
+        self._penalty = self._slope * squares
         self._recentring = 1 / np.sqrt(np.log(len(gains)))
 
-    def greatest_noise(self, counts: Floats) -> tuple[float, float]:
-        """Return the greatest noise less penalty, as it is and recentred, in a resample with ``counts`` (n,)."""
-        centred = counts - self._shares @ counts
-        plain = self._greatest(centred, counts)
-        return plain, min(plain, self._greatest(centred + self._recentring, counts))
+    def greatest(self, counts: Floats) -> tuple[float, float]:
+        """Return the greatest of N - lambda V and of -N - lambda V in a resample with ``counts`` (m,)."""
+        centred = counts - self._u @ counts
+        return self._ask(centred, counts), self._ask(-centred, counts)
 
-    def claim(self, chosen: Ints, noise: Floats, level: float) -> Claim:
-        """Return what can be claimed of the policy that plays ``chosen`` (n,), from the draws (draws, 2)."""
-        plain, recentred = noise.T
-        rows = np.arange(len(chosen))
-        gain, penalty = self._gains[rows, chosen].sum(), self._penalty[rows, chosen].sum()
-        lower = gain - penalty - _quantile(plain, level)
-        if (chosen == self._constant).all():
-            lower = 0.0  # its gain over itself is known
-        once = np.ones(len(chosen))
-        reached = recentred >= self._greatest(once, once) - ROUNDING * np.abs(self._gains).sum()
-        return Claim(float(gain), float(lower), float((1 + reached.sum()) / (1 + len(reached))))
+    def recentred(self, counts: Floats, plain: float) -> float:
+        """Return the lesser of the ``plain`` maximum and the recentred one."""
+        return min(plain, self._ask(counts - self._u @ counts + self._recentring, counts))
 
-    def _greatest(self, multipliers: Floats, counts: Floats) -> float:
-        return -self._oracle.value(counts[:, None] * self._penalty - multipliers[:, None] * self._gains)
+    def _ask(self, multipliers: Floats, counts: Floats) -> float:
+        costs = counts[:, None] * self._penalty
+        costs -= multipliers[:, None] * self._own
+        return -self._sampled.oracle.value(costs)
+
+    def total(self, chosen: Ints) -> float:
+        """Return v of the policy that plays ``chosen`` (n,)."""
+        return float(self._shares @ self._at(chosen))
+
+    def penalty(self, chosen: Ints) -> float:
+        """Return lambda V of the policy that plays ``chosen`` (n,)."""
+        return float(self._slope * np.square(self._shares * self._at(chosen)).sum())
+
+    def known(self, chosen: Ints) -> bool:
+        """Return whether the policy is the lottery itself."""
+        return not self._at(chosen).any()
+
+    def _at(self, chosen: Ints) -> Floats:
+        return np.asarray(self._gains[np.arange(len(chosen)), chosen] - self._base)
+
+    def optimistic(self) -> float:
+        """Return the greatest v + lambda V of the class, on all rows."""
+        return self._greatest_on_all(-1.0)
+
+    def p_value(self, noise: Floats) -> float:
+        """Return the share of draws whose recentred ``noise`` (draws,) reaches the greatest v - lambda V."""
+        size = float(np.abs(self._own).sum())
+        reached = noise >= self._greatest_on_all(1.0) - ROUNDING * size
+        return float((1 + reached.sum()) / (1 + len(reached)))
+
+    def _greatest_on_all(self, sign: float) -> float:
+        own = self._shares[:, None] * (self._gains - self._base[:, None])
+        return -self._oracle.value(sign * self._slope * own**2 - own)
+
+
+class _Others:
+    """The noise of the reference over the lottery whose noise is worst, where lotteries are too many to go through."""
+
+    def __init__(self, reference: Reference, sampled: Sampled, scores: Scores, shares: Floats) -> None:
+        few = reference.candidates is not None and len(reference.candidates) <= MOST
+        self._reference, self._u = reference, sampled.shares(shares)
+        self._own = None if few else sampled.scaled(scores.gains[sampled.rows], shares)
+        self._ways = reference.ways.on(sampled.rows)
+
+    def greatest(self, counts: Floats) -> tuple[float, float]:
+        """Return the greatest of N(p) - N(p') and of N(p') - N(p) over all lotteries p'."""
+        if self._own is None:
+            return 0.0, 0.0
+        noise = self._ways.sums((counts - self._u @ counts)[:, None] * self._own)
+        mine = float((noise * self._reference.lottery).sum())
+        most, least = (float((noise * self._ways.best(sign * noise)).sum()) for sign in (1.0, -1.0))
+        return mine - least, most - mine
 
 
 def _quantile(draws: Floats, level: float) -> float:
-    """Return the draw that a further one exceeds with probability 1 - level at most."""
-    return float(np.sort(draws)[ceil(level * (len(draws) + 1) - ROUNDING) - 1])
+    """Return the draw that a further one exceeds with probability 1 - level at most; the largest of few."""
+    place = ceil(level * (len(draws) + 1) - ROUNDING) - 1
+    return float(np.sort(draws)[min(place, len(draws) - 1)])

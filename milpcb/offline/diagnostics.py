@@ -9,6 +9,8 @@ import numpy as np
 from milpcb.types import Floats
 
 FEW = 30  # rows of equal weight that a mean should rest on
+EVENTS = 20  # rows that should carry the noise
+HEAVY = 10  # how many times as heavy as that of equal deviations the tails of the noise may be
 RARE = 0.05  # a propensity below is called rare
 
 
@@ -27,6 +29,9 @@ class Diagnostics:
     outcome_r2 : (K,) share of the variance of the outcome that the cross-fitted regression explains where the action
         was taken; NaN where there is no regression
     regression_only : whether the scores are predictions and nothing else (method "dm")
+    events : how many rows of equal deviation would carry as much of the noise: (sum r^2)^2 / sum r^4 over the weighted
+        residuals r. It is a third of the rows for a normal law; for a loss of chance 0.02 it is the number of losses
+    rows : number of rows, of groups where there are groups
 
     """
 
@@ -39,6 +44,13 @@ class Diagnostics:
     calibration_error: Floats
     outcome_r2: Floats
     regression_only: bool = False
+    events: float = np.inf
+    rows: int = 0
+
+    @property
+    def enough_events(self) -> bool:
+        """Whether enough rows carry the noise for claims to hold: False where a few rare, large outcomes decide."""
+        return self.events >= EVENTS or self.events * HEAVY >= self.rows
 
     def words(self) -> list[str]:
         """Return the warnings that follow, a sentence each; none where all is well."""
@@ -80,3 +92,9 @@ class Diagnostics:
 def effective_sizes(weights: Floats) -> Floats:
     """Return (sum w)^2 / sum w^2 of each column of weights (n, K)."""
     return np.asarray(weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0))
+
+
+def effective_events(noise: Floats) -> float:
+    """Return (sum r^2)^2 / sum r^4 of residuals r (n,), infinite where there is no noise at all."""
+    squares = np.square(noise / (np.abs(noise).max() or 1.0))
+    return float(squares.sum() ** 2 / np.square(squares).sum()) if squares.any() else np.inf

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from milpcb.errors import InputError
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, as_table, take_rows
 from milpcb.offline.ranges import EntryRanges
+from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.scores import Scores
 from milpcb.offline.scores import scores as make_scores
 from milpcb.types import Bools, Ints
@@ -26,7 +27,7 @@ class LeafValue:
     """What one part of a policy is worth.
 
     ``part`` is its number, ``share`` (0..1) its share of the rows, ``value`` the mean outcome there, ``gain`` how much
-    better its action is there than the action of the best constant.
+    better its action is there than what the reference plays.
     """
 
     part: int
@@ -45,22 +46,26 @@ class Evaluation:
     ----------
     value : of the policy, in the unit and sign of the log
     constants : by name of action, the value of always playing it
-    best_constant : the name of the constant that looks best
+    best_constant : the name of the constant that looks best, allowed or not
+    reference : the best allowed way that does not look at people: the best constant where there are no constraints
     gain_over : by name of action, how much better the policy is than always playing it; positive is better, for rewards
         and for costs
-    gain : how much better the policy is than the best constant. It is that over ``best_constant``, but for the lower
-        end, the least of all in ``gain_over``: it covers whichever constant is best in truth
+    gain : how much better the policy is than the reference; its lower end is the least of those over every lottery
+        that may be the best, so that it covers whichever is best in truth
     logged : the value of what was done
     gain_over_logged : how much better the policy is than what was done
     leaves : the parts of the policy in which there are rows; () where the policy has no parts
     interval, level : kind of the intervals, and how often each holds
     maximise : whether a larger value is better
+    in_sample : whether the policy was chosen on these rows: its own intervals, those of its parts and of its gains then
+        do not hold (those of the constants and of what was done do)
 
     """
 
     value: IntervalEstimate
     constants: Mapping[str, IntervalEstimate]
     best_constant: str
+    reference: Reference = field(compare=False)
     gain_over: Mapping[str, IntervalEstimate]
     gain: IntervalEstimate
     logged: IntervalEstimate
@@ -69,14 +74,21 @@ class Evaluation:
     interval: str
     level: float
     maximise: bool
+    in_sample: bool = False
 
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
-        level = f"{self.level:.0%}"
+        level, other = f"{self.level:.0%}", self.reference.name
+        best = f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}"
+        if self.in_sample:
+            looks = (
+                f"The policy looks worth {self.value.value:.4g} on the rows that it was chosen on, which is too good"
+            )
+            return [f"{looks}; no interval on these rows holds for it.", f"{best}; {level} interval in brackets."]
         return [
             f"The policy gives {self.value}; {level} interval in brackets.",
-            f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}.",
-            _compared("the best constant", self.gain),
+            f"{best}.",
+            _compared("the best constant" if self.reference.constant == self.best_constant else other, self.gain),
             _compared("what was done", self.gain_over_logged),
         ]
 
@@ -90,6 +102,8 @@ def evaluate(
     level: float = 0.95,
     outcome_range: tuple[float, float] | None = None,
     seed: int = 0,
+    reference: Reference | None = None,
+    in_sample: bool = False,
 ) -> Evaluation:
     """Return the value of a policy that was fixed without these rows.
 
@@ -104,6 +118,8 @@ def evaluate(
     level : how often an interval covers the truth
     outcome_range : the least and the greatest outcome there can be, for "bernstein"; None takes those of the log
     seed : of the bootstrap
+    reference : what gains are over, see ``best_reference``; None: the best constant
+    in_sample : say so where the policy was chosen on these rows; the result is marked
 
     Raises
     ------
@@ -115,7 +131,7 @@ def evaluate(
     if len(assigned) != len(scores.table):
         raise InputError(f"the policy plays {len(assigned)} actions for {len(scores.table)} rows; give contexts of all")
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.full(len(assigned), -1)
-    return _valued(scores, assigned, parts, interval, level, outcome_range, seed)
+    return _valued(scores, assigned, parts, interval, level, outcome_range, seed, reference, in_sample=in_sample)
 
 
 def cross_evaluate(
@@ -172,13 +188,17 @@ def _valued(
     level: float,
     outcome_range: tuple[float, float] | None,
     seed: int,
+    reference: Reference | None = None,
+    *,
+    in_sample: bool = False,
 ) -> Evaluation:
     """Return what playing columns ``assigned`` (n,) of the scores is worth; ``parts`` (n,) are -1 where none are."""
     kind = choice("interval", interval, INTERVALS)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
-    means = _questions(scores, assigned, inside, EntryRanges.of(scores, outcome_range))
-    found = estimates(means, kind, share, seed)
+    other = best_reference(scores) if reference is None else reference
+    means = _questions(scores, assigned, inside, EntryRanges.of(scores, outcome_range), other)
+    found = estimates(means, kind, share, seed, scores.log.group)
     over = [found["over", k] for k in range(len(scores.actions))]
     best = scores.best_action
     return Evaluation(
@@ -186,13 +206,15 @@ def _valued(
         constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
         best_constant=scores.actions[best],
         gain_over=dict(zip(scores.actions, over, strict=True)),
-        gain=_over_best(over, best),
+        reference=other,
+        gain=_over_best(found),
         logged=found["logged"],
         gain_over_logged=found["over logged"],
         leaves=tuple(_leaf_value(scores, assigned, part, here, found) for part, here in inside.items()),
         interval=kind,
         level=share,
         maximise=scores.maximise,
+        in_sample=in_sample,
     )
 
 
@@ -208,10 +230,12 @@ def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], In
     return assigned
 
 
-def _questions(scores: Scores, assigned: Ints, inside: Mapping[int, Bools], ranges: EntryRanges) -> dict[Any, Mean]:
+def _questions(
+    scores: Scores, assigned: Ints, inside: Mapping[int, Bools], ranges: EntryRanges, reference: Reference
+) -> dict[Any, Mean]:
     """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part."""
     table, weight, sign = scores.table, scores.weight, 1.0 if scores.maximise else -1.0
-    own, best = table[np.arange(len(table)), assigned], scores.best_action
+    own, other = table[np.arange(len(table)), assigned], reference.played(table)
     means: dict[Any, Mean] = {
         "value": Mean(own, weight, ranges.entry),
         "logged": Mean(scores.logged, weight, ranges.outcome),
@@ -222,17 +246,22 @@ def _questions(scores: Scores, assigned: Ints, inside: Mapping[int, Bools], rang
         means["over", k] = Mean(sign * (own - table[:, k]), weight, ranges.difference)
     for part, here in inside.items():
         means["part", part] = Mean(own, weight * here, ranges.entry)
-        means["over in part", part] = Mean(sign * (own - table[:, best]), weight * here, ranges.difference)
+        means["over in part", part] = Mean(sign * (own - other), weight * here, ranges.difference)
+    means["gain"] = Mean(sign * (own - other), weight, ranges.difference)
+    for number, lottery in enumerate(reference.candidates if reference.candidates is not None else []):
+        played = reference.ways.mixed(lottery, table)
+        means["candidate", number] = Mean(sign * (own - played), weight, ranges.difference)
     return means
 
 
-def _over_best(over: Sequence[IntervalEstimate], best: int) -> IntervalEstimate:
-    """Return the gain over the best constant; its lower end is the least of all, so it covers whichever is best.
+def _over_best(found: Mapping[Any, IntervalEstimate]) -> IntervalEstimate:
+    """Return the gain over the reference; its lower end is the least of all, so it covers whichever is best.
 
-    A gain over the best constant is at most that over any one. So the least lower end is too high only if that over the
-    constant which is best in truth is.
+    A gain over the best lottery is at most that over any one. So the least lower end is too high only if that over the
+    lottery which is best in truth is.
     """
-    return replace(over[best], lower=min(estimate.lower for estimate in over))
+    lowest = [estimate.lower for name, estimate in found.items() if isinstance(name, tuple) and name[0] == "candidate"]
+    return replace(found["gain"], lower=min([found["gain"].lower, *lowest]))
 
 
 def _leaf_value(

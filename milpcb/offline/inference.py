@@ -14,67 +14,118 @@ from milpcb.actions import check_order
 from milpcb.checks import ROUNDING, real, whole
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.band import Claim, band, least_favourable
-from milpcb.offline.evaluate import held_out_actions
+from milpcb.offline.band import Claim, Progress, band
+from milpcb.offline.evaluate import Evaluation, evaluate, held_out_actions
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
+from milpcb.offline.kept_aside import kept_aside
+from milpcb.offline.log import take_rows
+from milpcb.offline.reference import Reference, best_reference
+from milpcb.offline.sampling import sampled_rows
 from milpcb.offline.scores import Scores
+from milpcb.offline.state import State, state_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
+SMALL = 0.1  # standard deviations of the outcome: a gain that is called small where no amount is given
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Inference:
     """What holds of the best policy of a class, after the search for it.
 
     Attributes
     ----------
-    policy : the best policy on all rows
-    gain : how much better it looks than the best constant: too good, as it was chosen for it
-    best_constant : name of the action of the best constant
-    band : by searching again: its lower bound holds for every policy of the class at once, so for the chosen one
-    cross_fitted : by learning on all folds but one: the gain of the procedure, and a p-value of more power; its lower
-        bound is that of the procedure, not of ``policy``
-    level : of the lower bounds
+    policy : the best policy on all rows, or on those that are not kept aside
+    gain : how much better it looks than ``reference``: too good, as it was chosen for it
+    reference : the best allowed way that does not look at people; every gain here is over this one
+    band : by searching again: both ends hold for every policy of the class at once, so for the chosen one
+    value : what ``policy`` gives, with the band's ends: they hold although it was chosen on these rows
+    most : no policy of the class gains more than this over ``reference``, by the band
+    cross_fitted : by learning on all folds but one: the gain of the procedure, and a p-value of more power; its ends
+        are those of the procedure, not of ``policy``
+    held_out : what ``policy`` is worth on the rows kept aside, where it was asked for; its intervals hold too
+    state : "target", "alike" or "early", see ``milpcb.offline.State``
+    small : the gain up to which differences between people are called small, in the unit of the outcome
+    level : how often each claim holds
     draws : of the band
 
     """
 
     policy: FoundPolicy
     gain: float
-    best_constant: str
+    reference: Reference
     band: Claim
+    value: IntervalEstimate
+    most: float
     cross_fitted: Claim
+    held_out: Evaluation | None
+    state: State
+    small: float
     level: float
     draws: int
+    enough: bool
+
+    @property
+    def best_constant(self) -> str:
+        """The name of the action that the reference plays most."""
+        return next(iter(self.reference.probabilities))
 
     @property
     def lower(self) -> float:
-        """The lower bound on the gain of ``policy`` over the best constant: that of the band."""
+        """The lower bound on the gain of ``policy`` over the reference: that of the band."""
         return self.band.lower
 
     @property
+    def upper(self) -> float:
+        """The upper bound on the gain of ``policy`` over the reference: that of the band."""
+        return self.band.upper
+
+    @property
     def p_value(self) -> float:
-        """The p-value of "no policy of this class is better than the best constant": the cross-fitted one."""
+        """The p-value of "no policy of this class is better than the reference": the cross-fitted one."""
         return self.cross_fitted.p_value
 
     def words(self) -> list[str]:
         """Return what follows and what does not, a sentence each."""
-        constant, p = f"always '{self.best_constant}'", self.p_value
-        evidence = [f"There is evidence that some policy of the class gives more than {constant} (p = {p:.2g})."]
-        if p > 1 - self.level:
-            evidence = [
-                f"There is no evidence that treating people differently gives more than {constant} (p = {p:.2g}).",
-                "The best of so many policies looks so good by chance.",
-            ]
-        learnt, bound = f"{self.cross_fitted.gain:.4g}", f"{self.lower:.4g} ({self.level:.0%})"
+        other, level = self.reference.name, f"{self.level:.0%}"
+        learnt = f"{self.cross_fitted.gain:.4g}"
+        ends = f"{self.lower:.4g} and {self.upper:.4g} ({level})"
         return [
-            f"The best policy of the class looks better than {constant} by {self.gain:.4g}.",
-            *evidence,
+            self.verdict(),
+            f"The best policy of the class looks better than {other} by {self.gain:.4g}, for which it was chosen.",
+            *self._evidence(),
             f"Learnt on all folds but one and evaluated on the rest, its gain is {learnt}: expect about that.",
-            f"Whichever policy of the class is chosen, and why: the gain of this one is at least {bound}.",
+            f"Whichever policy of the class is chosen, and why: the gain of this one is between {ends}.",
+            f"No policy of the class gains more than {self.most:.4g} over {other} ({level}).",
+        ]
+
+    def verdict(self) -> str:
+        """Return the state in one sentence."""
+        other = self.reference.name
+        if self.state is State.TARGET:
+            return f"Treat people differently: this gives more than {other}."
+        if self.state is State.ALIKE:
+            return f"Treat all alike, by {other}: no policy of the class gains more than {self.small:.4g} over it."
+        if not self.enough:
+            return f"Too early to say: a few rows decide, too few such events to say more than that {other} looks well."
+        return f"Too early to say whether treating people differently gives more than {other}."
+
+    def _evidence(self) -> list[str]:
+        p, other = f"p = {self.p_value:.2g}", self.reference.name
+        if not self.enough:
+            return [f"A few rows carry nearly all of the noise, so no p-value can be relied on ({p})."]
+        if self.p_value > 1 - self.level:
+            return [
+                f"There is no evidence that treating people differently gives more than {other} ({p}).",
+                "The best of so many policies could look so good by chance.",
+            ]
+        if self.lower > 0:
+            return [f"There is evidence that treating people differently gives more than {other} ({p})."]
+        return [
+            f"Policies learnt on other rows give more than {other} ({p}), but of this very policy it is not shown yet."
         ]
 
 
@@ -88,18 +139,24 @@ def inference(
     seed: int = 0,
     kind: str = "search",
     constraints: Sequence[LabelConstraint] = (),
+    holdout: float = 0.0,
+    small: float | None = None,
+    progress: Progress | None = None,
 ) -> Inference:
-    """Return the best policy and what can be claimed of its gain over the best constant.
+    """Return the best policy and what can be claimed of its value, and of its gain over treating all alike.
 
     Parameters
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
-    draws : of the band, 2 K queries each; at least 19 at 95 %
-    level : of the lower bounds
-    seed : of the resamples
-
-    Constants that the constraints forbid are not compared with, unless they forbid all.
+    draws : of the band, 2 queries each and 3 for every lottery compared with; at least 19 at 95 %
+    level : how often each claim holds
+    seed : of the resamples, and of the rows kept aside
+    holdout : share (0..1) of the rows, or of the groups, that the policy is not learnt from; it is evaluated on them
+        by ordinary intervals. 0: none
+    small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
+        standard deviation of the outcomes
+    progress : called as ``progress(done, total)`` after every draw
 
     Raises
     ------
@@ -111,22 +168,32 @@ def inference(
     if oracle.n_contexts != len(scores.table):
         raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
-    constants = _allowed_constants(constraints, oracle)
-    policy = best_policy(oracle, scores.costs)
-    found = band(
-        oracle,
-        scores.gains,
-        scores.weight,
-        np.asarray(policy.predict(contexts)),
-        constants,
-        draws=whole("draws", draws, ceil(share / (1 - share) - ROUNDING)),
+    times = whole("draws", draws, ceil(share / (1 - share) - ROUNDING))
+    limit = _small(small, scores)
+    aside = kept_aside(scores.log, holdout, seed) if holdout else None
+    reference = best_reference(scores, constraints)
+    policy = best_policy(oracle, scores.costs if aside is None else np.where(aside[:, None], 0.0, scores.costs))
+    rng = child(seed, "offline", "band")
+    sampled = sampled_rows(policies, contexts, oracle, constraints, kind, scores.log.group, rng)
+    chosen = np.asarray(policy.predict(contexts))
+    bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=progress)
+    crossed = _cross_fitted(oracle, contexts, scores, reference, share)
+    enough = scores.diagnostics.enough_events
+    return Inference(
+        policy=policy,
+        gain=bounds.claim.gain,
+        reference=reference,
+        band=bounds.claim,
+        value=_value(scores, chosen, bounds.value),
+        most=bounds.most,
+        cross_fitted=crossed,
+        held_out=None if aside is None else _on_rows(scores, policy, contexts, aside, reference, share),
+        state=state_of(crossed, bounds, reference, level=share, small=limit, enough=enough),
+        small=limit,
         level=share,
-        rng=child(seed, "offline", "band"),
+        draws=times,
+        enough=enough,
     )
-    means = scores.weight @ scores.gains
-    best = max(constants, key=lambda k: float(means[k]))
-    crossed = _cross_fitted(oracle, contexts, scores, constants, share)
-    return Inference(policy, found.gain, scores.actions[best], found, crossed, share, draws)
 
 
 def best_policy(oracle: Oracle, costs: Floats) -> Policy:
@@ -141,7 +208,7 @@ def best_policy(oracle: Oracle, costs: Floats) -> Policy:
 def held_out(oracle: Oracle, contexts: Any, scores: Scores) -> Ints:
     """Return what is played in each row (n,) by the best policy of the other folds of the scores.
 
-    The rows of the fold cost nothing while it is searched for: the same oracle answers.
+    The rows of the fold cost nothing while it is searched for: the same oracle answers, under the same constraints.
     """
 
     def learn(rows: Ints) -> Policy:
@@ -157,27 +224,73 @@ def _numbers(policy: Policy, contexts: Any) -> Ints:
     return np.asarray(policy.predict(contexts))
 
 
-def _cross_fitted(oracle: Oracle, contexts: Any, scores: Scores, constants: list[int], level: float) -> Claim:
+def _small(small: float | None, scores: Scores) -> float:
+    if small is not None:
+        return real("small", small, "not negative", lambda value: value >= 0)
+    weight, outcome = scores.weight / scores.weight.sum(), scores.log.outcome
+    return SMALL * float(np.sqrt(weight @ np.square(outcome - weight @ outcome)))
+
+
+def _value(scores: Scores, chosen: Ints, ends: tuple[float, float]) -> IntervalEstimate:
+    own = Mean(scores.table[np.arange(len(chosen)), chosen], scores.weight, np.inf)
+    found = estimates({0: own}, "normal", 0.95, seed=0, group=scores.log.group)[0]
+    return IntervalEstimate(found.value, found.standard_error, *ends)
+
+
+def _on_rows(
+    scores: Scores, policy: Policy, contexts: Any, aside: Any, reference: Reference, level: float
+) -> Evaluation:
+    """Return what the policy is worth on the rows kept ``aside`` (n,)."""
+    rows = np.flatnonzero(aside)
+    return evaluate(
+        scores.take(rows), policy, contexts=take_rows(contexts, rows), level=level, reference=reference.on(rows)
+    )
+
+
+def _cross_fitted(oracle: Oracle, contexts: Any, scores: Scores, reference: Reference, level: float) -> Claim:
     """Return the claim on the gain of learning, from the rows that were not learnt from.
 
-    It is compared with every constant and the least favourable counts, as the one that is best in truth is not known.
+    It is compared with every lottery that may be the best, and the least favourable counts.
     """
-    played, rows = held_out(oracle, contexts, scores), np.arange(len(scores.table))
-    own = scores.gains[rows, played]
-    means = {k: Mean(own - scores.gains[:, k], scores.weight, np.inf) for k in constants}
-    return least_favourable([_one_sided(each) for each in estimates(means, "normal", 2 * level - 1, seed=0).values()])
+    played = held_out(oracle, contexts, scores)
+    own = scores.gains[np.arange(len(played)), played]
+    if reference.candidates is None:
+        return _by_constants(own, scores, reference, level)
+    claims = [_over(own, scores, reference, p, level) for p in reference.candidates]
+    p_value = min(1.0, max(claim.p_value for claim in claims) + reference.error)
+    return Claim(
+        min(claim.gain for claim in claims),
+        min(claim.lower for claim in claims),
+        min(claim.upper for claim in claims),
+        p_value,
+    )
 
 
-def _one_sided(gain: IntervalEstimate) -> Claim:
-    """Return the claim that the lower end makes; where the rows do not differ at all, nothing is gained."""
+def _over(own: Floats, scores: Scores, reference: Reference, lottery: Floats, level: float) -> Claim:
+    """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""
+    difference = Mean(own - reference.ways.mixed(lottery, scores.gains), scores.weight, np.inf)
+    gain = estimates({0: difference}, "normal", 2 * level - 1, seed=0, group=scores.log.group)[0]
     p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
-    return Claim(gain.value, gain.lower, p_value)
+    return Claim(gain.value, gain.lower, gain.upper, p_value)
 
 
-def _allowed_constants(constraints: Sequence[LabelConstraint], oracle: Oracle) -> list[int]:
-    """Return the actions that a policy may always play; all where there is none."""
-    allowed = np.ones(oracle.n_actions, dtype=bool)
-    for constraint in constraints:
-        weights = constraint.matrix(oracle.n_contexts, oracle.n_actions)
-        allowed &= weights.sum(axis=0) <= constraint.largest(weights)
-    return np.flatnonzero(allowed if allowed.any() else ~allowed).tolist()
+def _by_constants(own: Floats, scores: Scores, reference: Reference, level: float) -> Claim:
+    """Return a claim that holds over all lotteries where they are too many to go through.
+
+    The gain over any of them is estimated at no less than that over the best. Its standard error is convex in the
+    lottery, so it is largest where every stratum has one action; those of several strata are added up.
+    """
+    gain = _over(own, scores, reference, reference.lottery, level).gain
+    error = 0.0
+    for stratum in range(len(reference.lottery)):
+        here = reference.ways.stratum == stratum
+        differences = (here * (own - column) for column in scores.gains.T)
+        errors = [_standard_error(difference, scores) for difference in differences]
+        error += float(np.max(errors, where=reference.ways.playable[stratum], initial=0.0))
+    reach = float(norm.ppf(level)) * error
+    return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)
+
+
+def _standard_error(numbers: Floats, scores: Scores) -> float:
+    mean = Mean(numbers, scores.weight, np.inf)
+    return estimates({0: mean}, "normal", 0.95, seed=0, group=scores.log.group)[0].standard_error

@@ -2,7 +2,8 @@
 
 A weighted mean V = sum(u g) / sum(u), of all rows or of those in a leaf, is the mean of V + u (g - V) n / sum(u): these
 numbers have the same mean, and their spread is that of the ratio. So every kind of interval takes numbers (n, q), a
-column for each mean that is wanted, and the rows stay together.
+column for each mean that is wanted, and the rows stay together. Where rows belong together in groups, which are
+independent, the G numbers of the groups stand in their place: V + G / n times the sum of the deviations in a group.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from scipy.stats import norm
 
 from milpcb.rng import child
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 DRAWS = 2000  # of the bootstrap: the ends are the 50th and 1951st of them at 95 %
 CELLS = 4_000_000  # numbers that the bootstrap holds at a time
@@ -52,13 +53,27 @@ class Mean:
         return float(self.width * self.weight.max() * len(self.values) / self.weight.sum())
 
 
-def estimates(means: Mapping[Any, Mean], interval: str, level: float, seed: int) -> dict[Any, IntervalEstimate]:
-    """Return the estimate of every mean, by the name of an interval in ``INTERVALS``."""
-    numbers = np.column_stack([mean.numbers() for mean in means.values()])
+def estimates(
+    means: Mapping[Any, Mean], interval: str, level: float, seed: int, group: Ints | None = None
+) -> dict[Any, IntervalEstimate]:
+    """Return the estimate of every mean, by the name of an interval in ``INTERVALS``; ``group`` (n,) as in a Log."""
+    members = None if group is None else np.unique(group, return_inverse=True)[1]
+    numbers = np.column_stack([_grouped(mean.numbers(), members) for mean in means.values()])
     widths = np.array([mean.stretched() for mean in means.values()])
+    if members is not None:
+        widths = widths * (np.bincount(members).max() * len(numbers) / len(members))
     ends = INTERVALS[interval](numbers, widths, level, seed)
     columns = np.column_stack([numbers.mean(axis=0), standard_errors(numbers), *ends]).tolist()
     return {name: IntervalEstimate(*column) for name, column in zip(means, columns, strict=True)}
+
+
+def _grouped(numbers: Floats, members: Ints | None) -> Floats:
+    """Return numbers (G,) of groups with the mean of ``numbers`` (n,) and the spread of a mean over groups."""
+    if members is None:
+        return numbers
+    mean = numbers.mean()
+    sums = np.bincount(members, numbers - mean)
+    return np.asarray(mean + sums * (len(sums) / len(numbers)))
 
 
 Interval = Callable[[Floats, Floats, float, int], tuple[Floats, Floats]]
@@ -118,3 +133,10 @@ def resampled(rng: np.random.Generator, n: int, size: int) -> Floats:
     """Return how often each of n rows is in each of ``size`` resamples, (size, n)."""
     drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
+
+
+def drawn_again(rng: np.random.Generator, members: Ints | None, n: int) -> Floats:
+    """Return how often each of n rows is in a resample (n,), where the groups of rows, ``members`` 0.., are drawn."""
+    if members is None:
+        return np.asarray(resampled(rng, n, 1)[0])
+    return np.asarray(resampled(rng, int(members.max()) + 1, 1)[0][members])

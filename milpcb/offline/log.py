@@ -29,6 +29,9 @@ class Log:
     actions : K names
     propensity : (n, K) probability of each action, NaN where it is not known; None: to be estimated from the log
     randomised : whether the propensities are the same in every row, as in a randomised trial
+    shares : whether these are the shares of the log itself, so that weights of rows move them
+    group : (n,) number of the group of each row: rows of one group belong together (visits of one patient); None where
+        every row stands for itself
 
     """
 
@@ -39,9 +42,18 @@ class Log:
     actions: tuple[str, ...]
     propensity: Floats | None = None
     randomised: bool = False
+    shares: bool = False
+    group: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+    @property
+    def members(self) -> Ints:
+        """(n,) number of the group of each row, 0, 1, ... without gaps; each row its own where there are no groups."""
+        if self.group is None:
+            return np.arange(len(self))
+        return np.asarray(np.unique(self.group, return_inverse=True)[1], dtype=np.int64)
 
     def take(self, rows: Ints) -> Log:
         """Return the log of ``rows`` (numbers); the names of the actions stay, so one may be absent."""
@@ -51,6 +63,7 @@ class Log:
             action=self.action[rows],
             outcome=self.outcome[rows],
             propensity=None if self.propensity is None else self.propensity[rows],
+            group=None if self.group is None else self.group[rows],
         )
 
 
@@ -62,6 +75,7 @@ def read_log(
     cost: Any = None,
     propensity: Any = None,
     actions: Sequence[Any] | None = None,
+    group: Any = None,
 ) -> Log:
     """Return a checked log.
 
@@ -75,6 +89,9 @@ def read_log(
         row, and estimated by the shares of the log. (K,): the same for every row, in the order of ``actions``. (n,): of
         the logged action of each row. (n, K): of every action
     actions : the K names in order; None takes the distinct ones of ``action``, sorted
+    group : (n,) which rows belong together, such as the number of a patient who came several times, numbers or names.
+        Groups are taken to be independent, the rows of one are not: folds, standard errors, resamples and rows kept
+        aside go by groups. None: every row stands for itself
 
     Raises
     ------
@@ -92,7 +109,29 @@ def read_log(
         if length != len(outcome):
             raise InputError(f"{what} has {length} rows, but there are {len(outcome)} outcomes; give one for each row")
     known, randomised = _propensity(propensity, numbers, names)
-    return Log(table, numbers, outcome, maximise, names, known, randomised)
+    by_shares = isinstance(propensity, str)
+    return Log(table, numbers, outcome, maximise, names, known, randomised, by_shares, _groups(group, len(outcome)))
+
+
+def _groups(values: Any, n: int) -> Ints | None:
+    """Return the number of the group (n,) of each row; raises InputError on another length, missing ones, or one group.
+
+    Values are told apart as they print, so 1 and 1.0 are one group, as they are one action.
+    """
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(f"group must be one number or name a row, ({n},), got shape {array.shape}")
+    if array.dtype.kind not in "iub":
+        missing = [row for row, value in enumerate(array.tolist()) if is_missing(value)]
+        if missing:
+            raise InputError(f"group[{missing[0]}] is missing; give such a row a group of its own, or leave it out")
+        array = np.array([action_name(value) for value in array.tolist()])
+    distinct, number = np.unique(array, return_inverse=True)
+    if len(distinct) < 2:
+        raise InputError("all rows are in one group, so there is nothing to tell chance by; leave group out")
+    return np.asarray(number, dtype=np.int64)
 
 
 def as_table(data: Any) -> Any:

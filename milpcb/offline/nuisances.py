@@ -21,20 +21,29 @@ Fitted = Callable[[Ints, Ints], Floats]  # rows to fit on, rows (m,) to predict 
 def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     """Return the number of the fold (n,) of each row; every action is dealt out evenly, in random order.
 
-    Raises InputError on fewer rows than folds, and where an action would be missing outside of a fold.
+    Groups are dealt out whole, by the action of their first row. Raises InputError on fewer rows or groups than folds,
+    and where an action would be missing outside of a fold.
     """
+    members, first = log.members, np.unique(log.members, return_index=True)[1]
     counts = np.bincount(log.action, minlength=len(log.actions))
-    if len(log) < cv:
-        raise InputError(f"the log has {len(log)} rows for {cv} folds; give more rows, or a smaller cv")
+    if len(first) < cv:
+        what = "rows" if log.group is None else "groups of rows"
+        raise InputError(f"the log has {len(first)} {what} for {cv} folds; give more rows, or a smaller cv")
     if counts.min() < 2:
         raise InputError(
             f"action '{log.actions[counts.argmin()]}' is taken only {counts.min()} times; it must be in two folds"
         )
     rng = child(seed, "offline", "folds")
-    dealt = np.concatenate([rng.permutation(np.flatnonzero(log.action == k)) for k in range(len(counts))])
-    fold = np.empty(len(log), dtype=np.int64)
-    fold[dealt] = np.arange(len(log)) % cv
-    return fold
+    dealt = np.concatenate([rng.permutation(np.flatnonzero(log.action[first] == k)) for k in range(len(counts))])
+    fold = np.empty(len(first), dtype=np.int64)
+    fold[dealt] = np.arange(len(first)) % cv
+    rows = fold[members]
+    for k, name in enumerate(log.actions):
+        if len(np.unique(rows[log.action == k])) < 2:
+            raise InputError(
+                f"all rows with action '{name}' are in groups of one fold; give more groups, or another cv"
+            )
+    return rows
 
 
 def cross_fitted(fitted: Fitted, fold: Ints) -> Floats:

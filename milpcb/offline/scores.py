@@ -20,7 +20,7 @@ import numpy as np
 
 from milpcb.checks import choice, number_array, real, whole
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.offline.diagnostics import Diagnostics, effective_sizes
+from milpcb.offline.diagnostics import Diagnostics, effective_events, effective_sizes
 from milpcb.offline.log import Log
 from milpcb.offline.nuisances import cross_fitted, outcome_model, propensity_model, stratified_folds
 from milpcb.types import Bools, Floats, Ints
@@ -139,6 +139,7 @@ def scores(
     inverse = taken / clipped[:, None]
     regression = _regression(log, method, inverse, model_outcome, fold, seed)
     residual = inverse * (log.outcome[:, None] - regression) * (method != "dm")
+    noise = _noise(log, weight, inverse, regression)
     return Scores(
         table=regression + residual + charge,
         log=log,
@@ -157,8 +158,17 @@ def scores(
             calibration_error=inverse.std(axis=0) / np.sqrt(len(log)),
             outcome_r2=_explained(log, taken, regression, method),
             regression_only=method == "dm",
+            events=effective_events(noise),
+            rows=len(noise),
         ),
     )
+
+
+def _noise(log: Log, weight: Floats, inverse: Floats, regression: Floats) -> Floats:
+    """Return the weighted residual of each row, (n,) or by group."""
+    rows = np.arange(len(log))
+    noise = weight * inverse[rows, log.action] * (log.outcome - regression[rows, log.action])
+    return np.asarray(noise if log.group is None else np.bincount(log.members, noise), dtype=float)
 
 
 def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:

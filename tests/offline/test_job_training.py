@@ -23,7 +23,7 @@ def test_no_evidence_for_targeting():
     assert found.p_value > 0.9
     assert found.band.p_value > 0.5
     assert found.lower < 0
-    assert "no evidence that treating people differently gives more than always 'training'" in found.words()[1]
+    assert "no evidence that treating people differently gives more than always 'training'" in found.words()[2]
     trained = evaluate(table, ["training"] * len(X))
     assert trained.value.value == pytest.approx(6349, abs=2)
     assert trained.gain_over["nothing"].lower > 0

@@ -1,0 +1,295 @@
+"""The best allowed way that does not look at people: what a policy must beat before anybody should be told apart.
+
+Such a way is a *lottery*: one probability for each action, the same for everybody, that keeps the side constraints on
+average. Where cells are forbidden outright (guard-rails) nobody can be treated alike: then rows with the same allowed
+actions are a *stratum*, and each stratum has a lottery of its own. So what a constraint itself makes different between
+people never counts as evidence that they should be treated differently. Without constraints the best lottery is the
+best constant.
+
+The lotteries that keep all constraints are a polytope, and a value is linear in the lottery: some vertex is best. Which
+one is best in truth is not known. Claims are therefore made against every vertex that may be it, and the least
+favourable counts (an intersection-union test, Berger 1982): it is wrong only if the claim against the true best is.
+Where vertices are many, those that are shown to be worse than another at a total error of ``BETA`` are left out, and
+``BETA`` is added to the error of the claim (Berger and Boos 1994).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from math import comb, prod
+
+import numpy as np
+from scipy.stats import norm
+
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import OracleInexact
+from milpcb.offline.intervals import Mean, estimates
+from milpcb.offline.scores import Scores
+from milpcb.oracles.opened_under import bands, reduced
+from milpcb.oracles.side_rows import SideRow
+from milpcb.types import Bools, Floats, Ints
+
+MOST_BASES = 20_000  # that are gone through to list all vertices
+FEW = 4  # vertices that are all compared with, without leaving any out
+MOST = 8  # vertices that the band is drawn for one by one
+BETA = 0.001  # error of leaving vertices out
+CLOSE = 1e-9  # probabilities that differ by less are equal
+
+
+@dataclass(frozen=True, eq=False)
+class Lotteries:
+    """All allowed ways that do not look at people, on the rows of a log.
+
+    Attributes
+    ----------
+    stratum : (n,) number of the stratum of each row: rows in which the constraints forbid the same actions outright
+    playable : (S, K) actions that may be played in a stratum
+    totals, upper : (m, S, K) and (m,): a lottery p (S, K) is allowed if sum(totals[i] * p) <= upper[i] for all i
+    allowed : False where no lottery keeps the constraints; they are then left out, but for what they forbid outright
+
+    """
+
+    stratum: Ints
+    playable: Bools
+    totals: Floats
+    upper: Floats
+    allowed: bool = True
+
+    def best(self, values: Floats) -> Floats:
+        """Return the lottery (S, K) of greatest sum(values * p); ``values`` is (S, K)."""
+        if not len(self.upper):
+            return self._pure(np.where(self.playable, values, -np.inf).argmax(axis=1))
+        found = self._solve(values)
+        if found is None:
+            raise OracleInexact("the linear program of the best lottery was not solved; scale the constraints")
+        return found
+
+    def _pure(self, actions: Ints) -> Floats:
+        return np.asarray(np.eye(self.playable.shape[1])[actions])
+
+    def _solve(self, values: Floats) -> Floats | None:
+        """Return the best lottery by a linear program; None where there is none."""
+        from scipy.optimize import linprog
+
+        strata, K = self.playable.shape
+        once = np.kron(np.eye(strata), np.ones(K))
+        scale = np.maximum(np.abs(self.totals).max(axis=(1, 2)), np.finfo(float).tiny)
+        size = float(np.abs(values).max()) or 1.0
+        solved = linprog(
+            -values.ravel() / size,
+            A_ub=self.totals.reshape(len(self.upper), -1) / scale[:, None],
+            b_ub=self.upper / scale,
+            A_eq=once,
+            b_eq=np.ones(strata),
+            bounds=[(0.0, 1.0 if playable else 0.0) for playable in self.playable.ravel()],
+        )
+        return _lottery(solved.x.reshape(strata, K)) if solved.status == 0 else None
+
+    def vertices(self) -> Floats | None:
+        """Return all vertices (R, S, K); None where they are too many to list."""
+        strata, m = len(self.playable), len(self.upper)
+        choices = [np.flatnonzero(row) for row in self.playable]
+        if not m:
+            if prod(map(len, choices)) > MOST_BASES:
+                return None
+            return np.array([self._pure(np.array(actions)) for actions in product(*choices)])
+        n_cells = int(self.playable.sum())
+        tight = range(min(m, n_cells - strata) + 1)
+        if sum(comb(m, r) * comb(n_cells, strata + r) for r in tight) > MOST_BASES:
+            return None
+        found = np.concatenate([self._bases(rows) for r in tight for rows in combinations(range(m), r)])
+        _, first = np.unique(np.round(found, 9).reshape(len(found), -1), axis=0, return_index=True)
+        return found[np.sort(first)]
+
+    def _bases(self, tight: tuple[int, ...]) -> Floats:
+        """Return the allowed basic solutions (R, S, K) in which the rows ``tight`` hold with equality."""
+        cells = np.argwhere(self.playable)
+        scale = np.maximum(np.abs(self.totals).max(axis=(1, 2)), np.finfo(float).tiny)
+        rows = (self.totals / scale[:, None, None])[:, cells[:, 0], cells[:, 1]]
+        once = (cells[:, 0] == np.arange(len(self.playable))[:, None]).astype(float)
+        left = np.vstack([once, rows[list(tight)]])
+        right = np.append(np.ones(len(once)), (self.upper / scale)[list(tight)])
+        bases = np.array(list(combinations(range(len(cells)), len(left))))
+        systems = left.T[bases].transpose(0, 2, 1)
+        regular = np.abs(np.linalg.det(systems)) > CLOSE
+        bases, systems = bases[regular], systems[regular]
+        points = np.zeros((len(bases), len(cells)))
+        if len(bases):
+            solved = np.linalg.solve(systems, np.broadcast_to(right[:, None], (len(bases), len(right), 1)))[..., 0]
+            np.put_along_axis(points, bases, solved, axis=1)
+        kept = (points >= -CLOSE).all(axis=1) & (points @ rows.T <= self.upper / scale + CLOSE).all(axis=1)
+        found = np.zeros((int(kept.sum()), *self.playable.shape))
+        found[:, cells[:, 0], cells[:, 1]] = points[kept]
+        return _lottery(found)
+
+    def mixed(self, lottery: Floats, table: Floats) -> Floats:
+        """Return what a lottery (S, K) gets in each row (n,) of a ``table`` (n, K)."""
+        if len(lottery) == 1:
+            return np.asarray(table @ lottery[0])
+        return np.asarray(np.einsum("jk,jk->j", table, lottery[self.stratum]))
+
+    def on(self, rows: Ints) -> Lotteries:
+        """Return the same ways on some of the rows."""
+        return replace(self, stratum=self.stratum[rows])
+
+    def sums(self, table: Floats) -> Floats:
+        """Return the totals (S, K) of a ``table`` (n, K) by stratum."""
+        if len(self.playable) == 1:
+            return np.asarray(table.sum(axis=0)[None])
+        return np.array([np.bincount(self.stratum, column, len(self.playable)) for column in table.T]).T
+
+
+def lotteries(constraints: Sequence[LabelConstraint], n: int, n_actions: int) -> Lotteries:
+    """Return the lotteries that keep the ``constraints`` on n rows."""
+    weights = [constraint.matrix(n, n_actions) for constraint in constraints]
+    sides = [
+        SideRow(matrix, constraint.largest(matrix)) for matrix, constraint in zip(weights, constraints, strict=True)
+    ]
+    playable, left = reduced(bands(sides), (n, n_actions))
+    patterns, stratum = np.ones((1, n_actions), bool), np.zeros(n, dtype=np.int64)
+    if not playable.all():
+        patterns, stratum = np.unique(playable, axis=0, return_inverse=True)
+        stratum = stratum.ravel().astype(np.int64)
+    free = Lotteries(stratum, patterns, np.zeros((0, *patterns.shape)), np.zeros(0))
+    rows = [(free.sums(band.weights), band.lower, band.upper) for band in left]
+    limits = [*((sums, upper) for sums, _, upper in rows), *((-sums, -lower) for sums, lower, _ in rows)]
+    kept = [(sums, upper) for sums, upper in limits if np.where(patterns, sums, -np.inf).max(axis=1).sum() > upper]
+    if not kept:
+        return free
+    found = Lotteries(stratum, patterns, np.array([sums for sums, _ in kept]), np.array([upper for _, upper in kept]))
+    if found._solve(np.zeros(patterns.shape)) is None:  # noqa: SLF001
+        return Lotteries(stratum, patterns, free.totals, free.upper, allowed=False)
+    return found
+
+
+def _lottery(points: Floats) -> Floats:
+    """Return points (..., K) as probabilities: none below 0, sums 1."""
+    kept = np.where(points > CLOSE, points, 0.0)
+    return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The best allowed way that does not look at people, by a log; everything a page compares with is this one.
+
+    Attributes
+    ----------
+    actions : K names
+    ways : all such ways, see Lotteries
+    lottery : (S, K) the probabilities of the best one, by stratum
+    value : what it gives, estimated, in the unit and sign of the log
+    probabilities : by name of action, with which probability a row gets it, 0 left out
+    candidates : (R, S, K) the lotteries that may be the best one in truth; None where they are too many to list
+    error : what leaving others out adds to the error of a claim: 0 or ``BETA``
+
+    """
+
+    actions: tuple[str, ...]
+    ways: Lotteries
+    lottery: Floats
+    value: float
+    probabilities: dict[str, float]
+    candidates: Floats | None
+    error: float
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it keeps the constraints; False only where no way that treats all alike does."""
+        return self.ways.allowed
+
+    @property
+    def constant(self) -> str | None:
+        """The name of the action that everybody gets; None for a true lottery."""
+        return next(iter(self.probabilities)) if len(self.probabilities) == 1 else None
+
+    @property
+    def name(self) -> str:
+        """What it is in words, to be read after "than"."""
+        if self.constant is not None:
+            return f"always '{self.constant}'"
+        shares = [f"'{name}' for {share:.3g}" for name, share in self._percent().items()]
+        listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
+        if len(self.lottery) == 1:
+            return f"a lottery ({listed} of 100)"
+        return f"the best way to treat all alike whom the constraints treat alike ({listed} of 100)"
+
+    def words(self) -> str:
+        """Return in a sentence or two what it is, and why it is what policies are compared with."""
+        if not self.allowed:
+            return (
+                f"No way that treats all alike keeps the constraints, so gains are over {self.name}, which breaks them."
+            )
+        if self.constant is not None:
+            return f"Gains are over {self.name}, the best that is allowed without looking at people."
+        return (
+            f"Gains are over {self.name}: the best that the constraints allow without looking at people. What it gives "
+            "needs no knowledge of who is who."
+        )
+
+    def played(self, table: Floats) -> Floats:
+        """Return what it gets on average in each row (n,) of a ``table`` (n, K)."""
+        return self.ways.mixed(self.lottery, table)
+
+    def on(self, rows: Ints) -> Reference:
+        """Return the same lottery for some of the rows."""
+        return replace(self, ways=self.ways.on(rows))
+
+    def _percent(self) -> dict[str, float]:
+        return {name: 100 * share for name, share in self.probabilities.items()}
+
+
+def best_reference(scores: Scores, constraints: Sequence[LabelConstraint] = ()) -> Reference:
+    """Return the best allowed way that does not look at people.
+
+    Parameters
+    ----------
+    scores : see ``milpcb.offline.scores``
+    constraints : side constraints on the n rows, see ``milpcb.constraints``; of an estimator, those of ``problem(X)``
+
+    Raises
+    ------
+    InputError (constraints that do not fit the rows)
+
+    """
+    n, K = scores.table.shape
+    ways = lotteries(constraints, n, K)
+    weight = scores.weight / scores.weight.sum()
+    values = ways.sums(weight[:, None] * scores.gains)
+    lottery = ways.best(values)
+    shares = np.bincount(ways.stratum, weight, len(lottery)) @ lottery
+    order = sorted(np.flatnonzero(shares > CLOSE).tolist(), key=lambda k: -shares[k])
+    candidates, error = _candidates(scores, ways, lottery)
+    return Reference(
+        actions=scores.actions,
+        ways=ways,
+        lottery=lottery,
+        value=(1.0 if scores.maximise else -1.0) * float((values * lottery).sum()),
+        probabilities={scores.actions[k]: float(shares[k]) for k in order},
+        candidates=candidates,
+        error=error,
+    )
+
+
+def _candidates(scores: Scores, ways: Lotteries, best: Floats) -> tuple[Floats | None, float]:
+    """Return the vertices that may be best in truth, and the error of leaving out the others."""
+    vertices = ways.vertices()
+    if vertices is None or len(vertices) <= FEW:
+        return vertices, 0.0
+    far = float(norm.isf(BETA / len(vertices)))
+    top = ways.mixed(best, scores.gains)
+    kept = [lottery for lottery in vertices if not _worse(scores, top - ways.mixed(lottery, scores.gains), far)]
+    return np.array(kept), BETA if len(kept) < len(vertices) else 0.0
+
+
+def _worse(scores: Scores, difference: Floats, far: float) -> bool:
+    """Return whether the mean of a difference (n,) is more than ``far`` standard errors above 0."""
+    mean = estimates({0: Mean(difference, scores.weight, np.inf)}, "normal", 0.95, seed=0, group=scores.log.group)[0]
+    return mean.value > far * mean.standard_error
+
+
+def against(reference: Reference) -> Iterator[Floats]:
+    """Yield the lotteries that claims are made against one by one; the best one alone where they are too many."""
+    few = reference.candidates is not None and len(reference.candidates) <= MOST
+    yield from reference.candidates if few and reference.candidates is not None else [reference.lottery]
