@@ -119,7 +119,7 @@ def evaluate(
     outcome_range : the least and the greatest outcome there can be, for "bernstein"; None takes those of the log
     seed : of the bootstrap
     reference : what gains are over, see ``best_reference``; None: the best constant
-    in_sample : say so where the policy was chosen on these rows; the result is marked
+    in_sample : True where the policy was chosen on these rows; the result is marked
 
     Raises
     ------

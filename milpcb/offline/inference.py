@@ -110,8 +110,8 @@ class Inference:
         if self.state is State.ALIKE:
             return f"Treat all alike, by {other}: no policy of the class gains more than {self.small:.4g} over it."
         if not self.enough:
-            return f"Too early to say: a few rows decide, too few such events to say more than that {other} looks well."
-        return f"Too early to say whether treating people differently gives more than {other}."
+            return f"Too early to decide: a few rare, large outcomes carry the noise, and there are too few of them."
+        return f"Too early to decide whether treating people differently gives more than {other}."
 
     def _evidence(self) -> list[str]:
         p, other = f"p = {self.p_value:.2g}", self.reference.name

@@ -116,7 +116,7 @@ def read_log(
 def _groups(values: Any, n: int) -> Ints | None:
     """Return the number of the group (n,) of each row; raises InputError on another length, missing ones, or one group.
 
-    Values are told apart as they print, so 1 and 1.0 are one group, as they are one action.
+    Values are compared as they print, so 1 and 1.0 are one group, as they are one action.
     """
     if values is None:
         return None
@@ -130,7 +130,7 @@ def _groups(values: Any, n: int) -> Ints | None:
         array = np.array([action_name(value) for value in array.tolist()])
     distinct, number = np.unique(array, return_inverse=True)
     if len(distinct) < 2:
-        raise InputError("all rows are in one group, so there is nothing to tell chance by; leave group out")
+        raise InputError("all rows are in one group, so chance cannot be measured; leave group out")
     return np.asarray(number, dtype=np.int64)
 
 
