@@ -64,12 +64,13 @@ def parse_name(text: object) -> Name | None:
 def named_classes(value: Any) -> Iterator[str]:
     """Yield every text of the form ``module:A.B`` in nested plain data, keys included.
 
-    A solver is left out: "pulp:NAME" is a registered family and its argument, whatever stands behind the colon.
+    A solver is left out, as "pulp:NAME" is a registered family and its argument, whatever stands behind the colon, and
+    so is a label, which is only shown.
     """
     if isinstance(value, dict):
         for key, item in value.items():
             yield from named_classes(key)
-            if not (key == "solver" and isinstance(item, str)):
+            if not (key in {"solver", "label"} and isinstance(item, (str, list))):
                 yield from named_classes(item)
     elif isinstance(value, (list, tuple)):
         for item in value:

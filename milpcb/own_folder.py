@@ -1,12 +1,17 @@
-"""Classes of a config's own folder, named in it as ``module:Class``: where they are looked for, and whether at all."""
+"""Classes of a config's own folder, named in it as ``module:Class``: where they are looked for, and whether at all.
+
+Their modules are loaded from ``.py`` files alone, by path. Compiled files, whether extension modules or the byte code
+that Python keeps beside a source, could do other things than the source that was read.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import invalidate_caches
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +21,15 @@ from milpcb.gate import Name, check_registered
 
 @dataclass
 class _Own:
-    """Where ``module:Class`` is looked for besides installed packages, and whether such names are taken at all."""
+    """Where ``module:Class`` is looked for besides installed packages, and whether such names are taken at all.
 
-    folder: str | None = None
+    ``loaded`` are the modules that came from there; ``asked`` is set while a name is resolved.
+    """
+
+    folder: Path | None = None
     trusted: bool = True
+    asked: bool = False
+    loaded: set[str] = field(default_factory=set)
 
 
 _own = _Own()
@@ -28,17 +38,18 @@ _own = _Own()
 def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
     """Look for modules of ``module:Class`` names in ``folder``, the one of the config, from now on; None: nowhere else.
 
-    The folder is on the path of imports only while such a name is resolved. Unless ``trusted``, every name that is not
-    registered is refused without importing anything.
+    The folder is looked in only while such a name is resolved. Unless ``trusted``, every name that is not registered
+    is refused without importing anything.
     """
-    folder = None if folder is None else str(folder)
-    if _own.folder is not None and folder != _own.folder:  # another folder may have other modules of the same names
-        for name in [name for name, module in sys.modules.items() if _lies_in(module, _own.folder)]:
-            del sys.modules[name]
-    _own.folder, _own.trusted = folder, trusted
+    wanted = None if folder is None else Path(folder)
+    if wanted != _own.folder:  # another folder may have other modules of the same names
+        for name in _own.loaded:
+            sys.modules.pop(name, None)
+        _own.loaded.clear()
+    _own.folder, _own.trusted = wanted, trusted
 
 
-def folders() -> list[str]:
+def folders() -> list[Path]:
     """Return the folder that ``module:Class`` is looked for in after the path of imports, if there is one."""
     return [] if _own.folder is None else [_own.folder]
 
@@ -47,7 +58,11 @@ def check(kind: str, called: str, name: Name) -> None:
     """Raise InputError unless ``module:Class`` may be imported."""
     check_registered(kind, name)
     if not _own.trusted:
-        raise InputError(f"{kind} '{clipped(name.text)}' is not installed, and its code is not run unless you trust it")
+        files = [file for folder in folders() if (file := file_of(folder, name.parts))]
+        raise InputError(
+            f"{kind} '{clipped(name.text)}' is not registered, and would run {files[0] if files else name.module}; "
+            "you have not run this config here before: read that code, then give --trust"
+        )
     if name.parts[0] in sys.stdlib_module_names or name.parts[-1] == "__main__":
         raise InputError(
             f"{kind} '{clipped(name.text)}' is no {called}: module {name.module} is Python's own; "
@@ -56,28 +71,62 @@ def check(kind: str, called: str, name: Name) -> None:
 
 
 @contextmanager
-def on_path() -> Iterator[None]:
-    """Put the config's folder at the end of the path of imports; nothing is written there."""
-    folder = _own.folder
-    if folder is None:
-        yield
-        return
-    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    invalidate_caches()
-    sys.path.append(folder)
+def open_folder() -> Iterator[None]:
+    """Let modules be found in the config's folder, after everything that is installed; nothing is written there."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)  # first: the path of imports knows more kinds of files
+    before, _own.asked = _own.asked, True
     try:
         yield
     finally:
-        if folder in sys.path:
-            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
-        sys.dont_write_bytecode = written
+        _own.asked = before
 
 
-def _lies_in(module: Any, folder: str) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and Path(folder) in Path(file).parents and not _is_installed_file(file)
+def file_of(folder: Path, parts: Sequence[str]) -> Path | None:
+    """Return the source file of a module below a folder: ``a/b.py`` or ``a/b/__init__.py`` for a.b."""
+    path = folder.joinpath(*parts)
+    return next((file for file in (path / "__init__.py", path.with_name(f"{path.name}.py")) if file.is_file()), None)
 
 
-def _is_installed_file(file: str) -> bool:
-    """Return whether the path of imports without the config's folder leads to a file."""
-    return any(path and Path(path) in Path(file).parents for path in sys.path)
+class _Source(SourceFileLoader):
+    """Compiles the source each time: byte code beside it may be of another one."""
+
+    def get_code(self, fullname: str) -> Any:
+        """Return the code of the file as it is."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+class _Finder:
+    """Finds the modules of the config's folder: those that nobody else has, and all below such a one."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return where a module is; None leaves the question to the other finders."""
+        parts = fullname.split(".")
+        ours = parts[0] in _own.loaded
+        if _own.folder is None or not (ours or (_own.asked and len(parts) == 1)):
+            return None
+        if not ours and any(finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self):
+            return None
+        spec = _spec(fullname, _own.folder, parts)
+        if spec is not None:
+            _own.loaded.add(fullname)
+        elif ours:
+            raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
+        return spec
+
+
+_finder = _Finder()
+
+
+def _spec(fullname: str, folder: Path, parts: Sequence[str]) -> ModuleSpec | None:
+    file, place = file_of(folder, parts), folder.joinpath(*parts)
+    if file is not None:
+        within = [str(place)] if file.name == "__init__.py" else None
+        loader = _Source(fullname, str(file))
+        return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=within)
+    if not place.is_dir():
+        return None
+    spec = ModuleSpec(fullname, None, is_package=True)  # a folder without __init__.py, which has no code of its own
+    spec.submodule_search_locations = [str(place)]
+    return spec

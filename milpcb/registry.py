@@ -203,7 +203,7 @@ def load(kind: str, name: str) -> Any:
     Importing a module runs it. Its mistakes are one line that names its file.
     """
     module, _, attribute = target(kind, name).partition(":")
-    with own_folder.on_path() if ":" in name else nullcontext():
+    with own_folder.open_folder() if ":" in name else nullcontext():
         entry = _attribute(kind, name, module, attribute.partition(" ")[0])
         problem = mismatch(KINDS[kind], entry)
     if problem:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from milpcb.experiments.study.cells import Cell
+    from milpcb.experiments.study.sections import Config
 
 ENDINGS = (".csv", ".parquet")
 AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
@@ -31,7 +32,7 @@ AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
 @click.option(
     "--out", "target", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet."
 )
-@click.option("--trust", is_flag=True, help="Run classes of DIRECTORY's config that are not installed.")
+@click.option("--trust", is_flag=True, help="Run classes and read files that DIRECTORY's config names.")
 def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | None) -> None:
     """Write the rounds of one play of the run in DIRECTORY: what was shown, done and paid, and with which probability.
 
@@ -53,23 +54,17 @@ def rounds_of_run(directory: Path, wanted: dict[str, str | int | None], *, trust
 
     Raises RunError, InputError, UnknownNameError.
     """
-    from milpcb.experiments.results.store import check_config
-    from milpcb.experiments.run import trust as trusted
+    from milpcb.experiments.run.trust import read_run
 
-    check_config(directory)
-    if not trust:
-        trusted.check(directory)
-    return _frame(directory, _cell(directory, wanted))
+    return _frame(directory, _cell(directory, read_run(directory, trust=trust), wanted))
 
 
-def _cell(directory: Path, wanted: dict[str, str | int | None]) -> Cell:
+def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) -> Cell:
     """Return the one finished cell with the labels that are wanted; raises RunError where that is none, or several."""
-    from milpcb.experiments.results.layout import CONFIG
     from milpcb.experiments.results.records import read_record
     from milpcb.experiments.study.cells import build_study
-    from milpcb.experiments.study.config import read_config
 
-    cells = list(build_study(read_config(directory / CONFIG)).cells)
+    cells = list(build_study(config).cells)
     for axis in AXES:
         known = list(dict.fromkeys(cell.labels[axis] for cell in cells))
         if wanted.get(axis) is not None:

@@ -31,7 +31,7 @@ OPTIONS = (
     click.option("--actions", help="Names of the actions in order, with commas between [default: sorted]."),
     click.option("--learner", help="Of a run directory: the label of the learner."),
     click.option("--seed-of-run", type=int, help="Of a run directory: the seed of the play."),
-    click.option("--trust", is_flag=True, help="Run classes of a run directory that are not installed."),
+    click.option("--trust", is_flag=True, help="Run classes and read files that the config of a run directory names."),
 )
 
 

@@ -54,7 +54,7 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
     try_out(pending, directory.path.resolve())
     with directory.locked():
         directory.begin(config, study, held.finished)
-        trust.remember(directory.path)
+        trust.remember(directory.path, config)
         with _curves_even_if_interrupted(directory):
             failed = _compute_all(config, directory, pending, progress, by)
         directory.write_policies()

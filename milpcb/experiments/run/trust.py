@@ -1,61 +1,71 @@
-"""Whose code a run directory asks for: classes that are not installed run only where this user has run them before.
+"""What a run directory asks for beside milpcb itself, and whether this user has allowed it before.
 
-The config.toml of a run directory may name classes of a folder as ``module:Class``. Whoever made the directory chose
-them, and a file of that name may have come along with it. So ``milpcb resume`` runs such a class only if this user has
-run the very config.toml, unchanged, in the very directory: ``milpcb run`` and ``milpcb resume --trust`` note that in
-``$XDG_STATE_HOME/milpcb/trusted`` (by default ``~/.local/state``), outside the directory. Where no note can be kept,
-resume asks for ``--trust`` each time. ``plot`` and ``report`` import no class at all.
+The config.toml of a run directory may name classes as ``module:Class``, files of data, and the address of a scheduler.
+Whoever made the directory chose them. So ``milpcb resume``, ``log``, ``learn`` and ``evaluate`` take them only from a
+directory in which this user has run that very config with that very code: ``milpcb run`` and ``milpcb resume --trust``
+note that in ``$XDG_STATE_HOME/milpcb/trusted`` (by default ``~/.local/state``), outside the directory. Where no note
+can be kept, ``--trust`` is asked for each time. ``plot`` and ``report`` take nothing of the kind at all.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from milpcb import own_folder
 from milpcb.errors import RunError
 from milpcb.experiments.results.layout import CONFIG
-from milpcb.experiments.study.fingerprints import class_names, is_installed_file, source_file
+from milpcb.experiments.results.store import check_config
+from milpcb.experiments.study.config import read_config, read_tables
+from milpcb.experiments.study.fingerprints import source_digest
+from milpcb.experiments.study.foreign import asked_for, folder_of
+from milpcb.experiments.study.options import validate
+from milpcb.experiments.study.sections import Config, RunSection
 from milpcb.files import contents, write_file
+from milpcb.gate import named_classes
 
 
-def check(directory: Path) -> None:
-    """Raise RunError if resuming would run code that is not installed and that this user has not run there before."""
-    foreign = foreign_code(directory)
-    note = _note(directory)
-    if foreign and not (note and note.is_file()):
-        name, file = next(iter(foreign.items()))
-        more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
-        raise RunError(
-            f"{directory / CONFIG} names {name}{more}, which would run {file}, "
-            f"and you have not run that config there before: read that file, then milpcb resume {directory} --trust"
-        )
+def read_run(directory: Path, *, trust: bool) -> Config:
+    """Return the config of a run directory.
+
+    Raises RunError where it is not as a run wrote it, and InputError where it asks for more than milpcb brings, unless
+    ``trust``, or this user has run it in that place before.
+    """
+    check_config(directory)
+    return read_config(directory / CONFIG, trusted=trust or _is_noted(directory))
 
 
-def remember(directory: Path) -> None:
-    """Note that this user runs what the directory's config names; nothing is noted where all of it is installed."""
-    note = _note(directory) if foreign_code(directory) else None
+def remember(directory: Path, config: Config) -> None:
+    """Note that this user runs what a config asks for; nothing is noted where that is all milpcb's own."""
+    note = _note(directory) if asked_for(config) else None
     if note:
         with suppress(RunError):
             write_file(note, f"{directory.resolve()}\n".encode())
 
 
-def foreign_code(directory: Path) -> dict[str, Path]:
-    """Return the classes that are not installed, as config.toml names them, with their files; nothing is imported."""
-    tables = tomllib.loads(contents(directory / CONFIG).decode())
-    run = tables.get("run", {})
-    folders = [directory, *([Path(str(run["folder"]))] if "folder" in run else [])]
-    found = {name: file for name in class_names(tables) if (file := source_file(name, *folders))}
-    return {name: file for name, file in found.items() if not is_installed_file(file)}
+def _is_noted(directory: Path) -> bool:
+    note = _note(directory)
+    return note is not None and note.is_file()
 
 
 def _note(directory: Path) -> Path | None:
-    """Return the file recording that this user ran this config.toml in this directory; None where there is no home."""
+    """Return the file recording that this user ran this config and code in this place; None where there is no home."""
     try:
         state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
     except RuntimeError:
         return None
-    what = f"{directory.resolve()}\0".encode() + contents(directory / CONFIG)
-    return state / "milpcb/trusted" / hashlib.sha256(what).hexdigest()
+    what = [str(directory.resolve()).encode(), contents(directory / CONFIG), *_code(directory)]
+    return state / "milpcb/trusted" / hashlib.sha256(b"\0".join(what)).hexdigest()
+
+
+def _code(directory: Path) -> Iterator[bytes]:
+    """Yield a digest of the source of each class that the config of a directory names; nothing is imported."""
+    tables, _ = read_tables(directory / CONFIG)
+    run = validate(RunSection, tables["run"], "[run]") if isinstance(tables.get("run"), dict) else RunSection()
+    folder = getattr(run, "folder", None)
+    own_folder.look_in(folder_of(folder, directory.absolute()), trusted=False)
+    for name in sorted({*named_classes(tables)}):
+        yield f"{name} {source_digest(name)}".encode()

@@ -12,8 +12,9 @@ from typing import Any
 
 from milpcb import own_folder, registry, supply
 from milpcb.errors import InputError
-from milpcb.experiments.study.fingerprints import class_names, fingerprint, source_digest
+from milpcb.experiments.study.fingerprints import fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
+from milpcb.gate import named_classes
 
 FORMAT = 7  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
@@ -263,5 +264,5 @@ def _settings(kind: str, component: Component) -> dict[str, Any]:
 def _oracle_settings(oracle: OracleSection) -> dict[str, Any]:
     """Return what decides an oracle's answers: its options, and the source code of classes that they name."""
     options = oracle.options
-    sources = {cls: digest for cls in class_names(options) if (digest := source_digest(cls))}
+    sources = {cls: digest for cls in named_classes(options) if (digest := source_digest(cls))}
     return {**options, "source": sources} if sources else options

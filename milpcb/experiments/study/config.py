@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args
 from milpcb import own_folder, registry, supply
 from milpcb.checks import check_file, whole
 from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
+from milpcb.experiments.study.foreign import asked_for, folder_of
 from milpcb.experiments.study.options import KeyProblemError, check_options, option_names, validate
 from milpcb.experiments.study.sections import (
     LONGEST,
@@ -25,6 +26,7 @@ from milpcb.experiments.study.sections import (
     RunSection,
     oracle_label,
 )
+from milpcb.gate import named_classes
 from milpcb.oracles import unknown_option
 from milpcb.solvers import load_solver
 from milpcb.text import escaped
@@ -41,15 +43,21 @@ T = TypeVar("T")
 def read_config(path: Path, *, trusted: bool = True) -> Config:
     """Read, check and resolve a config; raises InputError with the key and its line.
 
-    Classes that it names as ``module:Class`` are looked for in its folder, and refused unless it is ``trusted``.
+    Classes that it names as ``module:Class`` are looked for in its folder. Unless it is ``trusted``, these are refused,
+    and so are files of data and a scheduler.
     """
+    tables, text = read_tables(path)
+    return parse_config(tables, text, str(path), path.absolute().parent, trusted=trusted)
+
+
+def read_tables(path: Path) -> tuple[dict[str, Any], str]:
+    """Return what a config holds, unchecked, and its text; raises InputError where it is no TOML."""
     text = _read_text(path)
     try:
-        tables = tomllib.loads(text)
+        return tomllib.loads(text), text
     except (ValueError, RecursionError) as error:  # whole numbers of thousands of digits; brackets within brackets
         reason = "it nests too deeply" if isinstance(error, RecursionError) else clipped(str(error), 300)
         raise InputError(f"{path} is not valid TOML: {reason}") from error
-    return parse_config(tables, text, str(path), path.absolute().parent, trusted=trusted)
 
 
 def parse_config(
@@ -69,7 +77,7 @@ def parse_config(
             line = _line(text, section, "") or _line(text, "", section)
             raise InputError(f"{where}{line}: {UnknownNameError('section', section, SECTIONS)}")
     reader = _Reader(tables, text, where)
-    run = _with_folder(reader.model("run", RunSection), tables, folder, trusted=trusted)
+    run = _with_folder(reader.model("run", RunSection), tables, folder)
     own_folder.look_in(run.folder, trusted=trusted)
     if not reader.tables("learners"):
         raise InputError(f"{where} has no learner; add at least one [[learners]] section")
@@ -84,6 +92,12 @@ def parse_config(
     )
     reader.check_labels(config)
     reader.check_experiment(config)
+    if not trusted and (asked := asked_for(config)):
+        more = f"; and {len(asked) - 1} more" if len(asked) > 1 else ""
+        raise InputError(
+            f"{where} asks for more than milpcb brings: {asked[0]}{more}; "
+            "you have not run this config here before: look at that, then give --trust"
+        )
     reader.check_settings(config)
     return config
 
@@ -103,20 +117,10 @@ def _read_text(path: Path) -> str:
         raise InputError(f"cannot read config {path}: it is not UTF-8 text") from error
 
 
-def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None, *, trusted: bool) -> RunSection:
+def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None) -> RunSection:
     """Return [run] with the folder that the config's own classes are in, None where it names none."""
-    if folder is None or not trusted or not any(map(_names_class, tables.values())):
-        return run.model_copy(update={"folder": None})
-    return run.model_copy(update={"folder": str((folder / run.folder if run.folder else folder).resolve())})
-
-
-def _names_class(value: Any) -> bool:
-    """Return whether some text in a nested value looks like ``module:Class``."""
-    if isinstance(value, dict):
-        return any(_names_class(item) for key, item in value.items() if key != "solver")
-    if isinstance(value, list):
-        return any(map(_names_class, value))
-    return isinstance(value, str) and re.fullmatch(r"[^\W\d][\w.]*:[^\W\d][\w.]*", value) is not None
+    wanted = folder is not None and any(named_classes(tables))
+    return run.model_copy(update={"folder": str(folder_of(run.folder, folder)) if folder and wanted else None})
 
 
 # Options that the runtime knows, once the environment is there, where the config does not set them.

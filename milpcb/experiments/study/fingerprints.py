@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +19,9 @@ from typing import Any
 
 from milpcb import own_folder, registry
 from milpcb.errors import InputError
+from milpcb.gate import named_classes
+from milpcb.own_folder import file_of
 
-_CLASS = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)")
 _OWN = Path(__file__).parents[2]  # the package milpcb
 
 
@@ -32,23 +32,11 @@ def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, A
     InputError where a file that is read is not there.
     """
     target = registry.target(kind, name)
-    read = {option: content_digest(Path(str(options[option]))) for option in _file_options(kind, name, target, options)}
-    foreign = {*class_names(options)} | ({target} - {*registry.BUILTIN[kind].values()})
+    read = {option: content_digest(Path(str(options[option]))) for option in file_options(kind, name, options)}
+    foreign = {*named_classes(options)} | ({target} - {*registry.BUILTIN[kind].values()})
     sources = {cls: digest for cls in sorted(foreign) if (digest := source_digest(cls))}
     settings: dict[str, Any] = {"name": name, "options": {**options, **{key: {"sha256": read[key]} for key in read}}}
     return {**settings, "source": sources} if sources else settings
-
-
-def class_names(value: Any) -> Iterator[str]:
-    """Yield every text of the form ``module:Class`` in nested plain data."""
-    if isinstance(value, str) and _CLASS.fullmatch(value):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from class_names(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from class_names(item)
 
 
 def source_file(name: str, *folders: Path) -> Path | None:
@@ -57,13 +45,14 @@ def source_file(name: str, *folders: Path) -> Path | None:
     Modules are looked for where Python does, in the folder of the config (own_folder.look_in), and in ``folders``.
     """
     parts = name.partition(":")[0].split(".")
-    spec = PathFinder.find_spec(parts[0], [*sys.path, *own_folder.folders(), *map(str, folders)])
+    spec = PathFinder.find_spec(parts[0], sys.path)
     if spec is None:
-        return None
-    within = [Path(folder) for folder in spec.submodule_search_locations or ()]
-    if len(parts) == 1:
+        within = [*own_folder.folders(), *folders]
+    elif len(parts) == 1:
         return Path(spec.origin) if spec.origin else None
-    return next((file for folder in within if (file := _file_of(folder, parts[1:]))), None)
+    else:
+        within, parts = [Path(folder) for folder in spec.submodule_search_locations or ()], parts[1:]
+    return next((file for folder in within if (file := file_of(folder, parts))), None)
 
 
 def is_installed_file(file: Path) -> bool:
@@ -110,11 +99,12 @@ def _content_digest(path: Path, *_state: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _file_options(kind: str, name: str, target: str, options: Mapping[str, Any]) -> list[str]:
+def file_options(kind: str, name: str, options: Mapping[str, Any]) -> list[str]:
+    """Return those options of a component that are paths of files which it reads."""
     declared = getattr(registry.load(kind, name), "file_options", None)
     if declared is not None:
         return [option for option in declared if options.get(option) is not None]
-    if target in registry.BUILTIN[kind].values():
+    if registry.target(kind, name) in registry.BUILTIN[kind].values():
         return []
     return [option for option, value in options.items() if isinstance(value, str) and _is_file(value)]
 
@@ -162,10 +152,4 @@ def _imports(tree: ast.AST, package: list[str]) -> Iterator[list[str]]:
 
 def _files_of(root: Path, parts: Sequence[str]) -> list[Path]:
     """Return the files under ``root`` that importing a dotted name runs: packages, then the module."""
-    return [found for n in range(1, len(parts) + 1) if (found := _file_of(root, parts[:n]))]
-
-
-def _file_of(folder: Path, parts: Sequence[str]) -> Path | None:
-    """Return the file of a module below a folder: ``a/b.py`` or ``a/b/__init__.py`` for a.b."""
-    path = folder.joinpath(*parts)
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+    return [found for n in range(1, len(parts) + 1) if (found := file_of(root, parts[:n]))]

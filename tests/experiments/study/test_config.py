@@ -270,7 +270,7 @@ def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny)
     try:
         for old, new in (('"planted"', '"mine_evil:Mine"'), ("scale = 8", 'noise = "mine_evil:Mine"')):
             config.write_text(tiny.replace(old, new))
-            with pytest.raises(InputError, match="'mine_evil:Mine' is not installed"):
+            with pytest.raises(InputError, match=r"mine_evil\.py.*give --trust"):
                 first_learner(read_config(config, trusted=False))
         assert "mine_evil" not in sys.modules
     finally:

@@ -15,12 +15,12 @@ from milpcb.experiments.study import fingerprints
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.fingerprints import (
-    class_names,
     fingerprint,
     is_installed_file,
     source_digest,
     source_file,
 )
+from milpcb.gate import named_classes
 
 FOREIGN = """\
 from milpcb.learners.uniform import Uniform
@@ -131,7 +131,7 @@ def test_a_cell_has_another_key_when_the_source_changes(module, tiny, tmp_path):
 def test_names_of_classes_are_found_wherever_they_stand():
     """In lists and tables of options too: noise laws and inner learners are named there."""
     table = {"a": "mod:Class", "b": [{"c": "a.b.c:D"}, "no", "a:b:c", "1:2", ":x", "x:"], "d": 3}
-    assert list(class_names(table)) == ["mod:Class", "a.b.c:D"]
+    assert list(named_classes(table)) == ["mod:Class", "a.b.c:D"]
 
 
 def test_what_is_installed(module):
