@@ -35,7 +35,6 @@ QUIET = ("--progress", "quiet", "--backend", "serial")
 def folder(tmp_path, write, config, monkeypatch):
     """Return a folder with a config, one that names a class of the folder, and no state of earlier runs."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     small = config.replace('kind = "milp"\nsolver = "highs"', 'kind = "search"')
     files = {
         "tiny.toml": small,
