@@ -2,8 +2,8 @@
 
 Every line of standard input is a call, as JSON: the folder, the arguments, the environment, the files that standard
 output and standard error go to. The answer is a line with the exit code. A call has all that is its own of a process:
-folder, environment, streams, modules, signals, exit code. What only a new interpreter has, the conftest gives it: limits
-of the system, other streams, PYTHON... variables.
+folder, environment, streams, modules, signals, exit code. Calls that need a new interpreter (limits of the system,
+other streams, PYTHON... variables) get one from the conftest.
 """
 
 from __future__ import annotations
@@ -12,25 +12,33 @@ import json
 import os
 import signal
 import sys
-from pathlib import Path
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 PATIENCE = 600  # seconds after which a call is ended that hangs
 
 
+LATE = (
+    *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "matplotlib.figure", "polars"),
+    *("highspy", "jinja2", "networkx", "numpy.testing", "pulp", "rich.progress", "rich.table", "scipy.optimize"),
+)  # what our modules import when they need it
+
+
 def prepare() -> None:
-    """Import what commands import."""
-    import matplotlib.figure  # noqa: F401
-    import polars  # noqa: F401
+    """Import what commands import, and load the machine code of a small search; start no thread."""
+    import milpcb
+    import policies
 
-    import milpcb.cli
-    import milpcb.learners  # noqa: F401
-    import policies  # noqa: F401
-    from milpcb import registry
-
-    for command in registry.names("command"):
-        registry.load("command", command)
-    assert milpcb.cli.__file__
+    for package in (milpcb, policies):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+    for name in LATE:
+        import_module(name)
+    contexts = [[0.0, 1.0], [1.0, 0.0]]
+    oracle = milpcb.open_oracle(policies.DecisionTrees(2, depth=1), contexts, kind="search")
+    oracle.minimise([[0.0, 1.0], [1.0, 0.0]])
 
 
 def become(call: dict[str, Any]) -> None:
