@@ -65,7 +65,7 @@ class Bandit:
     Parameters
     ----------
     policies : the policy class; for contexts that are not known in advance with explicit cut points
-    learner : a registered learner; ``options`` are its own
+    learner : name of a registered learner, such as "exp4" or "ftpl"
     seed : of everything that is drawn
     horizon : number of decisions, for learners that need to know it
     contexts : all contexts that can occur (m, d), None where they arrive
@@ -73,6 +73,7 @@ class Bandit:
     reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest -
         least)
     keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
+    options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
 
     Raises
     ------

@@ -24,10 +24,14 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class LabelConstraint:
-    """The rule ``sum_j weights[j, pi(x_j)] <= upper``; ``weights`` is (m, K) over the rows of the contexts.
+    """The rule ``sum_j weights[j, pi(x_j)] <= upper`` on a policy pi.
 
-    A total counts as within ``upper`` up to ``1e-9 * sum_j max_a |weights[j, a]|``. ``name`` is what an error calls the
-    constraint when no policy can satisfy it.
+    Parameters
+    ----------
+    weights : (m, K) over the rows of the contexts, of any sign
+    upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
+    name : what an error calls the constraint when no policy can satisfy it
+
     """
 
     weights: npt.ArrayLike
@@ -62,12 +66,12 @@ def share_at_most(
 ) -> LabelConstraint:
     """Return the rule that at most ``share`` (0..1) of the contexts receive ``action``.
 
-    ``weights`` (m,), not negative, counts contexts unequally, e.g. by the probabilities of a FinitePool.
-
     Parameters
     ----------
     action : number of the action
     share : largest share of the contexts, from 0 to 1
+    n_contexts, n_actions : m and K, the size of the table of costs
+    weights : (m,), not negative, counts contexts unequally, e.g. by the probabilities of a FinitePool
 
     """
     _check_action(action, n_actions)
@@ -92,15 +96,17 @@ def parity(
 ) -> tuple[LabelConstraint, LabelConstraint]:
     """Return the two rules that the rates of ``action`` in two groups differ by at most ``delta`` (0..1).
 
-    ``groups`` (m,) is 0 or 1 for each context, both present; instead of them, ``feature`` names the column of
-    ``contexts`` (m, d) that holds them, by its number or by its name in ``feature_names``. The rate of a group is the
-    share of its contexts that receive the action.
+    The rate of a group is the share of its contexts that receive the action. Either ``groups`` or ``feature`` is given.
 
     Parameters
     ----------
     action : number of the action
     delta : largest difference of the two rates, from 0 to 1
     feature : number or name of the column that is 0 in one group and 1 in the other
+    n_actions : K
+    groups : (m,), 0 or 1 for each context, both present
+    contexts : (m, d), where ``feature`` is looked up
+    feature_names : the names of their columns
 
     """
     _check_action(action, n_actions)
@@ -127,13 +133,13 @@ def mean_at_most(
 ) -> LabelConstraint:
     """Return the rule that a second outcome is at most ``bound`` on average over the contexts.
 
-    ``costs`` (m, K) is that outcome, in its own unit, for each context and action; where ``n_contexts`` is given, one
-    row stands for all of them. ``weights`` (m,), not negative, makes the average a weighted one.
-
     Parameters
     ----------
-    costs : the second outcome of each action, a row for each context, or one row for all
+    costs : (m, K), the second outcome of each action, in its own unit, a row for each context, or one row for all
+        where ``n_contexts`` is given
     bound : largest mean, in the unit of ``costs``
+    n_contexts, n_actions : m and K, the size of the table of costs
+    weights : (m,), not negative, makes the average a weighted one
 
     """
     outcome = _outcome(costs, n_contexts, n_actions)
@@ -149,6 +155,7 @@ def must_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: i
     ----------
     action : number of the action
     rows : numbers of the contexts, from 0, or one true or false for each context
+    n_contexts, n_actions : m and K, the size of the table of costs
 
     """
     chosen = _rows(rows, n_contexts)
@@ -166,6 +173,7 @@ def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: 
     ----------
     action : number of the action
     rows : numbers of the contexts, from 0, or one true or false for each context
+    n_contexts, n_actions : m and K, the size of the table of costs
 
     """
     chosen = _rows(rows, n_contexts)

@@ -70,7 +70,14 @@ class FittedRows:
 
 @dataclass(frozen=True)
 class ShareAtMost:
-    """At most ``share`` (0..1) of the rows get ``action``."""
+    """At most a share of the rows get an action.
+
+    Parameters
+    ----------
+    action : name of the action
+    share : from 0 to 1
+
+    """
 
     action: Any
     share: float
@@ -85,7 +92,15 @@ class ShareAtMost:
 
 @dataclass(frozen=True)
 class RateParity:
-    """The rates of ``action`` in any two groups, the values of column ``group``, differ by at most ``delta`` (0..1)."""
+    """The rates of an action in any two groups differ by little.
+
+    Parameters
+    ----------
+    action : name of the action
+    group : name of the column whose values are the groups; missing is one too
+    delta : largest difference of two rates, from 0 to 1
+
+    """
 
     action: Any
     group: str
@@ -111,9 +126,14 @@ class RateParity:
 
 @dataclass(frozen=True)
 class MeanAtMost:
-    """A second outcome is at most ``bound`` on average: ``amounts`` maps actions to what they take of it.
+    """A second outcome, such as what an action uses of a budget, is bounded on average over the rows.
 
-    An amount is a number, or the name of a column that has it for each row; actions that are not named take nothing.
+    Parameters
+    ----------
+    amounts : maps names of actions to what they take of it: a number, or the name of a column that has it for each row;
+        actions that are not named take nothing
+    bound : the largest mean
+
     """
 
     amounts: Mapping[Any, float | str]
@@ -131,7 +151,14 @@ class MeanAtMost:
 
 @dataclass(frozen=True)
 class Never:
-    """No row at which the condition ``where`` holds gets ``action``; see milpcb.conditions."""
+    """No row at which a condition holds gets an action.
+
+    Parameters
+    ----------
+    action : name of the action
+    where : the condition, such as ``"age > 45"``, see milpcb.conditions
+
+    """
 
     action: Any
     where: str
@@ -149,7 +176,14 @@ class Never:
 
 @dataclass(frozen=True)
 class Always(Never):
-    """Every row at which the condition ``where`` holds gets ``action``."""
+    """Every row at which a condition holds gets an action.
+
+    Parameters
+    ----------
+    action : name of the action
+    where : the condition, such as ``"age > 45"``, see milpcb.conditions
+
+    """
 
     other: ClassVar[bool] = True
 

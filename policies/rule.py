@@ -205,7 +205,12 @@ def _columns(costs: Any) -> range:
 def from_json(text: str) -> Any:
     """Return the policy that ``to_json`` wrote, or that of an answer of ``milpcb solve --out answer.json``.
 
-    Raises InputError on a text that is not one. Only classes registered under kind "policy" are ever loaded.
+    Only classes registered under kind "policy" are ever loaded.
+
+    Parameters
+    ----------
+    text : what ``policy.to_json()`` returned, or the content of such an answer; InputError on any other text
+
     """
     try:
         document = json.loads(text)

@@ -30,8 +30,12 @@ class Empirical(ContextModel):
     knowledge of contexts that were never shown. Every policy then has total 0, so BISTRO+ plays uniformly unless it
     follows a leader; either way one round costs at most 1.
 
-    ``contexts`` (m, d) is the table that rows are numbers of; rows not seen so far get no noise. The model remembers
-    what *one* learner saw: make one for each learner.
+    The model remembers what *one* learner saw: make one for each learner.
+
+    Parameters
+    ----------
+    contexts : (m, d), the table that rows are numbers of; rows not seen so far get no noise
+
     """
 
     known: ClassVar[bool] = False

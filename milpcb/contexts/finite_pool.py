@@ -15,7 +15,14 @@ from milpcb.types import Ints
 
 
 class FinitePool(ContextModel):
-    """A pool (m, d) of contexts; each round shows row j with probability ``weights[j]`` (uniform when None)."""
+    """A pool of contexts, of which each round shows one.
+
+    Parameters
+    ----------
+    contexts : (m, d), an array or a data frame of numbers
+    weights : (m,), none negative: row j is shown with probability ``weights[j] / sum(weights)``; None for uniform
+
+    """
 
     def __init__(self, contexts: Any, weights: Any = None) -> None:
         self.contexts = context_array(contexts)

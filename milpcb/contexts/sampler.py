@@ -13,10 +13,15 @@ from milpcb.types import Ints
 
 
 class Sampler(ContextModel):
-    """``draw(n, rng)`` returns n fresh contexts (n, d). Needs a GrowingOracle, which takes in what is drawn.
+    """Fresh contexts from a law that can be sampled. Needs a GrowingOracle, which takes in what is drawn.
 
-    Only the rounds that carry noise are drawn. Contexts between the same cut points are one row of the oracle. All
-    randomness of ``draw`` must come from ``rng``: a restored run calls it again from the same state.
+    Only the rounds that carry noise are drawn. Contexts between the same cut points are one row of the oracle.
+
+    Parameters
+    ----------
+    draw : a function ``draw(n, rng)`` that returns n contexts (n, d). All its randomness must come from ``rng``: a
+        restored run calls it again from the same state
+
     """
 
     def __init__(self, draw: Callable[[int, np.random.Generator], Any]) -> None:

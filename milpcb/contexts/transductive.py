@@ -14,7 +14,14 @@ from milpcb.types import Ints
 
 
 class Transductive(ContextModel):
-    """Round t (0-based) will show row ``order[t]`` of ``contexts`` (m, d); costs remain adversarial."""
+    """The sequence of contexts is known in advance; costs remain adversarial.
+
+    Parameters
+    ----------
+    contexts : (m, d), an array or a data frame of numbers
+    order : (T,) row numbers: round t (0-based) will show row ``order[t]``
+
+    """
 
     def __init__(self, contexts: Any, order: Any) -> None:
         self.contexts = context_array(contexts)

@@ -18,6 +18,7 @@ from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.cuts import as_tests, explicit_cuts
+from milpcb.estimators.described import joined
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.shown import html
@@ -56,7 +57,9 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
     kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints, else
         a solver ("milp")
-    solver, time_limit, gap : of kind "milp", see milpcb.open_oracle
+    solver : of kind "milp", such as "highs" (None is that) or "scip"; ``milpcb solvers`` lists them
+    time_limit : of kind "milp": seconds after which the best policy found so far is taken, None for no limit
+    gap : of kind "milp": the solver may stop at a policy whose weighted total is proved to be within this of the best
 
     Attributes
     ----------
@@ -82,6 +85,11 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     solver: str | None = None
     time_limit: float | None = None
     gap: float = 0.0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let ``help()`` of a class that is put together of others explain all that it takes."""
+        super().__init_subclass__(**options)
+        cls.__doc__ = joined(cls)
 
     @abstractmethod
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:

@@ -84,7 +84,8 @@ class ThresholdSettings(PolicyEstimator):
     Parameters
     ----------
     max_cuts : most cuts
-    thresholds : see TreeSettings
+    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
+        each feature, or a mapping from names of features to lists
 
     """
 
@@ -103,7 +104,8 @@ class RuleListSettings(PolicyEstimator):
     Parameters
     ----------
     max_rules : most tests
-    thresholds : see TreeSettings
+    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
+        each feature, or a mapping from names of features to lists
 
     """
 
@@ -126,7 +128,8 @@ class ScoringSettings(PolicyEstimator):
     ----------
     max_weight : most points of a test, and fewest as -max_weight
     max_tests : most tests with points, None for no limit
-    thresholds : see TreeSettings
+    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
+        each feature, or a mapping from names of features to lists
 
     """
 

@@ -65,39 +65,24 @@ class FromCosts(PolicyEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OptimalPolicy(FromCosts, AnySettings):
-    """The optimal policy of any policy class.
-
-    Parameters and attributes are those of AnySettings, FromCosts and PolicyEstimator.
-    """
+    """The optimal policy of any policy class."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OptimalPolicyTree(FromCosts, TreeSettings):
-    """The optimal decision tree: of all trees up to a depth, the one with the best mean value.
-
-    Parameters and attributes are those of TreeSettings, FromCosts and PolicyEstimator.
-    """
+    """The optimal decision tree: of all trees up to a depth, the one with the best mean value."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OptimalThresholdRule(FromCosts, ThresholdSettings):
-    """The optimal threshold rule: one number is cut into pieces, with an action for each.
-
-    Parameters and attributes are those of ThresholdSettings, FromCosts and PolicyEstimator.
-    """
+    """The optimal threshold rule: one number is cut into pieces, with an action for each."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OptimalRuleList(FromCosts, RuleListSettings):
-    """The optimal list of rules: if, else if, ..., else, with one test each.
-
-    Parameters and attributes are those of RuleListSettings, FromCosts and PolicyEstimator.
-    """
+    """The optimal list of rules: if, else if, ..., else, with one test each."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OptimalScoringRule(FromCosts, ScoringSettings):
-    """The optimal points system: small whole weights, and cut points on their sum.
-
-    Parameters and attributes are those of ScoringSettings, FromCosts and PolicyEstimator.
-    """
+    """The optimal points system: small whole weights, and cut points on their sum."""

@@ -203,39 +203,24 @@ class FromLog(PolicyEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedPolicy(FromLog, AnySettings):
-    """The best policy of any policy class, by a log.
-
-    Parameters and attributes are those of AnySettings, FromLog and PolicyEstimator.
-    """
+    """The best policy of any policy class, by a log."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedPolicyTree(FromLog, TreeSettings):
-    """The best decision tree, by a log.
-
-    Parameters and attributes are those of TreeSettings, FromLog and PolicyEstimator.
-    """
+    """The best decision tree, by a log."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedThresholdRule(FromLog, ThresholdSettings):
-    """The best threshold rule, by a log.
-
-    Parameters and attributes are those of ThresholdSettings, FromLog and PolicyEstimator.
-    """
+    """The best threshold rule, by a log."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedRuleList(FromLog, RuleListSettings):
-    """The best list of rules, by a log.
-
-    Parameters and attributes are those of RuleListSettings, FromLog and PolicyEstimator.
-    """
+    """The best list of rules, by a log."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedScoringRule(FromLog, ScoringSettings):
-    """The best points system, by a log.
-
-    Parameters and attributes are those of ScoringSettings, FromLog and PolicyEstimator.
-    """
+    """The best points system, by a log."""

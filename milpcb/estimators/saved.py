@@ -14,7 +14,10 @@ from milpcb.estimators.documents import FORMAT, restored
 def from_json(text: str) -> Any:
     """Return the fitted estimator that ``to_json`` wrote; parameters that were left out are the defaults.
 
-    Raises InputError on a text that is not one.
+    Parameters
+    ----------
+    text : what ``estimator.to_json()`` returned; InputError on any other text
+
     """
     try:
         document = json.loads(text)

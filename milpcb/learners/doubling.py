@@ -26,9 +26,8 @@ class Doubling(Learner):
     Parameters
     ----------
     oracle, pool, seed : handed on to learners that ask for them; each phase has its own child of the seed
-    horizon : the number of rounds that ``guarantee()`` is of and that may be played; how they are played does not
-        depend on
-        it. None: no end, and ``guarantee()`` is of those played so far
+    horizon : the number of rounds that ``guarantee()`` is of and that may be played; None: no end, and ``guarantee()``
+        is of those played so far. How rounds are played does not depend on it
     learner : registered name of a learner that takes a horizon and learns from played actions
     options : that learner's own options
     first : rounds of the first phase

@@ -25,9 +25,8 @@ class EpochGreedy(Learner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool
-    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend
-        on
-        it. None: no end, and no guarantee
+    horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee. How
+        rounds are played does not depend on it
 
     """
 

@@ -30,9 +30,8 @@ class EpsilonGreedy(Learner):
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of the pool
-    horizon : number of rounds T that the guarantee is for, and that may be played; how they are played does not depend
-        on
-        it. None: no end, and no guarantee
+    horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee. How
+        rounds are played does not depend on it
     seed : non-negative whole number; used by ``data = "exploration"`` alone
     scale : a > 0; None takes the one above
     data : what the policy is trained on: "all" rounds, each estimated by (c / q) e_y; or the rounds of "exploration"
@@ -81,10 +80,7 @@ class EpsilonGreedy(Learner):
             self._training = self._after(self._training)
 
     def guarantee(self) -> float:
-        """Return the bound on expected regret for i.i.d.
-
-        rounds, at this T, a, K and class; infinite without a horizon.
-        """
+        """Return the bound on expected regret for i.i.d. rounds, at this T, a, K and class; inf with no horizon."""
         if self.horizon is None:
             return np.inf
         ends = [1]

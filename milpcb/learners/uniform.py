@@ -12,7 +12,13 @@ from milpcb.types import Floats
 
 
 class Uniform(Learner):
-    """Plays every action with probability 1/K, whatever it sees. No guarantee, no oracle."""
+    """Plays every action with probability 1/K, whatever it sees. No guarantee, no oracle.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+
+    """
 
     delayed = True
 

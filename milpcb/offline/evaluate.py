@@ -26,8 +26,8 @@ Procedure = Callable[[Scores, Ints], Any]
 class LeafValue:
     """What one part of a policy is worth.
 
-    ``part`` is its number, ``share`` (0..1) its share of the rows, ``value`` the mean outcome there, ``gain`` how much
-    better its action is there than what the reference plays.
+    ``part`` is its number, ``action`` and ``name`` are what is played there, ``share`` (0..1) its share of the rows,
+    ``value`` the mean outcome there, ``gain`` how much better its action is there than what the reference plays.
     """
 
     part: int

@@ -24,7 +24,10 @@ CELLS = 4_000_000  # numbers that the bootstrap holds at a time
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """A number with its standard error and its interval, in the unit of the outcome."""
+    """An estimate ``value``, its ``standard_error``, and its interval from ``lower`` to ``upper``.
+
+    All are in the unit of the outcome.
+    """
 
     value: float
     standard_error: float

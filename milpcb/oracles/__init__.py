@@ -37,10 +37,21 @@ def open_oracle(
     options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``),
         ``time_limit`` and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
 
+    Returns
+    -------
+    Oracle
+        Finds the cheapest policy for any table of costs (m, K): ``minimise``, ``value``, ``profile``.
+
     Raises
     ------
-    InputError (wrong shapes, NaN, options), UnknownNameError, SolverMissingError, InfeasibleError; from an audited
-    oracle's questions also OracleDisagreement
+    InputError
+        A shape is wrong, a number is missing, or the kind has no such option.
+    UnknownNameError
+        No kind or solver has this name.
+    SolverMissingError
+        The solver is not installed.
+    InfeasibleError
+        No policy keeps the constraints.
 
     """
     cls = registry.load("oracle", kind)

@@ -6,10 +6,9 @@ Policy class
 Variables
     y[j] in {0, 1}      the label of distinct context j
 Constraints
-    (1)  sum_{j in P} (1 - y_j) + sum_{j in N} y_j >= 1     for every minimal inseparable (P, N): no rule gives 1 to all
-    of
-                                                            P and 0 to all of N, but without any one of them some rule
-                                                            does
+    (1)  sum_{j in P} (1 - y_j) + sum_{j in N} y_j >= 1     for every minimal inseparable (P, N)
+    (P, N) is minimal inseparable when no rule gives 1 to all of P and 0 to all of N, but some rule does without any one
+    of them.
     A labeling is that of a rule exactly when it keeps (1). There are too many (P, N) to list: ``program`` has none, and
     ``separator`` finds some that a point breaks. (P, N) is inseparable when the convex hulls of P and N meet: when with
     s_j = 1 on P and -1 on N

@@ -56,8 +56,13 @@ class OpenedList(Opened):
 class ListedRules(PolicyClass):
     """Subclass it with a method ``policies(contexts)`` that yields every policy: the shortest way to one's own class.
 
-    Constructor arguments of the subclass are the keys of ``[policies]`` in a config; one of them is ``n_actions``, K >=
-    2. Policies that label the contexts alike are one, the first; there may be a few hundred thousand.
+    Constructor arguments of the subclass are the keys of ``[policies]`` in a config; one of them is ``n_actions``.
+    Policies that label the contexts alike are one, the first; there may be a few hundred thousand.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+
     """
 
     def __init__(self, n_actions: int) -> None:

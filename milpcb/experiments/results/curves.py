@@ -54,6 +54,11 @@ def load(directory: str | Path) -> pl.DataFrame:
     gives of this run, like a certificate; NaN where it gives none), oracle_error (what inexact oracle answers may have
     added so far), oracle_calls, seconds (of the learner, its oracle included; certificates are no part of either),
     oracle_seconds, key.
+
+    Parameters
+    ----------
+    directory : the path of a run directory, as ``milpcb run`` made it
+
     """
     if not isinstance(directory, (str, Path)):
         raise InputError(f"load needs the path of a run directory, got {shown(directory)}")

@@ -1,0 +1,31 @@
+"""The docstring of an estimator that is put together of several bases: the parameters of all of them, in one place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from inspect import cleandoc
+
+SECTIONS = ("Parameters", "Attributes")
+
+
+def joined(cls: type) -> str | None:
+    """Return the class's own docstring with the sections of its bases; as it is where it has sections of its own."""
+    own = cleandoc(cls.__doc__ or "")
+    if not own or any(_section(own, title) for title in SECTIONS):
+        return cls.__doc__
+    return "\n\n".join([own, *_joined_sections(cls)]) + "\n"
+
+
+def _joined_sections(cls: type) -> Iterator[str]:
+    for title in SECTIONS:
+        texts = [_section(cleandoc(base.__dict__.get("__doc__") or ""), title) for base in cls.__mro__[1:]]
+        entries = [text for text in texts if text]
+        if entries:
+            yield "\n".join([title, "-" * len(title), *entries])
+
+
+def _section(text: str, title: str) -> str:
+    """Return the entries of a section of numpydoc, "" where there is none."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return found[1].strip("\n") if found else ""
