@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ def public() -> Iterator[tuple[str, Any]]:
     for package in (milpcb, policies, learners, estimators, offline):
         for name in package.__all__:
             found = getattr(package, name)
-            if callable(found):
+            if inspect.isfunction(found) or (inspect.isclass(found) and not issubclass(found, Enum)):
                 yield f"{package.__name__}.{name}", found
     for kind in KINDS:
         for name in registry.BUILTIN[kind]:

@@ -51,6 +51,7 @@ class Inference:
     small : the gain up to which differences between people are called small, in the unit of the outcome
     level : how often each claim holds
     draws : of the band
+    enough : whether there are enough rare, large outcomes for these claims
 
     """
 
@@ -110,7 +111,7 @@ class Inference:
         if self.state is State.ALIKE:
             return f"Treat all alike, by {other}: no policy of the class gains more than {self.small:.4g} over it."
         if not self.enough:
-            return f"Too early to decide: a few rare, large outcomes carry the noise, and there are too few of them."
+            return "Too early to decide: a few rare, large outcomes carry the noise, and there are too few of them."
         return f"Too early to decide whether treating people differently gives more than {other}."
 
     def _evidence(self) -> list[str]:
