@@ -211,6 +211,11 @@ def check_delta(delta: Any) -> float:
     return real("delta", delta, "strictly between 0 and 1 (0.05 is usual)", lambda chance: 0.0 < chance < 1.0)
 
 
+def check_confidence(confidence: Any) -> float:
+    """Return a chance, between 0 and 1, that a statement is to hold with; raises InputError on anything else."""
+    return real("confidence", confidence, "above 0 and below 1, such as 0.95", lambda chance: 0.0 < chance < 1.0)
+
+
 def _float(value: Any) -> float:
     """Return a number as a float, NaN for what is none: truth values, text, arrays, numbers beyond floats."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):

@@ -1,15 +1,19 @@
-"""The universal certificate: a bound on a run's mean regret, from nothing but what its learner was shown."""
+"""Certificates: bounds on a run's regret, in the mean or with confidence, from what its learner was shown alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import log1p
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from milpcb.bets import STAKES, loss, price
 from milpcb.checks import LARGEST, whole
 from milpcb.errors import InputError
 from milpcb.types import Answer, Floats, FoundPolicy, Stop
+
+OWN = 3  # sums of a cell that are no stake's
 
 
 class Certificate(NamedTuple):
@@ -31,6 +35,16 @@ class Minimiser(Protocol):
     n_actions: int
 
     @property
+    def sized(self) -> bool:
+        """Return whether ``log_size`` is known before the first round: not where contexts arrive and are counted."""
+        ...
+
+    @property
+    def log_size(self) -> float:
+        """Return the natural log of the number of policies, exactly or as an upper bound."""
+        ...
+
+    @property
     def contexts(self) -> Floats:
         """Return the contexts (n_contexts, d)."""
         ...
@@ -41,7 +55,7 @@ class Minimiser(Protocol):
 
 
 class Ledger:
-    """Played costs, and estimates of all costs by context and action: all that a certificate is computed from.
+    """Played costs, and estimates of all costs by context and action: all that certificates are computed from.
 
     In round s the cost c of the action y was shown, and e >= 0 estimates it: for every action a, the mean of e 1[y = a]
     given the past is at most the cost of a. Where y was drawn with the probability q, e = c / q is such an estimate.
@@ -62,10 +76,18 @@ class Ledger:
     that choice is the mean gap between certificate and regret, and only makes C larger.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stakes: Sequence[float] = STAKES) -> None:
         self.cost = 0.0  # of all actions played
         self.last = 0.0  # the estimate of the last round
-        self._cells: dict[tuple[int, int], list[float]] = {}  # by row and action: sums of e, (e - c)^2, c^2
+        # by row and action: sums of e, (e - c)^2, c^2, and of what each stake proves
+        self._cells: dict[tuple[int, int], list[float]] = {}
+        self.stakes: tuple[float, ...] = ()
+        self.bet(*stakes)
+
+    def bet(self, *stakes: float) -> None:
+        """Make confident certificates from these ``stakes`` too; before the first round."""
+        self.stakes = tuple(dict.fromkeys((*self.stakes, *stakes)))
+        self._bets = [(stake, 1 / loss(stake)) for stake in self.stakes]
 
     def add(self, row: int, action: int, cost: float, estimate: float) -> None:
         """Take in a round: the cost of the action played, and its estimate; this is on the path of every round."""
@@ -76,30 +98,61 @@ class Ledger:
         more = estimate - cost
         cell = self._cells.get((row, action))
         if cell is None:
-            self._cells[row, action] = [estimate, more * more, cost * cost]
-            return
+            cell = self._cells[row, action] = [0.0] * (OWN + len(self._bets))
         cell[0] += estimate
         cell[1] += more * more
         cell[2] += cost * cost
+        place = OWN
+        for stake, inverse in self._bets:  # proved() of milpcb.bets
+            cell[place] += cost + log1p(stake * more) * inverse
+            place += 1
 
     def totals(self, n_contexts: int, n_actions: int) -> Floats:
         """Return the sums of estimates (n_contexts, n_actions), cut off where an oracle would.
 
         Less is still no overestimate.
         """
-        table = np.zeros((n_contexts, n_actions))
-        for place, cell in self._cells.items():
-            table[place] = min(cell[0], LARGEST)
-        return table
+        return self.sums(0, n_contexts, n_actions)
 
-    def certify(self, oracle: Minimiser) -> Certificate:
-        """Return the certificate against the policies of the oracle, whose rows are the play's: one minimisation."""
+    def confident(self, oracle: Minimiser, confidence: float) -> float:
+        """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most.
+
+        Costs may react to what was played. Statement 16 of milpcb/theory/README.md; each stake is one minimisation.
+        """
+        self._check_rows(oracle)
+        if not oracle.sized:
+            raise InputError(
+                "how many policies there are is not known before all contexts are; hand in an oracle that is opened on "
+                "all contexts, or take a class with explicit cut points and kind 'search'"
+            )
+        least = 0.0  # what the best policy has paid, at least
+        for place, stake in enumerate(self.stakes, OWN):
+            answer = oracle.minimise(self.sums(place, oracle.n_contexts, oracle.n_actions))
+            least = max(least, answer.lower - self.price(stake, oracle.log_size, confidence))
+        return self.cost - least
+
+    def price(self, stake: float, log_size: float, confidence: float) -> float:
+        """Return what is taken off a sum of one of the stakes, for exp(log_size) policies."""
+        return price(stake, log_size, len(self.stakes), confidence)
+
+    def _check_rows(self, oracle: Minimiser) -> None:
         rows = max((row for row, _ in self._cells), default=-1) + 1
         if rows > oracle.n_contexts:
             raise InputError(
                 f"the play was on row {rows - 1}, and the oracle has {oracle.n_contexts} contexts; "
                 "hand in one that is opened on the contexts of the play"
             )
+
+    def sums(self, place: int, n_contexts: int, n_actions: int) -> Floats:
+        """Return one of the sums of each cell (n_contexts, n_actions), cut off where an oracle would."""
+        table = np.zeros((n_contexts, n_actions))
+        for cell, sums in self._cells.items():
+            table[cell] = min(sums[place], LARGEST)
+        return table
+
+    def certify(self, oracle: Minimiser) -> Certificate:
+        """Return the certificate against the policies of the oracle, whose rows are the play's: one minimisation."""
+        self._check_rows(oracle)
         answer = oracle.minimise(self.totals(oracle.n_contexts, oracle.n_actions))
         value = self.cost - (answer.upper if answer.stop is Stop.OPTIMAL else max(0.0, answer.lower))
         if answer.policy is None:
@@ -117,6 +170,10 @@ class Ledger:
         cost, cells = state
         self.cost, self.last = float(cost), 0.0
         self._cells = {
-            (whole("row", row, 0), whole("action", action, 0)): [float(total), float(played), float(other)]
-            for row, action, total, played, other in cells
+            (whole("row", row, 0), whole("action", action, 0)): self._restored(sums) for row, action, *sums in cells
         }
+
+    def _restored(self, sums: list[Any]) -> list[float]:
+        if len(sums) != OWN + len(self._bets):
+            raise ValueError(f"a cell has {len(sums)} sums, not {OWN + len(self._bets)}")
+        return [float(number) for number in sums]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from math import expm1, log1p
+from math import expm1, log, log1p, sqrt
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from milpcb.checks import choice, real, whole
+from milpcb.bets import proved
+from milpcb.checks import check_confidence, choice, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import require
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
 Rate = Literal["fixed", "anytime", "adaptive", "certified"]
+Estimates = Literal["unbiased", "optimistic"]
 # The adaptive rate stays within the anytime rate and this multiple of it.
 BOLDEST = 2.0
 ROUNDING = 1e-15  # of 1 - q
 FIRST = 1.0  # the certified rate of the first round
+# Stakes of optimistic estimates, in units of sqrt(log N / (K T)) with a horizon, else of sqrt(log N / (K t)) in round
+# t: of those tried at T = 1e4 and 1e5 the ones with the least confident certificates.
+OPTIMISM, OPTIMISM_ANYTIME, BOLDEST_STAKE = 4.0, 1.5, 0.5
 
 
 class WeighingOracle(ValueOracle, Protocol):
@@ -68,6 +73,16 @@ class Exp4(Learner):
 
             E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N),    at every T.
 
+    What is certain of one run: with c / q little can be said of policies that were given up long ago. ``estimates =
+    "optimistic"`` (derived for this project) feeds x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the
+    place of e = c / q. As x <= e, what was seldom tried looks cheap and is tried again. All bounds above hold with x
+    for c / q in d and for the rate; and with the stake lambda <= every stake of the run, N policies, G stakes that the
+    ledger bets, on every path
+
+            certificate(confidence=1 - delta) <= log N / eta_t + d_1 + ... + d_t + log(N G / delta) / l,
+
+    which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/README.md).
+
     Parameters
     ----------
     oracle : the policy class, opened on all contexts, with kind "search" or "enumeration"
@@ -75,6 +90,7 @@ class Exp4(Learner):
         end, and no ``guarantee()``
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
+    estimates : "unbiased", c / q; or "optimistic", which explores as much as confident certificates need
 
     Rounds may be learnt late: an estimate enters whenever its cost is known. ``bound()`` then puts the mass that the
     action has at that moment in the place of q, so that d is again what the estimate adds to P, and it still bounds the
@@ -85,7 +101,14 @@ class Exp4(Learner):
     delayed = True
     oracle: WeighingOracle
 
-    def __init__(self, oracle: WeighingOracle, *, horizon: int | None = None, rate: Rate | float | None = None) -> None:
+    def __init__(
+        self,
+        oracle: WeighingOracle,
+        *,
+        horizon: int | None = None,
+        rate: Rate | float | None = None,
+        estimates: Estimates = "unbiased",
+    ) -> None:
         require("exp4", oracle, "action_weights")
         if rate is None:
             rate = "certified" if horizon is None else "fixed"
@@ -99,14 +122,19 @@ class Exp4(Learner):
         self._table = oracle.table(noise=None)
         self._fixed = self._number(rate)
         self.rate = self._next_rate(0)
+        self._optimistic = choice("estimates", estimates, get_args(Estimates)) == "optimistic"
+        if self._optimistic and horizon is not None:
+            self.ledger.bet(self._stake(1))  # the stake of all rounds
 
     def _act(self, row: int) -> Floats:
         """Return the weight of the policies that play each action (K,); 0 where no policy plays it."""
         return self._table.action_weights(row, self.rate)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate (c / q) e_y, what the round adds to the bound, and set the next round's rate."""
+        """Add the estimate of the action's cost, what the round adds to the bound, and set the next round's rate."""
         estimate = cost / probability
+        if self._optimistic:
+            estimate = proved(cost, estimate, self._stake(self.played + 1))
         mass = float(self._act(row)[action]) if self.late and cost else probability
         self._table.add(row, action, estimate)
         self._squares += cost * cost / probability
@@ -117,31 +145,59 @@ class Exp4(Learner):
     def guarantee(self) -> float:
         """Return the bound on expected regret after T rounds, infinite without a horizon.
 
-        It is log N / eta + eta K T / 2 for a rate given as a number, and that of the class's docstring for the others.
+        It is log N / eta + eta K T / 2 for a rate given as a number, and that of the class's docstring for the others;
+        optimistic estimates add to it what they leave out (statement 17 of milpcb/theory/README.md).
         """
         if self._log_count == 0:
             return 0.0
         if self.horizon is None:
             return np.inf
+        return self._unbiased_guarantee(self.horizon) + self._left_out(self.horizon)
+
+    def _unbiased_guarantee(self, horizon: int) -> float:
         if self._rule == "certified":
-            rounds = self.horizon * self.n_actions
+            rounds = horizon * self.n_actions
             return float(self._log_count / FIRST + 1 + 2 * np.sqrt(0.25 + rounds * self._log_count))
         if self._rule == "fixed":
             if self.rate == 0:
                 return np.inf
-            return float(self._log_count / self.rate + self.rate * self.n_actions * self.horizon / 2)
+            return float(self._log_count / self.rate + self.rate * self.n_actions * horizon / 2)
         factor = 2.0 if self._rule == "anytime" else 1.0 + BOLDEST
-        return float(factor * np.sqrt(self.horizon * self.n_actions * self._log_count))
+        return float(factor * np.sqrt(horizon * self.n_actions * self._log_count))
 
-    def bound(self) -> float:
-        """Return log N / eta + sum of d, which the certificate never exceeds; 0 before round 1 (class's docstring)."""
+    def _left_out(self, horizon: int) -> float:
+        """Return what optimistic estimates add to the guarantee: their mean falls short of the costs."""
+        if not self._optimistic:
+            return 0.0
+        K = self.n_actions
+        short = (K - 1) * (K + 2) / (2 * K) * self._stake(1) * horizon
+        return 4 * short if self._rule == "certified" else short
+
+    def _stake(self, t: int) -> float:
+        """Return the stake of round t (1, 2, ...) of optimistic estimates; with a horizon it is that of every round."""
+        size = max(self._log_count, log(2)) / self.n_actions
+        wanted = OPTIMISM_ANYTIME * sqrt(size / t) if self.horizon is None else OPTIMISM * sqrt(size / self.horizon)
+        return min(BOLDEST_STAKE, wanted)
+
+    def bound(self, confidence: float | None = None) -> float:
+        """Return log N / eta + sum of d, which the certificate never exceeds; 0 before round 1 (class's docstring).
+
+        With a ``confidence``, what ``certificate(confidence=...)`` never exceeds: NaN without optimistic estimates.
+        """
         if self._log_count == 0 or not self.played:
             return 0.0
-        return self._log_count / self._last_rate + self._gaps if self._last_rate else np.inf
+        bound = self._log_count / self._last_rate + self._gaps if self._last_rate else np.inf
+        return bound if confidence is None else bound + self._price(check_confidence(confidence))
+
+    def _price(self, confidence: float) -> float:
+        """Return the price of the largest stake of the ledger that is at most every stake of the run; NaN for none."""
+        least = self._stake(self.played)
+        stakes = [stake for stake in self.ledger.stakes if stake <= least] if self._optimistic else []
+        return self.ledger.price(max(stakes), self.oracle.log_size, confidence) if stakes else np.nan
 
     def estimates(self) -> Floats | None:
-        """Return the estimates (c / q) e_y, summed by context (m, K)."""
-        return self.ledger.totals(self.oracle.n_contexts, self.n_actions)
+        """Return the estimates (c / q) e_y, summed by context (m, K); None where they are optimistic."""
+        return None if self._optimistic else self.ledger.totals(self.oracle.n_contexts, self.n_actions)
 
     def _state(self) -> dict[str, Any]:
         """Return the sums, the last rate and the table of estimates."""

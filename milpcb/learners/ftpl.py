@@ -130,9 +130,12 @@ class ContextualFTPL(Learner):
         """Return the bound on expected regret of the class's docstring, infinite where it does not hold."""
         return self._leader.guarantee(self.horizon)
 
-    def bound(self) -> float:
-        """Return what an adaptive run proves about itself, NaN at a fixed epsilon; its mean bounds mean regret."""
-        return self._leader.bound()
+    def bound(self, confidence: float | None = None) -> float:
+        """Return what an adaptive run proves about itself, NaN at a fixed epsilon; its mean bounds mean regret.
+
+        There is none with a ``confidence``: NaN.
+        """
+        return self._leader.bound() if confidence is None else np.nan
 
     def estimates(self) -> Floats | None:
         """Return the estimates J c e_y, summed by context (m, K), without noise."""

@@ -34,6 +34,7 @@ class Oracle(ABC):
         self.contexts = contexts
         self.n_contexts = len(contexts)
         self.n_actions = opened.n_actions
+        self.sized = True  # all contexts are known, so log_size is too
         self._opened_class = opened
         self.calls = 0
         self.seconds = 0.0

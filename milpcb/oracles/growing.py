@@ -91,6 +91,11 @@ class GrowingOracle:
         return self._oracle().log_size
 
     @property
+    def sized(self) -> bool:
+        """Whether ``log_size`` is the same whatever contexts arrive."""
+        return self._terms is not None
+
+    @property
     def log_derivations(self) -> float:
         """Natural log of the number of derivations: on the contexts so far, or for a class with terms on any."""
         return self._oracle().log_derivations if self._terms is None else self._log_derivations

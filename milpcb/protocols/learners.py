@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from milpcb.arguments import checked_constructor
-from milpcb.checks import check_returned, index, number_array, probabilities, unit_cost, whole
+from milpcb.checks import check_confidence, check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.ledger import Certificate, Ledger, Minimiser
 from milpcb.protocols.tables import Table
@@ -32,6 +32,11 @@ class ValueOracle(Protocol):
     @property
     def can(self) -> frozenset[str]:
         """Return the names of the questions that are answered."""
+        ...
+
+    @property
+    def sized(self) -> bool:
+        """Return whether ``log_size`` is known before the first round: not where contexts arrive and are counted."""
         ...
 
     @property
@@ -284,14 +289,16 @@ class Learner(ABC):
         """Return what inexact oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
         return 0.0
 
-    def bound(self) -> float:
+    def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
 
         Like ``certificate()`` it is a random number whose mean bounds mean regret after any fixed number of rounds.
+        With a ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
         """
+        del confidence
         return np.nan
 
-    def certificate(self, oracle: Minimiser | None = None) -> float:
+    def certificate(self, oracle: Minimiser | None = None, *, confidence: float | None = None) -> float:
         """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
 
         It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
@@ -299,10 +306,17 @@ class Learner(ABC):
         certificate; average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for
         one minimum, or a proved lower bound where it stops early; inexact answers in the play need no allowance here.
 
+        With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
+        it, after any of all rounds, is at most 1 - confidence, and costs may react to what was played. It asks for one
+        minimum for each stake of milpcb.bets. Where costs are learnt late or out of order, they must not react.
+
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
-        Raises InputError where it has none.
+        Raises InputError where it has none, and with a confidence where contexts arrive and the number of policies is
+        not known beforehand.
         """
-        return self.certify(oracle).value
+        if confidence is None:
+            return self.certify(oracle).value
+        return self.ledger.confident(self._compared(oracle), check_confidence(confidence))
 
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
         """Return the standard error of ``certificate()``, by one minimisation.
@@ -317,13 +331,7 @@ class Learner(ABC):
 
         Raises what ``certificate`` raises.
         """
-        asked = self.oracle if oracle is None else oracle
-        if asked is None:
-            raise InputError(
-                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; "
-                "hand one in that is opened on the contexts of the play, as in certificate(oracle)"
-            )
-        return self.ledger.certify(asked)
+        return self.ledger.certify(self._compared(oracle))
 
     def estimates(self) -> Floats | None:
         """Return the algorithm's own sums (m, K) of estimated costs, up to a common factor and a common constant.
@@ -380,6 +388,15 @@ class Learner(ABC):
             )
 
     # ----------------------------------------------------------------- messages
+
+    def _compared(self, oracle: Minimiser | None) -> Minimiser:
+        asked = self.oracle if oracle is None else oracle
+        if asked is None:
+            raise InputError(
+                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; "
+                "hand one in that is opened on the contexts of the play, as in certificate(oracle)"
+            )
+        return asked
 
     def _round(self) -> str:
         return f"round {self.played + 1} of {type(self).__name__}"

@@ -16,7 +16,7 @@ from milpcb.experiments.study.fingerprints import fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.gate import named_classes
 
-FORMAT = 7  # of run directories and of keys, which contain it: raised whenever records, states or draws change
+FORMAT = 8  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
 
 

@@ -112,9 +112,9 @@ class IncreasingExp4(Exp4):
 class WrongPrior(Exp4):
     """States the potential of the square root of its number of policies."""
 
-    def bound(self) -> float:
+    def bound(self, confidence: float | None = None) -> float:
         """Return too little."""
-        return super().bound() - self._log_count / (2 * self._last_rate) if self.played else 0.0
+        return super().bound(confidence) - self._log_count / (2 * self._last_rate) if self.played else 0.0
 
 
 # ------------------------------------------------------------------- any learner
@@ -126,6 +126,7 @@ class NotTheLeast:
     def __init__(self, oracle: Any) -> None:
         self.oracle, self.contexts = oracle, oracle.contexts
         self.n_contexts, self.n_actions = oracle.n_contexts, oracle.n_actions
+        self.sized, self.log_size = oracle.sized, oracle.log_size
 
     def minimise(self, costs: Floats) -> Answer:
         """Return a total that some policy attains, but not the least."""

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,12 +27,14 @@ from milpcb.types import Floats, Ints
 class Node:
     """A learner after some rounds: what it has paid and proves, and what the next round may lead to.
 
+    ``seen`` is what the visitor of ``tree`` returned.
     ``after`` holds, by action and its cost, 0 or 1, the chance of each next node where that is the action's cost.
     """
 
     paid: float
     certificate: float
     bound: float
+    seen: Any = None
     after: dict[tuple[int, int], list[tuple[float, Node]]] = field(default_factory=dict)
 
 
@@ -48,10 +50,10 @@ def tree(
     learner: Learner,
     rows: Sequence[int],
     oracle: Minimiser | None = None,
-    visit: Callable[[Learner], None] = lambda _: None,
+    visit: Callable[[Learner], Any] = lambda _: None,
     coins: Coins | None = None,
 ) -> Node:
-    """Play every history on the contexts ``rows`` and return the first node; ``visit`` sees the learner at every node.
+    """Play every history on the contexts ``rows`` and return the first node; ``visit`` is called at every node.
 
     The ``learner`` is before its first round; certificates are asked of ``oracle``, None for the learner's own.
     ``coins`` are those that its noise is drawn from, None where it draws none.
@@ -67,7 +69,7 @@ class _Grower:
         learner: Learner,
         rows: list[int],
         oracle: Minimiser | None,
-        visit: Callable[[Learner], None],
+        visit: Callable[[Learner], Any],
         coins: Coins,
     ) -> None:
         self._learner, self._rows, self._oracle, self._visit, self._coins = learner, rows, oracle, visit, coins
@@ -82,8 +84,8 @@ class _Grower:
 
     def _grown(self, state: str) -> Node:
         learner = self._back(state)
-        self._visit(learner)
-        node = Node(learner.ledger.cost, learner.certificate(self._oracle), learner.bound())
+        seen = self._visit(learner)
+        node = Node(learner.ledger.cost, learner.certificate(self._oracle), learner.bound(), seen)
         if learner.played == len(self._rows):
             return node
         row = self._rows[learner.played]

@@ -1,0 +1,240 @@
+"""The exact chance that a run's confident statements are ever wrong, against costs that react to what was played.
+
+The adversary knows the learner, sees every action, and chooses costs 0 and 1 so as to make a wrong statement as likely
+as it can. On games small enough to enumerate that is a recursion over all histories (``worst_chance``); statement 16 of
+milpcb/theory/README.md says that it cannot make it likelier than delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log1p
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb.learners import Exp4
+from milpcb.ledger import OWN, Ledger
+from milpcb.protocols import Learner
+from milpcb.theory.coins.draws import Coins
+from milpcb.theory.coins.games import CoinGame
+from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4
+from milpcb.theory.coins.mutants import OfAnother, OvershootingExp4
+from milpcb.theory.coins.trees import Node, tree
+from milpcb.types import Floats, Ints
+
+ROUNDING = 1e-9  # of sums of floats
+
+
+@dataclass(frozen=True)
+class Claim:
+    """With the one ``stake``, nothing that is stated is ever wrong, but with probability ``delta``."""
+
+    stake: float
+    delta: float
+
+
+# In a few rounds only bold stakes and large chances of being wrong say anything; these come near to what is allowed.
+CLAIMS = (Claim(0.95, 0.27), Claim(0.95, 0.5), Claim(0.9, 0.4), Claim(0.9, 0.8))
+
+
+@dataclass(frozen=True)
+class Confident:
+    """A learner whose confident statements are judged; ``ledger`` makes the one that it is judged by."""
+
+    name: str
+    learner: CoinLearner
+    ledger: Callable[[Sequence[float]], Ledger] = Ledger
+
+
+class Chances(NamedTuple):
+    """The worst chance that a policy ever costs less than is stated, and that regret ever exceeds its certificate."""
+
+    floor: float
+    certificate: float
+
+
+class _Stated(NamedTuple):
+    """What a learner states at a node: the least that each policy has cost (N,), and its certificate."""
+
+    floors: Floats
+    certificate: float
+
+
+@dataclass(frozen=True)
+class ConfidentVerdict:
+    """The chances, less what is allowed, where they are largest over games and claims."""
+
+    name: str
+    excess: Chances
+    places: tuple[tuple[CoinGame, Claim], tuple[CoinGame, Claim]]
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing is wrong more often than it may be."""
+        return not self.violations()
+
+    def violations(self) -> list[str]:
+        """Return what is violated and where, one line each."""
+        what = ("P[a policy costs less than stated]", "P[regret > certificate]")
+        return [
+            f"{name} is {excess + claim.delta:.4f}, above {claim.delta:g}, with stake {claim.stake:g} for {game}"
+            for name, excess, (game, claim) in zip(what, self.excess, self.places, strict=True)
+            if excess > ROUNDING
+        ]
+
+
+def judge_confident(
+    judged: Confident, games: Iterable[CoinGame], tick: Callable[[], None] = lambda: None
+) -> ConfidentVerdict:
+    """Return the verdict over ``games`` and CLAIMS; ``tick`` is called after each game."""
+    places, found = [], []
+    for game in games:
+        for claim in CLAIMS:
+            found.append([chance - claim.delta for chance in chances(judged, game, claim)])
+            places.append((game, claim))
+        tick()
+    floor, certificate = (int(column.argmax()) for column in np.array(found).T)
+    return ConfidentVerdict(
+        judged.name, Chances(found[floor][0], found[certificate][1]), (places[floor], places[certificate])
+    )
+
+
+def chances(judged: Confident, game: CoinGame, claim: Claim) -> Chances:
+    """Return the worst chances of one learner in one game."""
+    oracle, coins = game.oracle(), game.coins()
+    learner = judged.learner.make(oracle, len(game.rows), coins)
+    learner.ledger = judged.ledger([claim.stake])
+    root = tree(learner, game.rows, oracle, lambda seen: _stated(seen, oracle, claim), coins)
+    labelings = np.array(game.labelings)
+
+    def floor_is_wrong(node: Node, totals: Floats) -> bool:
+        return bool((node.seen.floors > totals + ROUNDING).any())
+
+    def certificate_is_wrong(node: Node, totals: Floats) -> bool:
+        return bool(node.paid - totals.min() > node.seen.certificate + ROUNDING)
+
+    wrongs = (floor_is_wrong, certificate_is_wrong)
+    return Chances(*(worst_chance(root, game.rows, labelings, wrong) for wrong in wrongs))
+
+
+def worst_chance(root: Node, rows: Sequence[int], labelings: Ints, wrong: Callable[[Node, Floats], bool]) -> float:
+    """Return the largest chance, over all adversaries, that ``wrong(node, totals (N,))`` holds after some round."""
+    every = np.array(list(product((0, 1), repeat=int(labelings.max()) + 1)))
+    known: dict[tuple[int, Node, bytes], float] = {}
+
+    def chance(t: int, node: Node, totals: Floats) -> float:
+        if wrong(node, totals):
+            return 1.0
+        if t == len(rows):
+            return 0.0
+        key = (t, node, totals.tobytes())
+        if key not in known:
+            known[key] = max(after(t, node, totals, costs) for costs in every)
+        return known[key]
+
+    def after(t: int, node: Node, totals: Floats, costs: Ints) -> float:
+        paid = totals + costs[labelings[:, rows[t]]]
+        return sum(
+            weight * chance(t + 1, following, paid)
+            for (action, cost), successors in node.after.items()
+            if cost == costs[action]
+            for weight, following in successors
+        )
+
+    return chance(0, root, np.zeros(len(labelings)))
+
+
+def _stated(learner: Learner, oracle: Any, claim: Claim) -> _Stated:
+    """Return what is stated of the policies that ``oracle`` lists, and of regret against them."""
+    m, ledger, confidence = oracle.n_contexts, learner.ledger, 1 - claim.delta
+    sums = ledger.sums(OWN, m, oracle.n_actions)
+    proved = sums[np.arange(m), oracle.labelings].sum(axis=1)
+    floors = proved - ledger.price(claim.stake, oracle.log_size, confidence)
+    return _Stated(floors, ledger.confident(oracle, confidence))
+
+
+def optimistic(oracle: Any, horizon: int, coins: Coins) -> Learner:
+    """Return Exp4 with optimistic estimates."""
+    del coins
+    return Exp4(oracle, horizon=horizon, rate="certified", estimates="optimistic")
+
+
+CONFIDENT = [
+    *(Confident(learner.name, learner) for learner in LEARNERS),
+    Confident("exp4, optimistic", CoinLearner("exp4, optimistic", optimistic)),
+]
+
+
+# ------------------------------------------------------------------- with one thing wrong
+
+
+class StakeForLoss(Ledger):
+    """Divides by the stake, not by what a cost of 1 takes off the logarithm."""
+
+    def bet(self, *stakes: float) -> None:
+        """Keep 1 / lambda in the place of 1 / l."""
+        super().bet(*stakes)
+        self._bets = [(stake, 1 / stake) for stake in self.stakes]
+
+
+class EstimateForExcess(Ledger):
+    """Bets on estimates, not on what they exceed costs by."""
+
+    def add(self, row: int, action: int, cost: float, estimate: float) -> None:
+        """Add log(1 + lambda e) in the place of log(1 + lambda (e - c))."""
+        super().add(row, action, cost, estimate)
+        for place, (stake, inverse) in enumerate(self._bets if cost else (), OWN):
+            change = log1p(stake * estimate) - log1p(stake * (estimate - cost))
+            self._cells[row, action][place] += change * inverse
+
+
+class CostTwice(Ledger):
+    """Counts the cost of the action played twice."""
+
+    def add(self, row: int, action: int, cost: float, estimate: float) -> None:
+        """Add the cost once more."""
+        super().add(row, action, cost, estimate)
+        for place in range(OWN, OWN + len(self._bets) if cost else OWN):
+            self._cells[row, action][place] += cost
+
+
+class OnePolicy(Ledger):
+    """Forgets that there are several policies."""
+
+    def price(self, stake: float, log_size: float, confidence: float) -> float:
+        """Return too little."""
+        del log_size
+        return super().price(stake, 0.0, confidence)
+
+
+class NoChance(Ledger):
+    """Forgets delta."""
+
+    def price(self, stake: float, log_size: float, confidence: float) -> float:
+        """Return too little."""
+        del confidence
+        return super().price(stake, log_size, 0.0)
+
+
+class HalfThePrice(Ledger):
+    """Takes half of it."""
+
+    def price(self, stake: float, log_size: float, confidence: float) -> float:
+        """Return too little."""
+        return super().price(stake, log_size, confidence) / 2
+
+
+_EXP4 = CoinLearner("exp4", exp4)
+CONFIDENT_MUTANTS = [
+    Confident("bets, stake for loss", _EXP4, StakeForLoss),
+    Confident("bets, e for e - c", _EXP4, EstimateForExcess),
+    Confident("bets, cost twice", _EXP4, CostTwice),
+    Confident("bets, one policy", _EXP4, OnePolicy),
+    Confident("bets, no delta", _EXP4, NoChance),
+    Confident("bets, half the price", _EXP4, HalfThePrice),
+    Confident("bets, estimates doubled", CoinLearner("", lambda o, h, c: exp4(o, h, c, kind=OvershootingExp4))),
+    Confident("bets, probability of another", CoinLearner("", lambda o, h, c: exp4(o, h, c, kind=OfAnother))),
+]

@@ -1,0 +1,170 @@
+"""Certificates that hold for one run with confidence: their definition, what bounds them, and what they refuse."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import log, log1p
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milpcb import open_oracle
+from milpcb.bets import STAKES, proved
+from milpcb.errors import InputError
+from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Uniform
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.protocols import Learner
+from policies import DecisionTrees, FiniteClass
+
+CONTEXTS = np.arange(4.0)[:, None]
+LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0], [1, 2, 0, 1], [2, 2, 2, 1]])
+LEARNERS = {
+    "exp4": Exp4,
+    "exp4, optimistic": lambda oracle: Exp4(oracle, estimates="optimistic"),
+    "exp4, optimistic with a horizon": lambda oracle: Exp4(
+        oracle, horizon=400, rate="certified", estimates="optimistic"
+    ),
+    "ftpl": lambda oracle: ContextualFTPL(oracle, epsilon="adaptive", seed=1),
+    "epsilon-greedy": EpsilonGreedy,
+}
+
+
+def oracle() -> Any:
+    """Return the oracle of six labelings."""
+    return open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration")
+
+
+def play(learner: Learner, rounds: int, seed: int = 0) -> list[tuple[int, int, float, float]]:
+    """Play rounds of costs in [0, 1] and return row, action, cost and estimate of each."""
+    rng, played = np.random.default_rng(seed), []
+    for _ in range(rounds):
+        row, costs = int(rng.integers(4)), rng.random(3) * (rng.random(3) < 0.7)
+        q = learner.act(row)
+        action = int(rng.choice(3, p=q / q.sum()))
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        played.append((row, action, float(costs[action]), learner.ledger.last))
+    return played
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_certificate_is_what_its_definition_says(name: str) -> None:
+    """Costs paid, less the largest over the stakes of the least that any policy is proved to have paid."""
+    learner = LEARNERS[name](oracle())
+    played = play(learner, 300)
+    least = 0.0
+    for stake in learner.ledger.stakes:
+        loss = -log1p(-stake)
+        sums = [
+            sum(c + log(1 + stake * (e - c)) / loss for row, action, c, e in played if labels[row] == action and c)
+            for labels in LABELINGS
+        ]
+        price = log(len(LABELINGS) * len(learner.ledger.stakes) / 0.1) / loss
+        least = max(least, min(sums) - price)
+    expected = sum(cost for _, _, cost, _ in played) - least
+    assert learner.certificate(confidence=0.9) == pytest.approx(expected, rel=1e-9)
+    assert learner.certificate(confidence=0.99) >= learner.certificate(confidence=0.9)
+
+
+@given(st.floats(0, 1), st.floats(0, 1e6), st.sampled_from(STAKES))
+def test_what_a_round_proves_lies_between_nothing_and_the_estimate(cost: float, more: float, stake: float) -> None:
+    """0 <= proved <= e for e >= c, falling as the stake grows; and at least 0 for every estimate."""
+    found = [proved(cost, cost + more, each) for each in STAKES]
+    assert all(0.0 <= each <= (cost + more) * (1 + 1e-12) for each in found)
+    assert all(bold <= careful * (1 + 1e-12) for careful, bold in pairwise(found))
+    assert proved(cost, 0.0, stake) >= -1e-12
+
+
+@pytest.mark.parametrize("horizon", [None, 400])
+def test_no_path_has_a_certificate_above_its_bound(horizon: int | None) -> None:
+    """Exp4 with optimistic estimates: in the mean and with confidence, after every round."""
+    learner = Exp4(oracle(), horizon=horizon, rate="certified", estimates="optimistic")
+    for seed in range(400):
+        play(learner, 1, seed)
+        if seed % 40:
+            continue
+        assert learner.certificate() <= learner.bound() + 1e-9
+        for confidence in (0.5, 0.95):
+            assert learner.certificate(confidence=confidence) <= learner.bound(confidence) + 1e-9
+
+
+def test_bounds_with_confidence_need_optimistic_estimates() -> None:
+    """NaN for learners whose analysis says nothing of one run."""
+    for name in ("exp4", "ftpl", "epsilon-greedy"):
+        learner = LEARNERS[name](oracle())
+        play(learner, 10)
+        assert np.isnan(learner.bound(0.95))
+
+
+def test_optimism_pays_for_itself_in_the_guarantee() -> None:
+    """What optimistic estimates leave out is added to the guarantee, of every rate."""
+    for rate in ("certified", "fixed", "anytime", "adaptive", 0.1):
+        plain = Exp4(oracle(), horizon=1000, rate=rate)
+        learner = Exp4(oracle(), horizon=1000, rate=rate, estimates="optimistic")
+        assert plain.guarantee() < learner.guarantee() < np.inf
+
+
+def test_a_saved_run_states_the_same() -> None:
+    """State and restore keep every stake's sums; a state made with other stakes is refused."""
+    learner = LEARNERS["exp4, optimistic with a horizon"](oracle())
+    play(learner, 60)
+    again = LEARNERS["exp4, optimistic with a horizon"](oracle())
+    again.restore(learner.state())
+    assert again.certificate(confidence=0.95) == learner.certificate(confidence=0.95)
+    assert again.bound(0.95) == learner.bound(0.95)
+    with pytest.raises(InputError, match="no state of a Exp4"):
+        LEARNERS["exp4, optimistic"](oracle()).restore(learner.state())
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.1, float("nan"), "0.95", True])
+def test_a_confidence_lies_between_0_and_1(confidence: Any) -> None:
+    """Anything else is one line."""
+    learner = LEARNERS["exp4, optimistic"](oracle())
+    play(learner, 3)
+    for ask in (lambda: learner.certificate(confidence=confidence), lambda: learner.bound(confidence)):
+        with pytest.raises(InputError, match="confidence must be"):
+            ask()
+
+
+def test_learners_without_an_oracle_are_handed_one() -> None:
+    """The play of a learner that asks nobody is certified against the oracle that is handed in."""
+    learner = Uniform(n_actions=3)
+    play(learner, 200)
+    assert learner.certificate(oracle(), confidence=0.95) >= learner.certificate(oracle())
+
+
+def test_contexts_that_arrive() -> None:
+    """A class whose size is known beforehand is certified as if all contexts were known; another is refused."""
+    cuts = [[0.5], [0.5]]
+    contexts = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=float)
+    trees = DecisionTrees(n_actions=3, depth=2, thresholds=cuts)
+    arriving, known = GrowingOracle(trees), open_oracle(trees, contexts, kind="search")
+    arriving.extend(contexts)
+    learners = [Exp4(asked, estimates="optimistic") for asked in (arriving, known)]
+    for learner in learners:
+        play(learner, 100)
+    assert learners[0].certificate() == pytest.approx(learners[1].certificate())
+    assert np.isfinite(learners[0].certificate(confidence=0.95))
+    counted = GrowingOracle(trees, contexts, kind="milp")  # opened on the contexts so far, and counted on them
+    learner = Uniform(n_actions=3)
+    with pytest.raises(InputError, match="how many policies there are is not known"):
+        learner.certificate(counted, confidence=0.95)
+
+
+def test_it_holds_for_runs_whose_costs_react() -> None:
+    """Where the likeliest action is made the dearest, no run of 100 has a regret above its certificate (5 may have)."""
+    asked, wrong = oracle(), 0
+    for seed in range(100):
+        rng, learner = np.random.default_rng(seed), Exp4(asked, estimates="optimistic")
+        totals, paid = np.zeros(len(LABELINGS)), 0.0
+        for _ in range(200):
+            row = int(rng.integers(4))
+            q = learner.act(row)
+            costs = (rng.random(3) < np.where(np.arange(3) == q.argmax(), 0.8, 0.3)).astype(float)
+            action = int(rng.choice(3, p=q / q.sum()))
+            learner.learn(row, action, float(costs[action]), float(q[action]))
+            totals, paid = totals + costs[LABELINGS[:, row]], paid + costs[action]
+        wrong += paid - totals.min() > learner.certificate(confidence=0.95)
+    assert wrong <= 5
