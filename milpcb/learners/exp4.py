@@ -73,7 +73,7 @@ class Exp4(Learner):
 
             E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N),    at every T.
 
-    What is certain of one run: with c / q little can be said of policies that were given up long ago. ``estimates =
+    What is certain of one run: with c / q little is known of policies that were given up long ago. ``estimates =
     "optimistic"`` (derived for this project) feeds x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the
     place of e = c / q. As x <= e, what was seldom tried looks cheap and is tried again. All bounds above hold with x
     for c / q in d and for the rate; and with the stake lambda <= every stake of the run, N policies, G stakes that the

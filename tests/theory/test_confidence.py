@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from milpcb.theory.coins.confidence import (
-    CLAIMS,
     CONFIDENT,
     CONFIDENT_MUTANTS,
-    Claim,
+    STATEMENTS,
     Confident,
+    Statement,
     chances,
     judge_confident,
     optimistic,
@@ -29,8 +29,8 @@ def test_no_adversary_makes_a_wrong_statement_likelier_than_delta(judged: Confid
 def test_optimistic_estimates_in_longer_games(game: CoinGame) -> None:
     """In games of four rounds, with several contexts or three actions, too."""
     judged = Confident("exp4, optimistic", CoinLearner("exp4, optimistic", optimistic))
-    for claim in CLAIMS:
-        assert max(chances(judged, game, claim)) <= claim.delta
+    for statement in STATEMENTS:
+        assert max(chances(judged, game, statement)) <= statement.delta
 
 
 @pytest.mark.parametrize("judged", CONFIDENT_MUTANTS, ids=lambda judged: judged.name)
@@ -44,6 +44,6 @@ def test_statements_with_one_thing_wrong_are_caught(judged: Confident) -> None:
 def test_the_chance_comes_near_to_what_is_allowed() -> None:
     """Not by a factor is the price too high: of a chance of 0.27 nine tenths are used."""
     fair = next(judged for judged in CONFIDENT if judged.name == "half noise")
-    floor, _ = chances(fair, CoinGame(OPPOSITE, (0, 0, 0), ((1.0, -1.0),)), Claim(0.95, 0.27))
+    floor, _ = chances(fair, CoinGame(OPPOSITE, (0, 0, 0), ((1.0, -1.0),)), Statement(0.95, 0.27))
     assert floor == pytest.approx(0.25)
     assert np.isfinite(floor)

@@ -2,7 +2,7 @@
 
 The adversary knows the learner, sees every action, and chooses costs 0 and 1 so as to make a wrong statement as likely
 as it can. On games small enough to enumerate that is a recursion over all histories (``worst_chance``); statement 16 of
-milpcb/theory/README.md says that it cannot make it likelier than delta.
+milpcb/theory/README.md proves that it cannot make it likelier than delta.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ ROUNDING = 1e-9  # of sums of floats
 
 
 @dataclass(frozen=True)
-class Claim:
+class Statement:
     """With the one ``stake``, nothing that is stated is ever wrong, but with probability ``delta``."""
 
     stake: float
     delta: float
 
 
-# In a few rounds only bold stakes and large chances of being wrong say anything; these come near to what is allowed.
-CLAIMS = (Claim(0.95, 0.27), Claim(0.95, 0.5), Claim(0.9, 0.4), Claim(0.9, 0.8))
+# In a few rounds only bold stakes and large chances of being wrong prove anything; these come near to what is allowed.
+STATEMENTS = (Statement(0.95, 0.27), Statement(0.95, 0.5), Statement(0.9, 0.4), Statement(0.9, 0.8))
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Confident:
     ledger: Callable[[Sequence[float]], Ledger] = Ledger
 
 
-class Chances(NamedTuple):
+class WorstChances(NamedTuple):
     """The worst chance that a policy ever costs less than is stated, and that regret ever exceeds its certificate."""
 
     floor: float
@@ -65,11 +65,11 @@ class _Stated(NamedTuple):
 
 @dataclass(frozen=True)
 class ConfidentVerdict:
-    """The chances, less what is allowed, where they are largest over games and claims."""
+    """The chances, less what is allowed, where they are largest over games and statements."""
 
     name: str
-    excess: Chances
-    places: tuple[tuple[CoinGame, Claim], tuple[CoinGame, Claim]]
+    excess: WorstChances
+    places: tuple[tuple[CoinGame, Statement], tuple[CoinGame, Statement]]
 
     @property
     def passes(self) -> bool:
@@ -80,8 +80,8 @@ class ConfidentVerdict:
         """Return what is violated and where, one line each."""
         what = ("P[a policy costs less than stated]", "P[regret > certificate]")
         return [
-            f"{name} is {excess + claim.delta:.4f}, above {claim.delta:g}, with stake {claim.stake:g} for {game}"
-            for name, excess, (game, claim) in zip(what, self.excess, self.places, strict=True)
+            f"{name} is {excess + statement.delta:.4f}, above {statement.delta:g}, with stake {statement.stake:g} for {game}"
+            for name, excess, (game, statement) in zip(what, self.excess, self.places, strict=True)
             if excess > ROUNDING
         ]
 
@@ -89,25 +89,25 @@ class ConfidentVerdict:
 def judge_confident(
     judged: Confident, games: Iterable[CoinGame], tick: Callable[[], None] = lambda: None
 ) -> ConfidentVerdict:
-    """Return the verdict over ``games`` and CLAIMS; ``tick`` is called after each game."""
+    """Return the verdict over ``games`` and STATEMENTS; ``tick`` is called after each game."""
     places, found = [], []
     for game in games:
-        for claim in CLAIMS:
-            found.append([chance - claim.delta for chance in chances(judged, game, claim)])
-            places.append((game, claim))
+        for statement in STATEMENTS:
+            found.append([chance - statement.delta for chance in chances(judged, game, statement)])
+            places.append((game, statement))
         tick()
     floor, certificate = (int(column.argmax()) for column in np.array(found).T)
     return ConfidentVerdict(
-        judged.name, Chances(found[floor][0], found[certificate][1]), (places[floor], places[certificate])
+        judged.name, WorstChances(found[floor][0], found[certificate][1]), (places[floor], places[certificate])
     )
 
 
-def chances(judged: Confident, game: CoinGame, claim: Claim) -> Chances:
+def chances(judged: Confident, game: CoinGame, statement: Statement) -> WorstChances:
     """Return the worst chances of one learner in one game."""
     oracle, coins = game.oracle(), game.coins()
     learner = judged.learner.make(oracle, len(game.rows), coins)
-    learner.ledger = judged.ledger([claim.stake])
-    root = tree(learner, game.rows, oracle, lambda seen: _stated(seen, oracle, claim), coins)
+    learner.ledger = judged.ledger([statement.stake])
+    root = tree(learner, game.rows, oracle, lambda seen: _stated(seen, oracle, statement), coins)
     labelings = np.array(game.labelings)
 
     def floor_is_wrong(node: Node, totals: Floats) -> bool:
@@ -117,7 +117,7 @@ def chances(judged: Confident, game: CoinGame, claim: Claim) -> Chances:
         return bool(node.paid - totals.min() > node.seen.certificate + ROUNDING)
 
     wrongs = (floor_is_wrong, certificate_is_wrong)
-    return Chances(*(worst_chance(root, game.rows, labelings, wrong) for wrong in wrongs))
+    return WorstChances(*(worst_chance(root, game.rows, labelings, wrong) for wrong in wrongs))
 
 
 def worst_chance(root: Node, rows: Sequence[int], labelings: Ints, wrong: Callable[[Node, Floats], bool]) -> float:
@@ -147,12 +147,12 @@ def worst_chance(root: Node, rows: Sequence[int], labelings: Ints, wrong: Callab
     return chance(0, root, np.zeros(len(labelings)))
 
 
-def _stated(learner: Learner, oracle: Any, claim: Claim) -> _Stated:
+def _stated(learner: Learner, oracle: Any, statement: Statement) -> _Stated:
     """Return what is stated of the policies that ``oracle`` lists, and of regret against them."""
-    m, ledger, confidence = oracle.n_contexts, learner.ledger, 1 - claim.delta
+    m, ledger, confidence = oracle.n_contexts, learner.ledger, 1 - statement.delta
     sums = ledger.sums(OWN, m, oracle.n_actions)
     proved = sums[np.arange(m), oracle.labelings].sum(axis=1)
-    floors = proved - ledger.price(claim.stake, oracle.log_size, confidence)
+    floors = proved - ledger.price(statement.stake, oracle.log_size, confidence)
     return _Stated(floors, ledger.confident(oracle, confidence))
 
 
