@@ -80,8 +80,8 @@ class ConfidentVerdict:
         """Return what is violated and where, one line each."""
         what = ("P[a policy costs less than stated]", "P[regret > certificate]")
         return [
-            f"{name} is {excess + statement.delta:.4f}, above {statement.delta:g}, with stake {statement.stake:g} for {game}"
-            for name, excess, (game, statement) in zip(what, self.excess, self.places, strict=True)
+            f"{name} is {excess + made.delta:.4f}, above {made.delta:g}, with stake {made.stake:g} for {game}"
+            for name, excess, (game, made) in zip(what, self.excess, self.places, strict=True)
             if excess > ROUNDING
         ]
 
