@@ -1,0 +1,49 @@
+"""What the package says of itself: one version everywhere, authors, keywords, changes, and how to cite it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import metadata, version
+from pathlib import Path
+
+import milpcb
+from milpcb.commands.versions import versions
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_version_has_one_source() -> None:
+    """The attribute, the command line, the installed package and the newest changes name the version of pyproject."""
+    assert milpcb.__version__ == version("milpcb") == PROJECT["version"]
+    assert f"milpcb, version {milpcb.__version__}" in versions()
+    changes = (ROOT / "milpcb/CHANGES.md").read_text()
+    assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == milpcb.__version__
+
+
+def test_the_package_names_who_made_it_and_what_it_is_about() -> None:
+    """Authors, keywords, a summary and a licence are part of the metadata; no address is, as there is no public one."""
+    assert PROJECT["authors"] == [{"name": "the milpcb developers"}]
+    assert len(PROJECT["keywords"]) >= 5
+    assert {"Name", "Summary", "License-Expression"} <= set(metadata("milpcb"))
+    assert "urls" not in PROJECT
+
+
+def test_the_first_page_shows_how_to_cite() -> None:
+    """The README has an entry for a bibliography that names the authors of the metadata."""
+    page = (ROOT / "README.md").read_text()
+    entry = re.search(r"@software\{milpcb.*?\n```", page, re.DOTALL)
+    assert entry
+    assert "the milpcb developers" in entry[0].lower()
+    assert "milpcb.__version__" in page
+
+
+def test_contributing_names_files_that_are_there() -> None:
+    """Every path and command in the page for contributors exists."""
+    page = (ROOT / ".github/CONTRIBUTING.md").read_text()
+    named = re.findall(r"`((?:milpcb|policies|tests|scripts)/[\w./]+)`", page)
+    assert len(named) >= 5
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert all((ROOT / script).is_file() for script in re.findall(r"^\./(scripts/\w+)", page, re.MULTILINE))
+    assert max(map(len, page.splitlines())) <= 120
