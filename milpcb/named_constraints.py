@@ -1,13 +1,16 @@
-"""Side constraints by the names of actions and columns: they are bound to the rows when an estimator is fitted.
+"""Side constraints by the names of actions and columns: they are bound to the contexts that they are to hold on.
 
-A constraint on row numbers could not survive a cross-validation. These name what they mean, and each fit makes the
-LabelConstraint of it for the rows that it is given, weights included. They hold on the rows of the fit; on others the
-shares and means are those rows' own.
+A constraint on row numbers could not survive a cross-validation, nor contexts that arrive one by one. These name what
+they mean. What each needs to know of the rows is a few tables that are added up over them (``tables``), and from the
+sums it makes the LabelConstraints of milpcb.constraints (``rules``): an estimator adds up the rows of its fit, weights
+included, and a Bandit those of the decisions so far. They hold on these rows; on others the shares and means are those
+rows' own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from math import fsum
@@ -37,12 +40,14 @@ class WeightedRows(Protocol):
 
 
 @dataclass(frozen=True)
-class FittedRows:
-    """What a fit knows: the columns by name, the names of the actions, and the weighted rows."""
+class NamedRows:
+    """Rows of a table as constraints read them: the columns (n,) by name, and the names of the actions."""
 
     values: Mapping[str, Values]
     actions: Sequence[Any]
-    rows: WeightedRows
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values.values())))
 
     def column(self, name: str) -> Values:
         """Return a column (n,); raises UnknownNameError."""
@@ -57,19 +62,42 @@ class FittedRows:
             raise UnknownNameError("action of a constraint", action, map(str, self.actions))
         return found[0]
 
-    def row(self, weights: Floats, action: Any) -> Floats:
+    def table(self, weights: Floats, action: Any) -> Floats:
         """Return a table (n, K) that is ``weights`` (n,) in the column of an action and 0 elsewhere."""
-        table = np.zeros((len(self.rows.weight), len(self.actions)))
+        table = np.zeros((len(self), len(self.actions)))
         table[:, self.number(action)] = weights
         return table
 
-    def label_constraint(self, table: Floats, upper: float, name: str) -> LabelConstraint:
-        """Return the rule that the weighted total of ``table`` (n, K) over the rows is at most ``upper``."""
-        return LabelConstraint(self.rows.total(table), upper, name)
+
+@dataclass(frozen=True)
+class FittedRows(NamedRows):
+    """What a fit knows: the rows, with their weights."""
+
+    rows: WeightedRows
+
+
+class NamedConstraint(ABC):
+    """A constraint by names."""
+
+    @abstractmethod
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return the tables (n, K), by a name of their own, whose sums over rows are all that ``rules`` needs.
+
+        Raises InputError where the constraint names what the rows have not, or asks for what cannot be.
+        """
+
+    @abstractmethod
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraints on contexts (g, K) with these sums of the tables, of rows of total ``weight``."""
+
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
+        """Return the constraints on the rows of a fit."""
+        sums = {key: bound.rows.total(table) for key, table in self.tables(bound).items()}
+        return self.rules(sums, fsum(bound.rows.weight))
 
 
 @dataclass(frozen=True)
-class ShareAtMost:
+class ShareAtMost(NamedConstraint):
     """At most a share of the rows get an action.
 
     Parameters
@@ -82,16 +110,19 @@ class ShareAtMost:
     action: Any
     share: float
 
-    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
-        """Return the constraint on the rows of a fit."""
-        share = real("share", self.share, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
-        everywhere = np.ones(len(bound.rows.weight))
-        name = f"{self.action} on at most {share:g} of the rows"
-        return [bound.label_constraint(bound.row(everywhere, self.action), share * fsum(bound.rows.weight), name)]
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return 1 for the action."""
+        real("share", self.share, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
+        return {"": rows.table(np.ones(len(rows)), self.action)}
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraint."""
+        name = f"{self.action} on at most {self.share:g} of the rows"
+        return [LabelConstraint(table, float(self.share) * weight, name) for table in sums.values()]
 
 
 @dataclass(frozen=True)
-class RateParity:
+class RateParity(NamedConstraint):
     """The rates of an action in any two groups differ by little.
 
     Parameters
@@ -106,26 +137,35 @@ class RateParity:
     group: str
     delta: float
 
-    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
-        """Return a constraint for each ordered pair of groups on the rows of a fit; missing is a group too."""
-        delta = real("delta", self.delta, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
-        members = _groups(bound.column(self.group))
-        if len(members) < 2:
-            raise InputError(f"column '{self.group}' has one value only, so parity has no two groups to compare")
-        weight = bound.rows.weight
-        rates = {group: among / fsum(weight[among]) for group, among in members.items()}
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return 1 for the action at the members of a group, for each group; missing is a group too."""
+        real("delta", self.delta, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
+        members = _groups(rows.column(self.group))
+        return {group: rows.table(among.astype(float), self.action) for group, among in members.items()}
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return a constraint for each ordered pair of groups."""
+        del weight
+        rates = {group: table / fsum(table.ravel()) for group, table in sums.items()}
         return [
-            bound.label_constraint(
-                bound.row(rates[one] - rates[other], self.action),
-                delta,
-                f"rate of {self.action} where {self.group} is {one} at most {delta:g} above where it is {other}",
+            LabelConstraint(
+                rates[one] - rates[other],
+                float(self.delta),
+                f"rate of {self.action} where {self.group} is {one} at most {self.delta:g} above where it is {other}",
             )
             for one, other in permutations(rates, 2)
         ]
 
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
+        """Return the constraints on the rows of a fit; raises InputError where there is one group only."""
+        found = super().bind(bound)
+        if not found:
+            raise InputError(f"column '{self.group}' has one value only, so parity has no two groups to compare")
+        return found
+
 
 @dataclass(frozen=True)
-class MeanAtMost:
+class MeanAtMost(NamedConstraint):
     """A second outcome, such as what an action uses of a budget, is bounded on average over the rows.
 
     Parameters
@@ -139,18 +179,22 @@ class MeanAtMost:
     amounts: Mapping[Any, float | str]
     bound: float
 
-    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
-        """Return the constraint on the rows of a fit."""
-        most = real("the bound on the mean", self.bound, "finite", lambda _number: True)
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return what each action takes."""
+        real("the bound on the mean", self.bound, "finite", lambda _number: True)
         if not (isinstance(self.amounts, Mapping) and self.amounts):
             raise InputError(f"amounts must map names of actions to numbers or columns, got {shown(self.amounts)}")
-        tables = [bound.row(_amounts(amount, bound), action) for action, amount in self.amounts.items()]
-        name = f"mean of {', '.join(map(str, self.amounts))} at most {most:g}"
-        return [bound.label_constraint(np.sum(tables, axis=0), most * fsum(bound.rows.weight), name)]
+        tables = [rows.table(_amounts(amount, rows), action) for action, amount in self.amounts.items()]
+        return {"": np.sum(tables, axis=0)}
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraint."""
+        name = f"mean of {', '.join(map(str, self.amounts))} at most {self.bound:g}"
+        return [LabelConstraint(table, float(self.bound) * weight, name) for table in sums.values()]
 
 
 @dataclass(frozen=True)
-class Never:
+class Never(NamedConstraint):
     """No row at which a condition holds gets an action.
 
     Parameters
@@ -164,14 +208,17 @@ class Never:
     where: str
     other: ClassVar[bool] = False  # whether it is the other actions that are forbidden
 
-    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
-        """Return the constraint on the rows of a fit, none where the condition never holds."""
-        where = holds(self.where, bound.values)
-        table = bound.row(where.astype(float), self.action)
-        if self.other:
-            table = where[:, None] - table
-        word = "always" if self.other else "never"
-        return [bound.label_constraint(table, 0.0, f"{word} {self.action} where {self.where}")] if where.any() else []
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return 1 where it is forbidden to play an action."""
+        where = holds(self.where, rows.values)
+        table = rows.table(where.astype(float), self.action)
+        return {"": where[:, None] - table if self.other else table}
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraint, none where the condition never holds."""
+        del weight
+        name = f"{'always' if self.other else 'never'} {self.action} where {self.where}"
+        return [LabelConstraint(table, 0.0, name) for table in sums.values() if table.any()]
 
 
 @dataclass(frozen=True)
@@ -189,7 +236,7 @@ class Always(Never):
 
 
 share_at_most, parity, mean_at_most, never, always = ShareAtMost, RateParity, MeanAtMost, Never, Always
-NAMES = {
+NAMES: dict[str, type[NamedConstraint]] = {
     "share_at_most": ShareAtMost,
     "parity": RateParity,
     "mean_at_most": MeanAtMost,
@@ -200,13 +247,31 @@ NAMES = {
 
 def bind_all(constraints: Any, bound: FittedRows) -> list[LabelConstraint]:
     """Return the label constraints of all ``constraints``; raises InputError on what is none."""
-    listed = constraints if isinstance(constraints, (list, tuple)) else [constraints]
-    for constraint in listed:
-        if not isinstance(constraint, tuple(NAMES.values())):
-            raise InputError(
-                f"constraints must be a list of {', '.join(NAMES)} of milpcb.estimators, got {shown(constraint)}"
-            )
-    return [rule for constraint in listed for rule in constraint.bind(bound)]
+    return [rule for constraint in listed(constraints) for rule in constraint.bind(bound)]
+
+
+def listed(constraints: Any) -> list[NamedConstraint]:
+    """Return one constraint or several as a list; raises InputError on what is none."""
+    found = list(constraints) if isinstance(constraints, (list, tuple)) else [constraints]
+    for constraint in found:
+        if not isinstance(constraint, NamedConstraint):
+            raise InputError(f"constraints must be a list of {', '.join(NAMES)} of milpcb, got {shown(constraint)}")
+    return found
+
+
+def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]:
+    """Return constraints as plain data; ``of_document`` reads one of them."""
+    names = {cls: name for name, cls in NAMES.items()}
+    return [{"constraint": names[type(constraint)], **vars(constraint)} for constraint in constraints]
+
+
+def of_document(document: Mapping[str, Any]) -> NamedConstraint:
+    """Return the constraint that a document of ``as_documents`` describes.
+
+    Raises LookupError, TypeError on anything else.
+    """
+    own = {name: entry for name, entry in document.items() if name != "constraint"}
+    return NAMES[document["constraint"]](**own)
 
 
 def _groups(column: Values) -> dict[str, Bools]:
@@ -217,11 +282,11 @@ def _groups(column: Values) -> dict[str, Bools]:
     return found | ({"missing": np.isnan(column)} if np.isnan(column).any() else {})
 
 
-def _amounts(amount: Any, bound: FittedRows) -> Floats:
+def _amounts(amount: Any, rows: NamedRows) -> Floats:
     if not isinstance(amount, str):
         number = real("an amount of mean_at_most", amount, "a finite number", lambda _number: True)
-        return np.full(len(bound.rows.weight), number)
-    column = bound.column(amount)
+        return np.full(len(rows), number)
+    column = rows.column(amount)
     if column.dtype == object or np.isnan(column).any():
         raise InputError(f"column '{amount}' of mean_at_most must hold a number in every row")
     return column

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from milpcb import registry
 from milpcb.errors import UnknownNameError
-from milpcb.named_constraints import NAMES
+from milpcb.named_constraints import NAMES, as_documents, of_document
 
 FORMAT = 1
 ARRAYS = ("constant_values_", "leaf_values_")
@@ -57,9 +57,8 @@ def _plain(value: Any) -> Any:
     """Return a parameter with constraints as mappings, as which they are read back."""
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
-    for name, cls in NAMES.items():
-        if type(value) is cls:
-            return {"constraint": name, **vars(value)}
+    if type(value) in NAMES.values():
+        return as_documents([value])[0]
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -67,7 +66,7 @@ def _unplain(value: Any) -> Any:
     if isinstance(value, list):
         return [_unplain(entry) for entry in value]
     if isinstance(value, dict) and "constraint" in value:
-        return NAMES[value["constraint"]](**{name: entry for name, entry in value.items() if name != "constraint"})
+        return of_document(value)
     return value
 
 
