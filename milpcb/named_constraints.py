@@ -146,7 +146,7 @@ class RateParity(NamedConstraint):
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return a constraint for each ordered pair of groups."""
         del weight
-        rates = {group: table / fsum(table.ravel()) for group, table in sums.items()}
+        rates = {group: table / fsum(table.ravel()) for group, table in sums.items() if table.any()}
         return [
             LabelConstraint(
                 rates[one] - rates[other],
@@ -262,7 +262,11 @@ def listed(constraints: Any) -> list[NamedConstraint]:
 def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]:
     """Return constraints as plain data; ``of_document`` reads one of them."""
     names = {cls: name for name, cls in NAMES.items()}
-    return [{"constraint": names[type(constraint)], **vars(constraint)} for constraint in constraints]
+    documents = [{"constraint": names[type(constraint)], **vars(constraint)} for constraint in constraints]
+    for document in documents:
+        if "amounts" in document:  # pairs, as keys in JSON are texts and actions may be numbers
+            document["amounts"] = [list(pair) for pair in document["amounts"].items()]
+    return documents
 
 
 def of_document(document: Mapping[str, Any]) -> NamedConstraint:
@@ -271,6 +275,8 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
     Raises LookupError, TypeError on anything else.
     """
     own = {name: entry for name, entry in document.items() if name != "constraint"}
+    if "amounts" in own:
+        own["amounts"] = dict(own["amounts"])
     return NAMES[document["constraint"]](**own)
 
 

@@ -59,6 +59,11 @@ class AuditedOracle(Oracle):
         self._asked = 0
         self.audits = 0
 
+    def close(self) -> None:
+        """Close the search and the solver's model; see Oracle.close."""
+        for oracle in (super(), self._search, self._milp):
+            oracle.close()
+
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
         answer = self._search.minimise(costs)
         if self._due():

@@ -28,6 +28,7 @@ class Oracle(ABC):
 
     can: frozenset[str] = frozenset({"value", "minimise", "profile"})
     _solver = ""  # the name of the solver, of kinds that ask one
+    _closed = False
 
     def __init__(self, opened: Opened, contexts: Floats, *, grouped: bool = True) -> None:
         """Take a class that is opened on ``contexts`` (m, d); where ``grouped``, questions go on with costs (g, K)."""
@@ -44,6 +45,10 @@ class Oracle(ABC):
         by = f", solver {self._solver}" if self._solver else ""
         name = self._opened_class.class_name or type(self._opened_class).__name__
         return f"<{type(self).__name__}: {name}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
+
+    def close(self) -> None:
+        """Free what a solver holds. Every question after this raises InputError; closing again does nothing."""
+        self._closed = True
 
     def rows(self, contexts: Any) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d): the first that all policies label as they label it.
@@ -171,6 +176,8 @@ class Oracle(ABC):
         """Return V[a] for the distinct context ``row``."""
 
     def _checked(self, costs: Any) -> Floats:
+        if self._closed:
+            raise InputError("this oracle was closed: open another one, by milpcb.open_oracle")
         array = cost_array(costs, self.n_contexts, self.n_actions)
         return array if self._grouping is None else self._grouping.add_up(array)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any, cast
@@ -9,10 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.checks import index
+from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.cost_table import CostTable
+from milpcb.oracles.held_terms import HeldTerms
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.oracles.opened_terms import OpenedTerms
 from milpcb.oracles.search import SearchOracle
@@ -38,6 +41,7 @@ class GrowingOracle:
     policies : a policy class that can be kept while contexts arrive
     contexts : (m, d) to begin with; None for none, with kind "search" and explicit cut points only
     kind, solver, options : see milpcb.open_oracle
+    constrained : whether policies will have to keep side constraints, which ``hold`` names; of a class with terms
 
     Attributes
     ----------
@@ -51,6 +55,8 @@ class GrowingOracle:
         contexts: Any = None,
         kind: str = "search",
         solver: str | None = None,
+        *,
+        constrained: bool = False,
         **options: Any,
     ) -> None:
         self._options = {"kind": kind, "solver": solver, **options}
@@ -70,6 +76,12 @@ class GrowingOracle:
             self._terms: Terms | None = self._policies.terms()
         else:
             self._terms = _terms(self._policies) if by_terms else None
+        self._free = self._terms
+        if constrained:
+            if self._free is None:
+                raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
+            self._terms = HeldTerms(self._free)
+        if contexts is not None:
             self.extend(contexts)
 
     def __repr__(self) -> str:
@@ -129,6 +141,24 @@ class GrowingOracle:
                 self._retire()
         return rows
 
+    def hold(self, constraints: Sequence[LabelConstraint]) -> None:
+        """Answer from now on for the policies that keep ``constraints``, of weights (n_contexts, K).
+
+        A context that comes later weighs nothing in them. Totals that are kept stay as they are. Raises InfeasibleError
+        where no policy keeps them, and InputError where the class has no search under them; nothing is changed then.
+        """
+        if not isinstance(self._terms, HeldTerms):
+            raise InputError("this oracle holds no side constraints: make it with constrained=True")
+        self._terms.held = self.under(constraints).opened.terms()
+        self._retire()
+
+    def under(self, constraints: Sequence[LabelConstraint]) -> SearchOracle:
+        """Return an oracle of its own, on the contexts so far, for the policies that keep ``constraints``."""
+        if self._free is None:
+            raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
+        opened = OpenedTerms(self._free, self.contexts, self._log_derivations)
+        return SearchOracle(opened, self.contexts, constraints=tuple(constraints))
+
     def _append(self, context: Floats) -> None:
         """Take in a new context (d,); room for twice as many is made where there is none."""
         if self.n_contexts == len(self._contexts):
@@ -182,7 +212,7 @@ class GrowingOracle:
 
     @cached_property
     def _log_derivations(self) -> float:
-        return self._terms.log_derivations if self._terms is not None else 0.0
+        return self._free.log_derivations if self._free is not None else 0.0
 
     def _oracle(self) -> Oracle:
         if self._opened is None:

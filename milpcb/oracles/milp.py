@@ -78,7 +78,8 @@ class MilpOracle(Oracle):
             raise InfeasibleError(self._conflict())
 
     def close(self) -> None:
-        """Free the solver's model."""
+        """Free the solver's model; see Oracle.close."""
+        super().close()
         self._session.close()
         self._starts = None
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.errors import InputError
 from milpcb.protocols import Session
 from milpcb.types import Floats, Solution
 
@@ -21,10 +22,15 @@ _LEAST = -1000  # smaller units would not be numbers
 
 
 class ScaledSession:
-    """A session that scales every objective before it asks another one, and the answer back."""
+    """A session that scales every objective before it asks another one, and the answer back.
+
+    It may be closed any number of times. What is asked of it then raises InputError, whatever the solver: of a model
+    that was freed some answer "infinite, and optimal".
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._closed = False
         self._begins = takes_start(session)
 
     def solve(
@@ -37,6 +43,7 @@ class ScaledSession:
         start: Floats | None = None,
     ) -> Solution:
         """Ask about the objective in its unit."""
+        self._check_open()
         unit = _unit(objective)
         begin: dict[str, Any] = {"start": start} if self._begins else {}
         found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, primal=primal, **begin)
@@ -44,11 +51,18 @@ class ScaledSession:
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
         """Add rows, which have units of their own."""
+        self._check_open()
         self._session.add_rows(matrix, lower, upper)
 
     def close(self) -> None:
         """Free what the solver holds."""
-        self._session.close()
+        if not self._closed:
+            self._closed = True
+            self._session.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError("this oracle was closed, and its solver's model is gone: open another one")
 
 
 def takes_start(session: Session) -> bool:
