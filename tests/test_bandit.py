@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from milpcb import rng
-from milpcb.bandit import Bandit, Decision
+from milpcb import Bandit, Decision, rng
 from milpcb.errors import InputError
 from milpcb.learners import Exp4
 from milpcb.oracles import open_oracle
@@ -30,6 +30,11 @@ NUMBERED = DecisionTrees(3, 1, thresholds=CUTS)
 def cost_of(context: Any, action: int) -> float:
     """What the world does: the right action costs nothing."""
     return float(action != int(context[0] + context[2]))
+
+
+def alike(first: Decision, second: Decision) -> bool:
+    """Return whether two bandits decided alike; ids and seals are each one's own."""
+    return replace(first, id="", seal="") == replace(second, id="", seal="")
 
 
 def play(bandit: Bandit, rounds: int, seed: int = 0) -> list[Decision]:
@@ -69,14 +74,14 @@ def test_contexts_may_arrive_at_learners_that_train(learner: str, tmp_path: Path
     for t, number in enumerate(order):
         context = BITS[number % 8]
         first, second = arriving.act(context), known.act(context)
-        assert first == second
+        assert alike(first, second)
         for bandit, decision in ((arriving, first), (known, second)):
             bandit.learn(decision, cost=cost_of(context, int(decision.action)))
         if t in (0, 1, 5, 50):
             arriving.save(tmp_path / "bandit.json")
             arriving = Bandit.load(tmp_path / "bandit.json")
-            arriving.save(tmp_path / "again.json")
-            assert (tmp_path / "again.json").read_bytes() == (tmp_path / "bandit.json").read_bytes()
+            again = Bandit.load(tmp_path / "bandit.json")
+            assert again._state() == arriving._state()
     assert arriving.certificate() == pytest.approx(known.certificate(), rel=1e-12)
 
 
@@ -113,7 +118,7 @@ def test_a_learner_that_takes_costs_in_order_says_so() -> None:
     """A second act before the first decision is learnt."""
     bandit = Bandit(NUMBERED, "epsilon_greedy", contexts=BITS)
     decision = bandit.act(BITS[0])
-    with pytest.raises(InputError, match="decision 0 is not learnt, and EpsilonGreedy takes costs in order"):
+    with pytest.raises(InputError, match="is not learnt, and EpsilonGreedy takes costs in order"):
         bandit.act(BITS[1])
     bandit.learn(decision, cost=1.0)
     bandit.act(BITS[1])
@@ -166,7 +171,7 @@ def test_rewards_are_costs_turned_round() -> None:
     paid, earned = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, reward_range=(-2, 8))
     for t in range(100):
         first, second = paid.act(BITS[t % 8]), earned.act(BITS[t % 8])
-        assert first == second
+        assert alike(first, second)
         cost = cost_of(BITS[t % 8], int(first.action))
         paid.learn(first, cost=cost)
         earned.learn(second, reward=8 - 10 * cost)
@@ -190,14 +195,16 @@ def test_a_saved_bandit_goes_on_as_if_nothing_had_happened(tmp_path: Path, conte
     for one in (bandit, again):
         one.learn(waiting, cost=1.0)
     for t in range(50):
-        assert bandit.act(BITS[t % 8]) == again.act(BITS[t % 8])
-    assert json.dumps(bandit._state()) == json.dumps(again._state())
+        assert alike(bandit.act(BITS[t % 8]), again.act(BITS[t % 8]))
+    first, second = bandit._state(), again._state()
+    assert first.pop("book").keys() == second.pop("book").keys()
+    assert json.dumps(first) == json.dumps(second)
 
 
 def test_what_is_no_saved_bandit_is_refused(tmp_path: Path) -> None:
-    """Another file, a newer one, none, a folder; and a class that the file does not describe."""
+    """Another file, an older one, none, a folder; and a class that the file does not describe."""
     path = tmp_path / "bandit.json"
-    for text, reason in (("{}", "no file that Bandit.save wrote"), ("[", "no file"), ('{"format": 9}', "has format 9")):
+    for text, reason in (("{}", "no file that Bandit.save wrote"), ("[", "no file"), ('{"format": 2}', "has format 2")):
         path.write_text(text)
         with pytest.raises(InputError, match=reason):
             Bandit.load(path)
@@ -215,53 +222,35 @@ def test_what_is_no_saved_bandit_is_refused(tmp_path: Path) -> None:
     Bandit.load(path, Own(2, 1, thresholds=CUTS)).act(BITS[0])
 
 
-@pytest.mark.parametrize("place", ["learner", "policies", "options"])
-def test_a_saved_file_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """A module that it names is not imported."""
-    path = tmp_path / "bandit.json"
-    Bandit(NUMBERED).save(path)
-    saved = json.loads(path.read_text())
-    if place == "policies":
-        saved["policies"]["name"] = "mine:Own"
-    elif place == "learner":
-        saved["settings"]["learner"] = "mine:Own"
-    else:
-        saved["settings"] |= {"learner": "doubling", "options": {"learner": "mine:Own"}}
-    path.write_text(json.dumps(saved))
-    (tmp_path / "mine.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InputError, match="names 'mine:Own'"):
-        Bandit.load(path)
-    assert not (tmp_path / "ran").exists()
-
-
 # ------------------------------------------------------------------- threads and mistakes
 
 
 def test_threads_take_turns() -> None:
-    """Eight threads, 400 decisions: each has its own number and is learnt once."""
+    """Eight threads, 400 decisions: each has its own id and is learnt once."""
     bandit = Bandit(NUMBERED, contexts=BITS)
 
-    def one(t: int) -> int:
+    def one(t: int) -> str:
         decision = bandit.act(BITS[t % 8])
         bandit.learn(decision, cost=cost_of(BITS[t % 8], int(decision.action)))
-        return decision.number
+        return decision.id
 
     with ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(one, range(400)))
-    assert sorted(numbers) == list(range(400))
+    assert len(set(numbers)) == 400
     assert bandit._learner.played == 400
-    assert not bandit._open
+    assert not bandit._book.open
 
 
 def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
     """Nothing is learnt by a call that is refused."""
     bandit, other = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS)
     decision = bandit.act(BITS[0])
-    for wrong in (Decision(7, 0, 0.5), 0, None, "call"):
-        with pytest.raises(InputError, match="is not open"):
+    for wrong in (0, None, 0.5):
+        with pytest.raises(InputError, match="takes a Decision, or its id"):
             bandit.learn(wrong, cost=0.0)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="is not open"):
+    with pytest.raises(InputError, match="is not known here"):
+        bandit.learn("call", cost=0.0)
+    with pytest.raises(InputError, match="is another bandit's, or was changed"):
         other.learn(decision, cost=0.0)
     bandit.learn(decision, cost=0.0)
     with pytest.raises(InputError, match="learnt already"):
@@ -304,7 +293,7 @@ def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any]
         (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
         (lambda: Bandit(TREES).act({"age": 1, "visit": 0, "member": 1}), "no feature 'visits'"),
         (lambda: Bandit(NUMBERED, contexts=BITS[:4]).act(BITS[7]), "context 0 is none of those"),
-        (lambda: Bandit(NUMBERED, contexts=BITS).learn(Decision(0, 0, 1.0), reward=1), "reward_range"),
+        (lambda: Bandit(NUMBERED, contexts=BITS).learn("some", reward=1), "reward_range"),
     ],
 )
 def test_mistakes_end_in_one_line(make: Any, message: str) -> None:

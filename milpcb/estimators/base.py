@@ -22,8 +22,8 @@ from milpcb.estimators.described import joined
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.shown import html
-from milpcb.estimators.table import SIDES, chosen_features, make_columns
 from milpcb.estimators.totals import Rows, whole_counts
+from milpcb.made_columns import SIDES, chosen_features, make_columns
 from milpcb.named_constraints import FittedRows, bind_all
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle

@@ -28,7 +28,7 @@ class Doubling(Learner):
     oracle, pool, seed : handed on to learners that ask for them; each phase has its own child of the seed
     horizon : the number of rounds that ``guarantee()`` is of and that may be played; None: no end, and ``guarantee()``
         is of those played so far. How rounds are played does not depend on it
-    learner : registered name of a learner that takes a horizon and learns from played actions
+    inner : registered name of a learner that takes a horizon and learns from played actions
     options : that learner's own options
     first : rounds of the first phase
 
@@ -45,17 +45,17 @@ class Doubling(Learner):
         *,
         horizon: int | None = None,
         seed: int = 0,
-        learner: str = "bistro_plus",
+        inner: str = "bistro_plus",
         options: dict[str, Any] | None = None,
         first: int = 1000,
     ) -> None:
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self.horizon = horizon
         self._first = whole("first", first, 1)
-        self._name, self._class = learner, registry.load("learner", learner)
+        self._name, self._class = inner, registry.load("learner", inner)
         self._asked = supply.arguments(self._class)
         if options is not None and not isinstance(options, Mapping):
-            raise InputError(f"options must be a table of {learner}'s own options by name, got {shown(options)}")
+            raise InputError(f"options must be a table of {inner}'s own options by name, got {shown(options)}")
         self._options = dict(options or {})
         self._supplied = {"oracle": oracle, "pool": pool, "n_actions": self.n_actions}
         self._seed = seed

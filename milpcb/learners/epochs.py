@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.checks import check_delta, whole
 from milpcb.learners.low_variance import LowVariance, best_policy, completed, descend, smooth
-from milpcb.learners.needs import require
+from milpcb.learners.needs import require, require_contexts
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
@@ -26,6 +26,7 @@ class EpochLearner(Learner):
 
     def __init__(self, oracle: ValueOracle, *, delta: float) -> None:
         require(type(self).__name__, oracle, "minimise")
+        require_contexts(type(self).__name__, oracle)
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self.delta = check_delta(delta)
         self._oracle = oracle

@@ -99,6 +99,7 @@ class Exp4(Learner):
     """
 
     delayed = True
+    plays_policies = True
     oracle: WeighingOracle
 
     def __init__(

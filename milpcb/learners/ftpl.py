@@ -11,7 +11,7 @@ from milpcb.checks import choice, whole
 from milpcb.errors import InputError
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.fixed_noise import FixedNoise
-from milpcb.learners.needs import require
+from milpcb.learners.needs import require, require_contexts
 from milpcb.learners.noise_laws import LAWS, Noise, spread
 from milpcb.learners.questions import Minimisers, Profiles
 from milpcb.protocols import Learner, ValueOracle
@@ -71,6 +71,7 @@ class ContextualFTPL(Learner):
 
     """
 
+    plays_policies = True
     oracle: ValueOracle
 
     def __init__(
@@ -106,6 +107,9 @@ class ContextualFTPL(Learner):
                 )
             if (noise, law) != ("contexts", "laplace"):
                 raise InputError(f'noise = "{noise}" and law = "{law}" are for epsilon = "adaptive"; set it too')
+            require_contexts(
+                "ContextualFTPL with a fixed epsilon", oracle, ', or set epsilon = "adaptive" and noise = "columns"'
+            )
             self._leader = FixedNoise(
                 oracle, horizon=horizon, seed=seed, epsilon=epsilon, cap=cap, separator=separator, queries=queries
             )

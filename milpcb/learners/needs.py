@@ -42,6 +42,15 @@ def require(learner: str, oracle: Any, *capabilities: str) -> None:
             )
 
 
+def require_contexts(learner: str, oracle: Any, remedy: str = "") -> None:
+    """Raise InputError where the oracle knows no context yet, of a learner that counts by context from the start."""
+    if not oracle.n_contexts:
+        raise InputError(
+            f"{learner} needs to know from the start which contexts can occur: give them all, as in "
+            f"Bandit(..., contexts=...){remedy or ', or take a learner to whom they may arrive, such as exp4'}"
+        )
+
+
 def played_on(policy: Policy, contexts: Floats, row: int) -> int:
     """Return the action of ``policy`` on ``contexts[row]``.
 

@@ -61,8 +61,9 @@ class AuditedOracle(Oracle):
 
     def close(self) -> None:
         """Close the search and the solver's model; see Oracle.close."""
-        for oracle in (super(), self._search, self._milp):
-            oracle.close()
+        super().close()
+        self._search.close()
+        self._milp.close()
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
         answer = self._search.minimise(costs)

@@ -87,7 +87,8 @@ class Learner(ABC):
     A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
     it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
     guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and
-    learnt later, in any order (``set_aside``, ``take_up``).
+    learnt later, in any order (``set_aside``, ``take_up``). What a learner plays that declares ``plays_policies`` is a
+    mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there.
 
     The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and
     ``best`` (the labels (m,) of the best policy in hindsight) to constructors that name them. Two of them become
@@ -99,6 +100,7 @@ class Learner(ABC):
     full_information: ClassVar[bool] = False
     stochastic: ClassVar[bool] = False
     delayed: ClassVar[bool] = False
+    plays_policies: ClassVar[bool] = False
     n_actions: int
     oracle: ValueOracle | None = None
     horizon: int | None = None
@@ -278,6 +280,19 @@ class Learner(ABC):
             raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
         self._turn, self.late = (aside.row, aside.q), self.played > aside.played
         self._aside -= 1
+
+    def take_over(self, row: int, q: list[float]) -> None:
+        """Begin a round that another learner, made with the same arguments, played with ``q`` (K,): learn is due.
+
+        For decisions that a saved state does not know of any more. Their estimates are as right on average as those of
+        rounds played here. Raises InputError where the learner takes rounds in order only, while another round is not
+        over, and past the horizon.
+        """
+        if not self.delayed or self._turn is not None:
+            raise InputError(f"{type(self).__name__} cannot take over a round: it takes rounds in order")
+        if self.horizon is not None and self.played + self._aside >= self.horizon:
+            raise InputError(f"{self._round()} is past the horizon of {self.horizon}; no other can be taken over")
+        self._turn, self.late = (row, q), True
 
     # ----------------------------------------------------------------- what can be asked
 

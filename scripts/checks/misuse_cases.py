@@ -438,7 +438,7 @@ def names() -> Iterator[Case]:
                 )
         yield Case("names", f"load_solver({value.name})", partial(load_solver, value.value))
         yield Case("names", f"bistro_plus(noise = {value.name})", partial(learner, "bistro_plus", noise=value.value))
-        yield Case("names", f"doubling(learner = {value.name})", partial(learner, "doubling", learner=value.value))
+        yield Case("names", f"doubling(inner = {value.name})", partial(learner, "doubling", inner=value.value))
     for value in wrong(missing="no_such_folder", none=None, number=3, a_list=[], folders=["no_such_folder"], empty=""):
         yield Case("names", f"milpcb.load({value.name})", partial(milpcb.load, value.value))
     for value in WHOLE:

@@ -93,7 +93,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
 
 def test_phases_start_where_they_should(recorder: type[Recorder]) -> None:
     """Phases of 5, 10, 20, 40 rounds: each has its own learner, made for that many, with its own seed."""
-    learner = doubling(learner="recorder", first=5)
+    learner = doubling(inner="recorder", first=5)
     played(learner, 0, 75)
     assert [made.horizon for made in recorder.made] == [5, 10, 20, 40]
     assert [made.rounds for made in recorder.made] == [5, 10, 20, 40]
@@ -105,7 +105,7 @@ def test_phases_start_where_they_should(recorder: type[Recorder]) -> None:
 
 def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
     """What finished phases certified is kept, also through a saved state."""
-    first, second = (doubling(learner="recorder", first=5) for _ in range(2))
+    first, second = (doubling(inner="recorder", first=5) for _ in range(2))
     for t in range(40):
         assert first.oracle_error() == t
         played(first, t, t + 1)
@@ -126,7 +126,7 @@ def test_the_second_phase_is_a_fresh_learner() -> None:
     plain = BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=40, seed=phase_seed(SEED, 1))
     assert (played(doubling(), 0, 60)[20:] == played(plain, 20, 60)).all()
     exp4 = Exp4(oracle(), horizon=40)
-    assert (played(doubling(learner="exp4"), 0, 60)[20:] == played(exp4, 20, 60)).all()
+    assert (played(doubling(inner="exp4"), 0, 60)[20:] == played(exp4, 20, 60)).all()
 
 
 @pytest.mark.parametrize("cut", [20, 35, 60, 100])
@@ -146,12 +146,12 @@ def test_the_guarantee_sums_the_phases_reached() -> None:
     """It is the sum of the plain guarantees for 20, 40, 80, ... rounds, as far as the horizon reaches."""
     plain = [Exp4(oracle(), horizon=20 * 2**phase).guarantee() for phase in range(5)]
     for horizon, phases in ((1, 1), (20, 1), (21, 2), (60, 2), (61, 3), (140, 3), (141, 4), (300, 4), (301, 5)):
-        assert doubling(learner="exp4", horizon=horizon).guarantee() == pytest.approx(sum(plain[:phases]))
+        assert doubling(inner="exp4", horizon=horizon).guarantee() == pytest.approx(sum(plain[:phases]))
 
 
 def test_without_a_horizon_the_guarantee_is_of_the_rounds_played() -> None:
     """It grows when a phase begins; with a horizon it is that of the horizon from the start."""
-    open_ended, told = doubling(learner="exp4"), doubling(learner="exp4", horizon=100)
+    open_ended, told = doubling(inner="exp4"), doubling(inner="exp4", horizon=100)
     assert open_ended.guarantee() == pytest.approx(Exp4(oracle(), horizon=20).guarantee())
     for learner in (open_ended, told):
         played(learner, 0, 61)
@@ -162,8 +162,8 @@ def test_without_a_horizon_the_guarantee_is_of_the_rounds_played() -> None:
 def test_the_loss_factor(recorder: type[Recorder]) -> None:
     """A bound like T^(2/3) gets at most 2^(2/3) / (2^(2/3) - 1) = 2.70 times larger, and nearly that at worst."""
     reached = {2**n + more for n in range(1, 16) for more in (-1, 0, 1)}
-    factor = max(doubling(learner="recorder", horizon=T, first=1).guarantee() / T ** (2 / 3) for T in reached)
-    later = doubling(learner="recorder", horizon=2**20, first=1).guarantee() / 2 ** (40 / 3)
+    factor = max(doubling(inner="recorder", horizon=T, first=1).guarantee() / T ** (2 / 3) for T in reached)
+    later = doubling(inner="recorder", horizon=2**20, first=1).guarantee() / 2 ** (40 / 3)
     assert factor <= 2.7025
     assert later == pytest.approx(2.7024, abs=1e-3)
     assert recorder.made
@@ -177,18 +177,18 @@ def test_a_pool_with_a_fixed_order_is_refused() -> None:
     pool = Transductive(CONTEXTS, [0, 1, 2])
     with pytest.raises(InputError, match="use 'bistro_plus' as it is, or a pool without an order"):
         doubling(pool=pool)
-    doubling(pool=pool, learner="exp4")
+    doubling(pool=pool, inner="exp4")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learner": "uniform"}, "must know a horizon; use 'uniform' as it is"),
-        ({"learner": "doubling"}, "use 'doubling' as it is"),
-        ({"learner": "hedge"}, "learns from all costs"),
+        ({"inner": "uniform"}, "must know a horizon; use 'uniform' as it is"),
+        ({"inner": "doubling"}, "use 'doubling' as it is"),
+        ({"inner": "hedge"}, "learns from all costs"),
         ({"options": {"nois": "half"}}, "unknown option of 'bistro_plus' 'nois'; did you mean 'noise'"),
         ({"options": {"horizon": 5}}, "unknown option of 'bistro_plus' 'horizon'"),
-        ({"learner": "exp4p", "options": {"delta": "half"}}, "delta must be strictly between 0 and 1"),
+        ({"inner": "exp4p", "options": {"delta": "half"}}, "delta must be strictly between 0 and 1"),
         ({"options": {"scale": 1.0}}, "at least 3"),
         ({"first": 0}, "first must be a whole number of at least 1"),
         ({"horizon": 0}, "horizon must be"),
@@ -203,7 +203,7 @@ def test_what_cannot_be_doubled_is_refused(options: dict[str, Any], message: str
 def test_an_unknown_learner_is_refused() -> None:
     """The nearest registered name is given."""
     with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
-        doubling(learner="exp44")
+        doubling(inner="exp44")
 
 
 def test_a_seed_that_is_none_is_refused() -> None:

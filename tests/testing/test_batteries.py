@@ -77,14 +77,14 @@ def learner_checks():
     """One parameter for each check of each registered learner, and of some by other roads through them."""
     entries = {name: name for name in registry.names("learner")} | {
         "doubling in short phases": partial(Doubling, first=7),
-        "doubling of exp4": partial(Doubling, learner="exp4", first=7),
+        "doubling of exp4": partial(Doubling, inner="exp4", first=7),
         "exp4 anytime": partial(Exp4, rate="anytime"),
         "exp4 adaptive": partial(Exp4, rate="adaptive"),
         "exp4 certified": partial(Exp4, rate="certified"),
         "ftpl adaptive": partial(ContextualFTPL, epsilon="adaptive"),
         "ftpl adaptive by argmin": partial(ContextualFTPL, epsilon="adaptive", queries="argmin"),
         "ftpl adaptive in whole numbers": partial(ContextualFTPL, epsilon="adaptive", law="whole"),
-        "doubling of ftpl": partial(Doubling, learner="ftpl", first=7),
+        "doubling of ftpl": partial(Doubling, inner="ftpl", first=7),
         "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half", draws=2),
         "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),
         "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed", draws=2),

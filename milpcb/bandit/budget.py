@@ -1,0 +1,104 @@
+"""Constraints on the decisions so far: what they need to know of the contexts is added up as these arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import whole
+from milpcb.constraints import LabelConstraint
+from milpcb.named_constraints import NamedConstraint, NamedRows, Never
+from milpcb.types import Bools, Floats
+
+GROWTH = 1.1  # constraints are bound anew when there are so many times the decisions of the last time
+
+Tables = list[dict[str, Floats]]  # of each constraint, by name: (K,) at one context
+
+
+class ContextsSoFar:
+    """The sums of the tables of ``constraints`` over the decisions so far, by the row of their contexts.
+
+    What is kept grows with the rows, the contexts that policies can tell apart, and not with the decisions.
+    """
+
+    def __init__(self, constraints: Sequence[NamedConstraint], n_actions: int) -> None:
+        self._constraints, self._n_actions = constraints, n_actions
+        self._sums: list[dict[str, dict[int, Floats]]] = [{} for _ in constraints]
+        self._decisions = 0
+        self._bound_at = 0  # decisions when the constraints were bound last
+
+    def tables(self, rows: NamedRows) -> Tables:
+        """Return the tables of each constraint at the first of ``rows``."""
+        return [{key: table[0] for key, table in rule.tables(rows).items()} for rule in self._constraints]
+
+    def forbidden(self, tables: Tables) -> Bools:
+        """Return which actions (K,) guard-rails forbid at a context."""
+        found = np.zeros(self._n_actions, dtype=bool)
+        for constraint, own in zip(self._constraints, tables, strict=True):
+            for table in own.values() if isinstance(constraint, Never) else ():
+                found |= table > 0.0
+        return found
+
+    def due(self, row: int, tables: Tables) -> bool:
+        """Return whether one decision more asks for binding anew: by their number, or as a guard-rail forbids more."""
+        if self._decisions + 1 >= GROWTH * self._bound_at:
+            return True
+        known = self.forbidden([{key: sums[row] for key, sums in own.items() if row in sums} for own in self._sums])
+        return bool((self.forbidden(tables) & ~known).any())
+
+    def rules(self, n_rows: int, row: int | None = None, tables: Tables | None = None) -> list[LabelConstraint]:
+        """Return the constraints on the decisions so far, and on one more at ``row`` if it is given."""
+        found = []
+        for i, constraint in enumerate(self._constraints):
+            more = {} if tables is None else tables[i]
+            sums = {key: np.zeros((n_rows, self._n_actions)) for key in (*self._sums[i], *more)}
+            for key, by_row in self._sums[i].items():
+                for place, total in by_row.items():
+                    sums[key][place] = total
+            for key, table in more.items():
+                sums[key][row] += table
+            found += constraint.rules(sums, float(self._decisions + (row is not None)))
+        return found
+
+    def enter(self, row: int, tables: Tables, *, bound: bool) -> None:
+        """Take in a decision; ``bound`` is whether the constraints were bound with it."""
+        self._decisions += 1
+        if bound:
+            self._bound_at = self._decisions
+        for own, more in zip(self._sums, tables, strict=True):
+            for key, table in more.items():
+                sums = own.setdefault(key, {})
+                sums[row] = sums[row] + table if row in sums else table.copy()
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        sums = [
+            [[key, row, total.tolist()] for key, by_row in own.items() for row, total in by_row.items()]
+            for own in self._sums
+        ]
+        return {"decisions": self._decisions, "bound_at": self._bound_at, "sums": sums}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._decisions = whole("decisions", state["decisions"], 0)
+        self._bound_at = whole("bound_at", state["bound_at"], 0)
+        for own, entries in zip(self._sums, state["sums"], strict=True):
+            for key, row, total in entries:
+                own.setdefault(key, {})[whole("row", row, 0)] = np.array(total, dtype=float).reshape(self._n_actions)
+
+
+def as_plain(rules: Sequence[LabelConstraint]) -> list[list[Any]]:
+    """Return constraints as plain data, for ``of_plain``."""
+    return [[np.asarray(rule.weights).tolist(), float(rule.upper), rule.name] for rule in rules]
+
+
+def of_plain(entries: Sequence[Sequence[Any]], n_rows: int) -> list[LabelConstraint]:
+    """Return the constraints of ``as_plain`` on ``n_rows`` contexts, of which those that came later weigh nothing."""
+    found = []
+    for weights, upper, name in entries:
+        table = np.array(weights, dtype=float)
+        later = np.zeros((n_rows - len(table), table.shape[1]))
+        found.append(LabelConstraint(np.vstack([table, later]), float(upper), str(name)))
+    return found

@@ -1,0 +1,193 @@
+"""Decisions, and the book of those that a bandit made: which are open, and which were learnt.
+
+An id is SESSION-NUMBER-TOKEN. A session is random, and begins when a bandit is made, loaded, copied or forked; within
+it decisions are numbered. So the same id is never given twice, not even by two processes that were loaded from one
+file, and a book need not list what was learnt: of a session that it knows, what has a number below the count and is not
+open was learnt. A token makes ids unpredictable.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, NoReturn, Self
+
+from milpcb import gate
+from milpcb.checks import whole
+from milpcb.columns import Value
+from milpcb.errors import InputError, clipped, shown
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do for one context, and all that is needed to learn its cost, even after a crash.
+
+    Plain data: ``to_json`` and ``from_json`` keep it anywhere. Change nothing in it: ``seal`` shows that.
+
+    Attributes
+    ----------
+    id : a name of its own; ``Bandit.learn`` takes it in place of the decision where the bandit knows the decision
+    action : what to do: a name where the class has names, else its number
+    probability : with which it was drawn
+    probabilities : of every action, in the order of the class
+    context : the features as they came, in the order of the class
+    seal : made with a key of the bandit, who can so recognise a decision that it does not remember
+
+    """
+
+    id: str
+    action: str | int
+    probability: float
+    probabilities: tuple[float, ...]
+    context: tuple[Value, ...]
+    seal: str = ""
+
+    def to_json(self) -> str:
+        """Return the decision as JSON."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the decision that ``to_json`` wrote; raises InputError on anything else."""
+        try:
+            return cls.of_document(gate.read_json(text))
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            raise InputError(f"this is no decision as Decision.to_json wrote it: {clipped(str(error))}") from error
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Self:
+        """Return the decision of these fields; raises LookupError, TypeError, ValueError on other ones."""
+        own = {field.name: document[field.name] for field in fields(cls)}
+        if len(own) < len(document):
+            raise ValueError("it has further keys")
+        lists = {name: tuple(own[name]) for name in ("probabilities", "context")}
+        return cls(**own | lists)
+
+    def sealed(self, key: bytes) -> Self:
+        """Return the decision with the seal of a key."""
+        content = json.dumps([self.id, self.action, self.probability, self.probabilities, self.context])
+        return replace(self, seal=hmac.digest(key, content.encode(), "sha256").hex())
+
+
+@dataclass
+class Open:
+    """A decision whose cost is not known yet: its row, its action's number, and the decisions learnt before it."""
+
+    decision: Decision
+    row: int
+    action: int
+    played: int
+
+
+class Book:
+    """The decisions of one bandit.
+
+    Attributes
+    ----------
+    open : by id, those whose cost is not known yet, in the order in which they were made
+
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._counts: dict[str, int] = {}  # decisions made in each session
+        self._strangers: set[str] = set()  # ids learnt that no session here counts
+        self.open: dict[str, Open] = {}
+        self.begin_session()
+
+    def begin_session(self) -> None:
+        """Number decisions anew from here on; what was made before keeps its ids."""
+        self._session = secrets.token_hex(8)
+
+    def enter(
+        self,
+        action: tuple[int, str | int],
+        q: list[float],
+        context: tuple[Value, ...],
+        row: int,
+        played: int,
+    ) -> Decision:
+        """Return a new decision, which is open from now on; ``action`` is its number and its name."""
+        number = self._counts.get(self._session, 0)
+        made = Decision(
+            f"{self._session}-{number}-{secrets.token_hex(8)}", action[1], q[action[0]], tuple(q), context
+        ).sealed(self._key)
+        self._counts[self._session] = number + 1
+        self.open[made.id] = Open(made, row, action[0], played)
+        return made
+
+    def find(self, given: object) -> Open | Decision:
+        """Return what is open under a decision or its id, or a whole decision that this book does not know.
+
+        The latter is one of this bandit that was made after the book was saved: its seal shows that. Raises InputError
+        on everything else, with the reason.
+        """
+        name = given.id if isinstance(given, Decision) else given
+        if not isinstance(name, str):
+            raise InputError(f"learn takes a Decision, or its id as a text; got {shown(given)}")
+        known = self.open.get(name)
+        if known is not None:
+            if isinstance(given, Decision) and given != known.decision:
+                self._changed(given, known.decision)
+            return known
+        if name in self._strangers or self._counted(name):
+            raise InputError(f"decision '{clipped(name)}' is not open: it was learnt already")
+        if not isinstance(given, Decision):
+            raise InputError(
+                f"decision '{clipped(name)}' is not known here: it is another bandit's, or was made after this one "
+                "was saved; learn takes it then if the whole decision is handed in, see Decision.to_json"
+            )
+        if not self._ours(given):
+            raise InputError(f"decision '{clipped(name)}' is another bandit's, or was changed: its seal does not fit")
+        return given
+
+    def close(self, name: str) -> None:
+        """Enter that a decision was learnt."""
+        if self.open.pop(name, None) is None:
+            self._strangers.add(name)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "key": self._key.hex(),
+            "sessions": self._counts,
+            "strangers": sorted(self._strangers),
+            "open": [asdict(known) for known in self.open.values()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state, in a session of its own; raises LookupError, TypeError, ValueError on others."""
+        self._key = bytes.fromhex(state["key"])
+        self._counts = {str(name): whole("a count", count, 0) for name, count in state["sessions"].items()}
+        self._strangers = set(map(str, state["strangers"]))
+        for entry in state["open"]:
+            known = Open(**entry | {"decision": Decision.of_document(entry["decision"])})
+            if not self._ours(known.decision):
+                raise ValueError(f"decision '{clipped(known.decision.id)}' was changed")
+            self.open[known.decision.id] = known
+        self.begin_session()
+
+    def _counted(self, name: str) -> bool:
+        """Return whether a decision of this id was made before this book was saved."""
+        session, _, rest = name.partition("-")
+        number = rest.partition("-")[0]
+        return number.isdecimal() and int(number) < self._counts.get(session, 0)
+
+    def _ours(self, decision: Decision) -> bool:
+        try:
+            return hmac.compare_digest(decision.seal, decision.sealed(self._key).seal)
+        except (TypeError, ValueError):  # it holds what no decision does
+            return False
+
+    def _changed(self, given: Decision, made: Decision) -> NoReturn:
+        """Raise InputError on a decision that is open, but was another."""
+        different = next(
+            field.name for field in fields(made) if getattr(given, field.name) != getattr(made, field.name)
+        )
+        raise InputError(
+            f"decision '{made.id}' was changed: its {different} was {shown(getattr(made, different))}, "
+            f"not {shown(getattr(given, different))}"
+        )

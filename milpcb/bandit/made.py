@@ -1,0 +1,90 @@
+"""The parts of a bandit as they are made from its settings: oracle, learner, and contexts that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from milpcb import registry, supply
+from milpcb.bandit.contexts import ContextReader
+from milpcb.constraints import LabelConstraint
+from milpcb.contexts import FinitePool
+from milpcb.errors import InputError
+from milpcb.frames import frame_names, read_columns
+from milpcb.named_constraints import FittedRows, NamedConstraint, bind_all
+from milpcb.oracles import open_oracle
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.protocols import Learner, PolicyClass
+from milpcb.types import Floats
+
+
+@dataclass(frozen=True)
+class EachRow:
+    """Rows that count once each, and are not merged."""
+
+    weight: Floats
+
+    def total(self, table: Floats) -> Floats:
+        """Return the table (n, k)."""
+        return table
+
+
+def action_names(policies: PolicyClass) -> list[Any]:
+    """Return the names of the actions, their numbers where they have none."""
+    names = getattr(policies, "action_names", None)
+    return list(map(str, names)) if names else list(range(policies.n_actions))
+
+
+def known(
+    contexts: Any, reader: ContextReader, constraints: Sequence[NamedConstraint], actions: Sequence[Any]
+) -> tuple[Floats, list[LabelConstraint]]:
+    """Return contexts that are known in advance as the numbers (m, d) that the class reads, and constraints on them."""
+    if reader.declared:
+        numbers = np.vstack([context.numbers for context in reader.read_all(contexts)])
+    else:
+        numbers = reader.policies.read(contexts)
+    if not constraints:
+        return numbers, []
+    names = frame_names(contexts) or reader.names or tuple(f"x{i}" for i in range(numbers.shape[1]))
+    table = contexts if frame_names(contexts) else np.array([list(row) for row in contexts], dtype=object)
+    values = read_columns(table, names, names)
+    return numbers, bind_all(constraints, FittedRows(values, actions, EachRow(np.ones(len(numbers)))))
+
+
+def oracle(
+    policies: PolicyClass,
+    numbers: Floats | None,
+    rules: Sequence[LabelConstraint],
+    options: Mapping[str, Any],
+    changing: bool,
+) -> Any:
+    """Return the oracle on contexts (m, d), or one to which they are added as they arrive; ``options`` are its own."""
+    if numbers is not None:
+        return open_oracle(policies, numbers, constraints=rules, **options)
+    return GrowingOracle(policies, constrained=changing, **options)
+
+
+def learner(settings: Mapping[str, Any], oracle: Any, *, arrive: bool, constrained: bool) -> Learner:
+    """Return the learner of a bandit's settings; raises InputError where it cannot play as it is to be asked."""
+    name = settings["learner"]
+    cls = registry.load("learner", name)
+    if cls.full_information or supply.asks(cls, "best"):
+        raise InputError(
+            f"learner '{name}' learns from the costs of all actions, which nobody knows here: take 'exp4', or another "
+            "one that learns from what was played"
+        )
+    if constrained and not cls.plays_policies:
+        raise InputError(
+            f"learner '{name}' also draws actions that no allowed policy plays, so it cannot keep constraints; "
+            "take 'exp4', or 'ftpl'"
+        )
+    supplied = {"seed": settings["seed"], "horizon": settings["horizon"]}
+    supplied |= {"oracle": oracle, "n_actions": oracle.n_actions}
+    if not arrive:
+        supplied |= {"contexts": oracle.contexts, "pool": FinitePool(oracle.contexts)}
+    elif supply.asks(cls, "pool") or supply.asks(cls, "contexts"):
+        raise InputError(f"learner '{name}' needs to know contexts: give Bandit the contexts that can occur")
+    return cast("Learner", supply.make(cls, supplied, settings["options"]))

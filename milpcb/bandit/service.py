@@ -1,0 +1,419 @@
+"""A bandit: a learner that is asked for one decision at a time, and later handed what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from milpcb import files, gate, rng
+from milpcb.bandit import budget, made, saved
+from milpcb.bandit.contexts import Context, ContextReader
+from milpcb.bandit.decisions import Book, Decision, Open
+from milpcb.bandit.events import Event, send
+from milpcb.bandit.locks import watch
+from milpcb.checks import check_range, real, unit_cost
+from milpcb.errors import InputError, MilpcbError
+from milpcb.named_constraints import NamedConstraint, as_documents, listed, of_document
+from milpcb.protocols import FoundPolicy, PolicyClass
+from milpcb.protocols.learners import Aside
+from milpcb.types import Floats
+
+if TYPE_CHECKING:
+    from milpcb.offline import Log
+
+
+class Bandit:
+    """A learner that is asked for one decision at a time, and later handed what it cost.
+
+    Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of
+    contexts that lie between different cut points, not with the number of decisions. ``certificate()`` bounds the mean
+    regret of the decisions learnt so far although the costs of the other actions are never known (see
+    Learner.certificate).
+
+    Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others
+    each decision must be learnt before the next. A delay leaves ``certificate()`` and ``bound()`` valid for what has
+    been learnt; ``guarantee()`` is for costs that are learnt at once. Decisions that are never learnt count on neither
+    side, so whether a cost becomes known must not depend on that cost.
+
+    **Constraints.** With ``contexts`` they hold on these, each row counting once: every policy that is played keeps
+    them there, and so does ``policy()``; certificate, bound and guarantee are against the policies that do. Where
+    contexts arrive they hold on those of the decisions so far, which the policies played keep up to the last renewal:
+    when there are a tenth more decisions, and at once where a guard-rail forbids more. ``policy()`` and
+    ``certificate()`` go by all of them. Which policies are allowed then changes on the way, so there is no bound and no
+    guarantee, but the certificate stays one: it is against the best of the policies that keep the constraints on all
+    contexts so far. Guard-rails (``never``, ``always``) hold for each single decision. Of a share or a mean it is the
+    policies that keep it, not the actions drawn: these keep it up to chance where contexts follow one law, and need not
+    where new kinds of contexts come again and again. Only learners whose play is a mix of policies can keep
+    constraints: ``exp4`` and ``ftpl``.
+
+    All methods may be called from several threads: one lock makes them take turns. A process that is forked goes on
+    with a bandit of its own; a copy and a pickle are bandits of their own too, without ``on_event``.
+
+    Parameters
+    ----------
+    policies : the policy class; for contexts that are not known in advance with explicit cut points
+    learner : name of a registered learner, such as "exp4" or "ftpl"
+    seed : of everything that is drawn
+    horizon : number of decisions, for learners that need to know it
+    contexts : all contexts that can occur (m, d), None where they arrive
+    oracle : kind of the oracle, or its options, as in ``{"kind": "milp", "solver": "highs"}``
+    reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest -
+        least)
+    keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
+    constraints : what policies must keep, by the names of actions and features: milpcb.share_at_most, mean_at_most,
+        parity, never, always. A context by names may have more than the features for them
+    values : of features that hold texts, or may be missing: the texts, and None for missing, as in ``{"region":
+        ["north", "south"], "income": [None]}``. Rules then test them as those of estimators do; a text that is not
+        among them is like any other. Texts that constraints read are declared here too
+    on_event : is handed an Event for each decision and each cost, in the thread that made the call, after the lock is
+        free. What it raises is logged, and changes nothing. It is not saved
+    options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
+
+    Raises
+    ------
+    InputError, UnknownNameError (learner, oracle, options), and what opening the oracle raises
+
+    """
+
+    lock: Any  # of all that may change; see milpcb.bandit.locks
+    _on_event: Callable[[Event], object] | None
+
+    def __init__(
+        self,
+        policies: PolicyClass,
+        learner: str = "exp4",
+        *,
+        seed: int = 0,
+        horizon: int | None = None,
+        contexts: Any = None,
+        oracle: str | Mapping[str, Any] = "search",
+        reward_range: tuple[float, float] | None = None,
+        keep_log: bool = False,
+        constraints: NamedConstraint | Sequence[NamedConstraint] = (),
+        values: Mapping[str, Sequence[Any]] | None = None,
+        on_event: Callable[[Event], object] | None = None,
+        **options: Any,
+    ) -> None:
+        kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)
+        settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
+        self._set_up(policies, settings | {"keep_log": keep_log}, reward_range, values, listed(constraints))
+        self._on_event = on_event
+        if contexts is None:
+            self._open_oracle(None, ())
+        else:
+            self._open_oracle(*made.known(contexts, self._reader, self._constraints, self._names))
+
+    def __repr__(self) -> str:
+        return f"<Bandit: {self._learner!r}, {self._learner.played} decisions learnt, {len(self._book.open)} open>"
+
+    # ----------------------------------------------------------------- decisions
+
+    def act(self, context: Any) -> Decision:
+        """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
+
+        Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
+        InfeasibleError where no policy keeps the constraints any more; no decision is made then.
+        """
+        (decision,) = self._act([self._reader.read(context)])
+        return decision
+
+    def act_all(self, table: Any) -> list[Decision]:
+        """Return a decision for each row of a data frame, an array (n, d), or a list of contexts; see ``act``.
+
+        For learners that take costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
+        """
+        return self._act(self._reader.read_all(table))
+
+    def learn(self, decision: Decision | str, *, cost: float | None = None, reward: float | None = None) -> None:
+        """Take in what a decision cost, in [0, 1], or the reward earned, within ``reward_range``; each decision once.
+
+        ``decision`` is the decision or its id. After a crash, one that was made after the file was saved is taken if it
+        is handed in whole and the learner takes costs late; what is drawn from then on is drawn anew, and is no longer
+        what the seed alone makes of it. Raises InputError on anything else; nothing is learnt then.
+        """
+        with self.lock:
+            paid = self._cost(cost, reward)
+            found = self._book.find(decision)
+            known = self._reopened(found) if isinstance(found, Decision) else self._taken_up(found)
+            q = known.decision.probabilities
+            self._learner.learn(known.row, known.action, paid, q[known.action])
+            self._book.close(known.decision.id)
+            if self._log is not None:
+                self._log.append([list(known.decision.context), known.action, paid, list(q)])
+            event = Event("cost", known.decision, paid, self._learner.played)
+        send(self._on_event, [event])
+
+    # ----------------------------------------------------------------- what can be asked
+
+    def policy(self) -> FoundPolicy:
+        """Return the best policy so far: of least total estimated cost; see Learner.policy."""
+        with self.lock:
+            best: FoundPolicy = self._reader.show(self._learner.policy(self._allowed()))
+            return best
+
+    def certificate(self) -> float:
+        """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate."""
+        with self.lock:
+            return self._learner.certificate(self._allowed())
+
+    def certificate_error(self) -> float:
+        """Return the standard error of ``certificate()``."""
+        with self.lock:
+            return self._learner.certificate_error(self._allowed())
+
+    def guarantee(self) -> float:
+        """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
+
+        Infinite where the learner has none, and under constraints on contexts that arrive.
+        """
+        with self.lock:
+            return np.inf if self._changing else self._learner.guarantee()
+
+    def bound(self) -> float:
+        """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
+
+        NaN where the learner has none, and under constraints on contexts that arrive.
+        """
+        with self.lock:
+            return np.nan if self._changing else self._learner.bound()
+
+    def log(self) -> Log:
+        """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
+
+        It is what milpcb.offline reads. Raises InputError unless the bandit was made with ``keep_log=True``, and while
+        some action has never been played.
+        """
+        from milpcb.offline import read_log  # it needs more than a service does
+
+        with self.lock:
+            if not self._log:
+                reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
+                raise InputError(f"there is no log: {reason}")
+            features, played, costs, chances = zip(*self._log, strict=True)
+        taken = [self._names[action] for action in played]
+        table = np.array(features, dtype=object if self._reader.declared else float)
+        return read_log(table, taken, cost=costs, propensity=np.array(chances), actions=self._names)
+
+    # ----------------------------------------------------------------- files and copies
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a JSON file, from which ``load`` goes on as if nothing had happened; replaces an old one.
+
+        Readers see the old file or the new one, whole, whatever threads and processes save at the same time. The file
+        holds the key by which decisions are recognised: who reads it can forge them. Raises InputError where it cannot
+        be written.
+        """
+        with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
+            with self.lock:
+                content = self._content()
+            saved.write(Path(path), content)
+
+    @classmethod
+    def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
+        """Return the bandit that ``save`` wrote; ``policies`` for your own class, which the file does not describe.
+
+        Raises InputError on any other file, on one that was damaged, and on one that names what is not registered: a
+        file of somebody else's runs no code.
+        """
+        state = saved.read(Path(path))
+        try:
+            with gate.registered_only(f"the file {path}"):
+                bandit = cls.__new__(cls)
+                bandit.__setstate__((policies or saved.written_class(state["policies"]), state))
+                return bandit
+        except MilpcbError as error:
+            raise InputError(f"{path} is no file that Bandit.save wrote: {error}") from error
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise InputError(f"{path} is no file that Bandit.save wrote: {error!r}") from error
+
+    def forked(self) -> None:
+        """Go on in a child process: decisions of parent and child have ids of their own."""
+        self._saving = Lock()
+        self._book.begin_session()
+
+    # ----------------------------------------------------------------- making
+
+    def _set_up(
+        self,
+        policies: PolicyClass,
+        settings: dict[str, Any],
+        reward_range: Any,
+        values: Any,
+        constraints: list[NamedConstraint],
+    ) -> None:
+        watch(self)
+        self._saving = Lock()
+        self._on_event = None
+        self._policies, self._settings, self._constraints = policies, settings, constraints
+        self._rewards = None if reward_range is None else check_range("reward_range", reward_range)
+        self._reader = ContextReader(policies, values)
+        self._names = made.action_names(policies)
+        self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
+        self._so_far = budget.ContextsSoFar(constraints, policies.n_actions)
+        self._book = Book()
+        self._rng = rng.child(settings["seed"], "actions")
+
+    def _open_oracle(self, numbers: Floats | None, rules: Sequence[Any]) -> None:
+        """Open the oracle on known contexts (m, d) under ``rules``, or without contexts; make the learner."""
+        self._arrive, self._rules = numbers is None, list(rules)
+        self._changing = self._arrive and bool(self._constraints)
+        self._oracle: Any = made.oracle(self._reader.policies, numbers, rules, self._settings["oracle"], self._changing)
+        self._learner = made.learner(
+            self._settings, self._oracle, arrive=self._arrive, constrained=bool(self._constraints)
+        )
+
+    def _content(self) -> bytes:
+        try:
+            return saved.sealed(self._state())
+        except TypeError as error:
+            raise InputError(f"this bandit cannot be saved, as its options are no plain data: {error}") from error
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "policies": saved.as_written(self._policies),
+            "settings": self._settings,
+            "rewards": self._rewards,
+            "values": self._reader.declared,
+            "constraints": as_documents(self._constraints),
+            "rules": budget.as_plain(self._rules),
+            "contexts": None if self._arrive else self._oracle.contexts.tolist(),
+            "seen": self._oracle.contexts.tolist() if self._arrive and self._oracle.n_contexts else None,
+            "so_far": self._so_far.state(),
+            "learner": self._learner.state(),
+            "actions": rng.freeze(self._rng),
+            "book": self._book.state(),
+            "log": self._log,
+        }
+
+    def __getstate__(self) -> tuple[PolicyClass, dict[str, Any]]:
+        with self.lock:
+            return self._policies, files.unsealed(self._content()) or {}
+
+    def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
+        """Take up a state on a bandit that is not made; raises MilpcbError, and the errors of data of another shape."""
+        policies, state = kept
+        constraints = [of_document(document) for document in state["constraints"]]
+        self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
+        known = None if state["contexts"] is None else np.array(state["contexts"], dtype=float)
+        self._open_oracle(known, () if known is None else budget.of_plain(state["rules"], len(known)))
+        if state["seen"] is not None:
+            self._oracle.rows(np.array(state["seen"], dtype=float))
+            self._rules = budget.of_plain(state["rules"], self._oracle.n_contexts)
+            if self._rules:
+                self._oracle.hold(self._rules)
+        self._so_far.restore(state["so_far"])
+        self._learner.restore(state["learner"])
+        rng.thaw(self._rng, state["actions"])
+        self._book.restore(state["book"])
+        self._log = state["log"]
+
+    # ----------------------------------------------------------------- inside
+
+    def _act(self, contexts: list[Context]) -> list[Decision]:
+        found: list[Decision] = []
+        with self.lock:
+            self._check_turn(len(contexts))
+            try:
+                found.extend(map(self._decide, contexts))
+            except BaseException:
+                for decision in reversed(found):
+                    self._undo(decision)
+                raise
+            events = [Event("decision", decision, None, self._learner.played) for decision in found]
+        send(self._on_event, events)
+        return found
+
+    def _check_turn(self, count: int) -> None:
+        if self._learner.delayed:
+            return
+        name = type(self._learner).__name__
+        if self._book.open:
+            raise InputError(
+                f"decision '{next(iter(self._book.open))}' is not learnt, and {name} takes costs in order: "
+                "call learn(decision, cost=...) before the next act"
+            )
+        if count > 1:
+            raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
+
+    def _decide(self, context: Context) -> Decision:
+        row = int(self._oracle.rows(context.numbers)[0])
+        tables, renewed = [], False
+        if self._constraints:
+            tables = self._so_far.tables(self._reader.named_rows(context, self._names))
+            renewed = self._changing and self._so_far.due(row, tables)
+        if renewed:
+            self._rules = self._so_far.rules(self._oracle.n_contexts, row, tables)
+            self._oracle.hold(self._rules)
+        q = self._learner.act(row)
+        if self._constraints:
+            self._check_allowed(q, tables)
+        action = rng.draw_action(q, self._rng)
+        if self._changing:
+            self._so_far.enter(row, tables, bound=renewed)
+        named = (action, self._names[action])
+        decision = self._book.enter(named, q.tolist(), context.features, row, self._learner.played)
+        if self._learner.delayed:
+            self._learner.set_aside()
+        return decision
+
+    def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
+        """Raise InputError where a guard-rail forbids what may be drawn."""
+        drawn = np.flatnonzero((q > 0.0) & self._so_far.forbidden(tables))
+        if len(drawn):
+            self._learner.give_up()
+            raise InputError(
+                f"a guard-rail forbids '{self._names[drawn[0]]}' for this context, and the contexts that were given in "
+                "advance did not show it: give some like this one, or cut points where its condition changes"
+            )
+
+    def _undo(self, decision: Decision) -> None:
+        """Take back a decision that nobody was told of; its context stays among those seen."""
+        self._learner.take_up(self._aside(self._book.open.pop(decision.id)))
+        self._learner.give_up()
+
+    def _taken_up(self, known: Open) -> Open:
+        if self._learner.delayed:
+            self._learner.take_up(self._aside(known))
+        return known
+
+    def _aside(self, known: Open) -> Aside:
+        return Aside(known.row, list(known.decision.probabilities), known.played)
+
+    def _reopened(self, decision: Decision) -> Open:
+        """Return a decision of ours that was made after this bandit was saved, with its round begun again.
+
+        Its action came from draws that this bandit makes again: from here on it draws others, so that no later draw
+        hangs on what is now learnt.
+        """
+        if not self._learner.delayed:
+            raise InputError(
+                f"decision '{decision.id}' was made after this bandit was saved, and {type(self._learner).__name__} "
+                "takes costs in order: it cannot be learnt any more"
+            )
+        row = int(self._oracle.rows(self._reader.read(decision.context).numbers)[0])
+        self._learner.take_over(row, list(decision.probabilities))
+        self._rng = rng.child(self._settings["seed"], "actions", decision.id)
+        return Open(decision, row, self._names.index(decision.action), self._learner.played)
+
+    def _allowed(self) -> Any:
+        """Return the oracle of the policies that keep the constraints on all contexts so far."""
+        if not self._changing or not self._oracle.n_contexts:
+            return self._oracle
+        return self._oracle.under(self._so_far.rules(self._oracle.n_contexts))
+
+    def _cost(self, cost: float | None, reward: float | None) -> float:
+        if (cost is None) == (reward is None):
+            raise InputError("give either cost=... or reward=..., as in learn(decision, cost=0.5)")
+        if reward is None:
+            return unit_cost("the cost", cost)
+        if self._rewards is None:
+            raise InputError(
+                "to learn rewards, give the range that they lie in, as in Bandit(..., reward_range=(0, 10))"
+            )
+        least, most = self._rewards
+        earned = real("reward", reward, f"in the range {least:g} to {most:g}", lambda number: least <= number <= most)
+        return (most - earned) / (most - least)
