@@ -40,7 +40,7 @@ LAYERS = (
     ("milpcb.bets", "milpcb.checks", "milpcb.decimals", "milpcb.program"),
     ("milpcb.actions", "milpcb.columns"),
     ("milpcb.arguments", "milpcb.conditions", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
-    ("milpcb.named_constraints", "milpcb.protocols"),
+    ("milpcb.made_columns", "milpcb.named_constraints", "milpcb.protocols"),
     ("milpcb.listed", "milpcb.term_search"),
     ("milpcb.contexts", "milpcb.solvers", "policies"),
     ("milpcb.policies",),

@@ -20,7 +20,7 @@ Tables = list[dict[str, Floats]]  # of each constraint, by name: (K,) at one con
 class ContextsSoFar:
     """The sums of the tables of ``constraints`` over the decisions so far, by the row of their contexts.
 
-    What is kept grows with the rows, the contexts that policies can tell apart, and not with the decisions.
+    What is kept grows with the rows, the contexts that policies can distinguish, and not with the decisions.
     """
 
     def __init__(self, constraints: Sequence[NamedConstraint], n_actions: int) -> None:

@@ -371,7 +371,7 @@ class Bandit:
             )
 
     def _undo(self, decision: Decision) -> None:
-        """Take back a decision that nobody was told of; its context stays among those seen."""
+        """Take back a decision that was not handed out; its context stays among those seen."""
         self._learner.take_up(self._aside(self._book.open.pop(decision.id)))
         self._learner.give_up()
 

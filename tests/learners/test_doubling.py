@@ -209,4 +209,4 @@ def test_an_unknown_learner_is_refused() -> None:
 def test_a_seed_that_is_none_is_refused() -> None:
     """Also where the learner inside draws nothing."""
     with pytest.raises(InputError, match="seed"):
-        Doubling(oracle(), FinitePool(CONTEXTS), seed=-1, learner="exp4")
+        Doubling(oracle(), FinitePool(CONTEXTS), seed=-1, inner="exp4")
