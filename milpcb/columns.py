@@ -7,6 +7,7 @@ data frame. Predicting, printing, JSON, SQL and Python source all go by this one
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from milpcb.checks import LARGEST
 from milpcb.decimals import written
 from milpcb.errors import InputError
-from milpcb.text import escaped
+from milpcb.text import escaped, is_plain, quoted
 from milpcb.types import Floats
 
 Value = bool | int | float | str | None  # of a category; None is a missing one
@@ -28,6 +29,35 @@ HOLDS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }  # the comparisons that tests are made of
+# What tests are made of beside names and values: a name or value that holds some of it is written in quotes.
+_IN_NAMES = re.compile(r"[<>=!{}]|(?<!\S)(?:is|not|and)(?!\S)")
+_IN_VALUES = re.compile(r"[{},]|(?<!\S)and(?!\S)| missing\)$|^(?:missing|true|false)$")
+
+
+def name_in_words(name: str) -> str:
+    """Return the name of a column as tests have it: in quotes where it could be read as anything else."""
+    return name if is_plain(name) and not _IN_NAMES.search(name) and as_number(name) is None else quoted(name)
+
+
+def in_words(value: Value) -> str:
+    """Return a value as tests have it, and no other value so: texts that could be anything else are in quotes."""
+    if value is None:
+        return "missing"
+    if isinstance(value, str):
+        return value if is_plain(value) and not _IN_VALUES.search(value) and as_number(value) is None else quoted(value)
+    return str(value).lower() if isinstance(value, (bool, int)) else written(value)
+
+
+def as_number(text: str) -> int | float | None:
+    """Return the number that a text is, None where it is none."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -40,7 +70,7 @@ class Number:
     @property
     def title(self) -> str:
         """What printed rules call the number."""
-        name = escaped(self.name)
+        name = name_in_words(self.name)
         return name if self.missing is None else f"{name} (missing counts as {written(self.missing)})"
 
     def read(self, values: Values) -> Floats:
@@ -59,7 +89,7 @@ class Number:
 
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return a comparison with ``cut`` in words, and on which side of it a missing number is."""
-        name = escaped(self.name)
+        name = name_in_words(self.name)
         words = f"{name} = {0 if sign == '<=' else 1}" if binary else f"{name} {sign} {written(cut)}"
         if self.missing is None:
             return words
@@ -99,7 +129,7 @@ class Membership:
 
     def words(self, *, holds: bool) -> str:
         """Return the condition that the value is one of ``values``, or is not, in words."""
-        name, values = escaped(self.name), [_shown(value) for value in self.values]
+        name, values = name_in_words(self.name), [in_words(value) for value in self.values]
         if self.values == (None,):
             return f"{name} is {'' if holds else 'not '}missing"
         if len(values) == 1:
@@ -131,21 +161,12 @@ class Reached:
 
     def words(self, *, holds: bool) -> str:
         """Return the condition that the number is ``cut`` or more, or is not, in words."""
-        name = f"{escaped(self.name)} {'>=' if holds else '<'} {written(self.cut)}"
+        name = f"{name_in_words(self.name)} {'>=' if holds else '<'} {written(self.cut)}"
         return name if holds else f"{name} (or missing)"
 
 
 Indicator = Membership | Reached  # the number is ``inside`` where a condition holds, and 1 - ``inside`` elsewhere
 Column = Number | Indicator
-
-
-def _shown(value: Value) -> str:
-    if value is None:
-        return "missing"
-    if isinstance(value, str):
-        bare = value == value.strip() and value != "missing" and not set(value) & set('{},"') and value
-        return escaped(value) if bare else '"' + escaped(value).replace('"', '\\"') + '"'
-    return str(value).lower() if isinstance(value, bool) else written(value)
 
 
 def encoded(columns: Sequence[Column], values: Mapping[str, Values], read: Iterable[int]) -> Floats:

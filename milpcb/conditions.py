@@ -1,16 +1,32 @@
-"""Conditions on the rows of a table in the words in which rules are printed, such as "pregnant = 1 and age <= 40"."""
+"""Conditions on the rows of a table in the words in which rules are printed, such as "pregnant = 1 and age <= 40".
+
+The grammar, which milpcb.columns writes and this file reads; what was printed is read as what it was:
+
+    condition := test (" and " test)*
+    test      := NAME ("<=" | "<" | ">=" | ">") NUMBER missing? | NUMBER "<" NAME "<=" NUMBER
+               | NAME ("=" | "!=" | "is not") VALUE missing? | NAME "not"? "in" "{" VALUE ("," VALUE)* "}"
+               | NAME "is" "not"? "missing"
+    missing   := "(or missing)" | "(not missing)"
+    VALUE     := "missing" | "true" | "false" | NUMBER | text
+    NAME      := text
+
+A text that could be read as anything else is in double quotes, with backslashes before quotes and backslashes in it and
+escapes for characters that do not print. So ``1`` is a number and ``"1"`` a text, ``missing`` is no value and
+``"missing"`` a text.
+"""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Membership, Value, Values
+from milpcb.columns import Membership, Value, Values, as_number, in_words, name_in_words
 from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.text import QUOTED, unquoted
 from milpcb.types import Bools
 
 _COMPARE: Mapping[str, Callable[[Any, float], Any]] = {
@@ -20,74 +36,147 @@ _COMPARE: Mapping[str, Callable[[Any, float], Any]] = {
     ">": np.greater,
     "=": np.equal,
     "!=": np.not_equal,
+    "is not": np.not_equal,
 }
-_LISTED = re.compile(r"(?P<no>not )?in \{(?P<values>.*)\}")
-_COMPARED = re.compile(r"(?P<sign><=|<|>=|>|!=|=|is not) (?P<value>.+)")
-_ITEM = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<bare>[^,"]+))\s*(?:,|$)')
+_NAME = rf'(?P<name>{QUOTED}|(?:(?! +(?:is|not|and) )[^"<>=!{{}}])+?)'
+_BARE = r'(?:(?! and(?: |$))[^"])+?'
+_ITEM = rf' *(?:{QUOTED}|[^\s",{{}}][^",{{}}]*) *'
+_END = r" *(?: and +(?P<more>)|$)"
+_MISSING = re.compile(rf"{_NAME} +is +(?P<no>not +)?missing{_END}")
+_LISTED = re.compile(rf"{_NAME} +(?P<no>not +)?in +\{{(?P<values>{_ITEM}(?:,{_ITEM})*)\}}{_END}")
+_BETWEEN = re.compile(rf"(?P<low>[^\s<>=]+) +< +{_NAME} +<= +(?P<high>[^\s<>=]+){_END}")
+_COMPARED = re.compile(
+    rf"{_NAME} +(?P<sign><=|>=|!=|<|>|=|is +not) +(?P<value>{QUOTED}|{_BARE})(?: +\((?P<side>or|not) missing\))?{_END}"
+)
 
 
 def holds(where: str, values: Mapping[str, Values]) -> Bools:
     """Return at which rows (n,) a condition holds; ``values`` are the columns of the table by name.
 
-    A test is ``COLUMN <= NUMBER`` (or <, >=, >), ``COLUMN = VALUE``, ``COLUMN is not VALUE``, ``COLUMN in {VALUE,
-    VALUE}``, ``COLUMN not in {...}``, ``COLUMN is missing`` or ``COLUMN is not missing``; " and " joins several. Texts
-    may be in double quotes. A missing value is not any other, and its comparisons with numbers fail. Raises InputError
-    on anything else.
+    A missing value is not any other, and its comparisons with numbers fail, unless the test has "(or missing)". Raises
+    InputError on what is no condition, and on a value that no row has, where one that looks alike is there; warns of
+    others that no row has.
     """
     if not isinstance(where, str):
         raise InputError(f'where must be a condition such as "pregnant = 1", got {shown(where)}')
     found = np.ones(len(next(iter(values.values()))), dtype=bool)
-    for test in re.split(r" and (?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", where.strip()):  # not inside of quotes
-        found &= _holds(test.strip(), values)
+    for test in _tests(where.strip(), values):
+        found &= test
     return found
 
 
-def _holds(test: str, values: Mapping[str, Values]) -> Bools:
-    names = [name for name in values if test.startswith(f"{name} ")]
-    if not names:
-        raise InputError(
-            f"the condition '{test}' does not begin with a column{did_you_mean(test.split(' ', maxsplit=1)[0], values)}"
-        )
-    name = max(names, key=len)
-    column, rest = values[name], test[len(name) :].strip()
-    if rest in ("is missing", "is not missing"):
-        return np.asarray(_among(name, column, (None,)) == (rest == "is missing"))
-    if listed := _LISTED.fullmatch(rest):
-        entries = [item["quoted"] or item["bare"].strip() for item in _ITEM.finditer(listed["values"])]
-        return np.asarray(_among(name, column, tuple(_value(entry, column) for entry in entries)) != bool(listed["no"]))
-    compared = _COMPARED.fullmatch(rest)
-    if compared is None:
-        raise InputError(f"the condition '{test}' is none: write, for example, '{name} = 1' or '{name} is missing'")
-    sign, text = compared["sign"].replace("is not", "!="), compared["value"].strip().strip('"')
-    if column.dtype == object:
-        if sign not in ("=", "!="):
-            raise InputError(f"column '{name}' holds texts, which '{test}' compares; write '{name} = {text}'")
-        return np.asarray(_among(name, column, (_value(text, column),)) == (sign == "="))
-    return np.asarray(_COMPARE[sign](column, _number(text, test)))
+def _tests(text: str, values: Mapping[str, Values]) -> Iterator[Bools]:
+    """Yield where each test of a condition holds."""
+    more: object = True
+    while more is not None:
+        kinds = ((_MISSING, _missing), (_LISTED, _listed), (_BETWEEN, _between), (_COMPARED, _compared))
+        read = next(((found, kind) for pattern, kind in kinds if (found := pattern.match(text))), None)
+        if read is None:
+            raise _none(text, values)
+        found, kind = read
+        test, text, more = text[: found.end()], text[found.end() :], found["more"]
+        name = _text(found["name"])
+        if name not in values:
+            raise _none(test.strip(), values, name)
+        yield np.asarray(kind(found, name, values[name], test.strip()))
 
 
-def _among(name: str, column: Values, chosen: tuple[Value, ...]) -> Bools:
-    return np.asarray(Membership(name, chosen, inside=1).read(column) == 1)
+def _missing(found: re.Match[str], name: str, column: Values, test: str) -> Bools:
+    _check_present(name, column, None, "missing", test)
+    return np.asarray(_among(name, column, [None]) != bool(found["no"]))
 
 
-def _value(text: str, column: Values) -> Value:
-    """Return the value of a column that is written so; warns where no row has it."""
-    if text == "missing":
-        return None
+def _listed(found: re.Match[str], name: str, column: Values, test: str) -> Bools:
+    chosen = [_value(item, name, column, test) for item in re.findall(_ITEM, found["values"])]
+    return np.asarray(_among(name, column, chosen) != bool(found["no"]))
+
+
+def _between(found: re.Match[str], name: str, column: Values, test: str) -> Bools:
+    low, high = _number(found["low"], name, column, test), _number(found["high"], name, column, test)
+    return np.asarray((low < column) & (column <= high))
+
+
+def _compared(found: re.Match[str], name: str, column: Values, test: str) -> Bools:
+    sign, written = " ".join(found["sign"].split()), found["value"]
     if column.dtype != object:
-        return _number(text, text)
-    present: dict[str, Value] = {_written(value): value for value in set(column.tolist()) if value is not None}
-    if text not in present:  # a rare value may be absent from a fold, so this is no error
-        warnings.warn(f"no row has the value '{text}' of a condition{did_you_mean(text, present)}", stacklevel=2)
-    return present.get(text, text)
+        compared = _COMPARE[sign](column, _number(written, name, column, test))
+        side = found["side"]
+        return np.asarray(compared if side is None else np.where(np.isnan(column), side == "or", compared))
+    if sign not in ("=", "!=", "is not"):
+        raise InputError(f"column '{name}' holds texts, which '{test}' compares; write '{name} = {written}'")
+    if found["side"] is not None:
+        raise InputError(
+            f"column '{name}' holds texts, and '(or missing)' is for numbers; write texts in double quotes"
+        )
+    return np.asarray(_among(name, column, [_value(written, name, column, test)]) == (sign == "="))
 
 
-def _written(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _among(name: str, column: Values, chosen: list[Value]) -> Bools:
+    return np.asarray(Membership(name, tuple(chosen), inside=1).read(column) == 1)
 
 
-def _number(text: str, test: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise InputError(f"'{text}' in the condition '{test}' is no number, but its column holds numbers") from error
+def _text(written: str) -> str:
+    """Return a name or text as it was before it was written."""
+    return unquoted(written) if written.startswith('"') else written.strip()
+
+
+def _value(written: str, name: str, column: Values, test: str) -> Value:
+    """Return the value that is written so; see the grammar."""
+    written = written.strip()
+    value = unquoted(written) if written.startswith('"') else _bare(written)
+    if value is not None and column.dtype != object:
+        return _number(written, name, column, test)
+    _check_present(name, column, value, written, test)
+    return value
+
+
+def _bare(written: str) -> Value:
+    number = as_number(written)
+    return {"missing": None, "true": True, "false": False}.get(written, written) if number is None else number
+
+
+def _number(written: str, name: str, column: Values, test: str) -> float:
+    """Return a number; raises InputError where it, or its column, holds anything else."""
+    number = as_number(written)
+    if column.dtype == object:
+        raise InputError(f"column '{name}' holds texts, which '{test}' compares with numbers")
+    if number is None:
+        raise InputError(f"'{written}' in the condition '{test}' is no number, but its column holds numbers")
+    return float(number)
+
+
+def _check_present(name: str, column: Values, value: Value, written: str, test: str) -> None:
+    """Where no row has a value: raise InputError if another one is written alike, else warn.
+
+    A rare value may be absent from a fold, so that alone is no error.
+    """
+    present = set(column.tolist()) if column.dtype == object else set()
+    if value in present or (value is None and not present):
+        return
+    alike = [other for other in present if _plainly(other) == _plainly(value)]
+    if alike and not written.startswith('"'):
+        raise InputError(
+            f"no row has the value {written} of the condition '{test}', but some have {in_words(alike[0])} in column "
+            f"'{name}'; write '{name} = {in_words(alike[0])}' for these"
+        )
+    if value is not None:
+        known = [in_words(other) for other in present if other is not None]
+        warnings.warn(
+            f"no row has the value '{_plainly(value)}' of a condition{did_you_mean(written, known)}", stacklevel=2
+        )
+
+
+def _plainly(value: Value) -> str:
+    return "missing" if value is None else str(value).lower()
+
+
+def _none(text: str, values: Mapping[str, Values], name: str = "") -> InputError:
+    """Return what is wrong with a test that is none, or is of a column that is not there."""
+    known = [column for column in values if text.startswith((f"{column} ", f"{name_in_words(column)} "))]
+    if known:
+        column = name_in_words(max(known, key=len))
+        return InputError(
+            f"the condition '{text}' is none: write, for example, '{column} = 1' or '{column} is missing'"
+        )
+    near = did_you_mean(name or text.split(" ", maxsplit=1)[0], values)
+    return InputError(f"the condition '{text}' does not begin with a column{near}")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from unicodedata import category
+
+QUOTED = r'"(?:[^"\\]|\\.)*"'  # what ``quoted`` returns, as a regular expression
+_ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)")
 
 
 def escaped(text: str, kept: str = "") -> str:
@@ -16,6 +20,28 @@ def escaped(text: str, kept: str = "") -> str:
     return "".join(
         char.encode("unicode_escape").decode() if char not in kept and _steers(char) else char for char in text
     )
+
+
+def quoted(text: str) -> str:
+    """Return any text in double quotes, on one line, without a character that steers; ``unquoted`` returns it."""
+    return '"' + escaped(text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
+
+
+def unquoted(text: str) -> str:
+    """Return the text of which ``quoted`` made this one."""
+    return _ESCAPE.sub(_character, text[1:-1])
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text can be read without quotes: nothing escaped, no quote or backslash, no space around it."""
+    return bool(text) and text == text.strip() == escaped(text) and not set(text) & {'"', "\\"}
+
+
+def _character(found: re.Match[str]) -> str:
+    code = found[0][1:]
+    if code[0] in "xuU" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    return {"n": "\n", "r": "\r", "t": "\t"}.get(code, code)
 
 
 def _steers(char: str) -> bool:

@@ -13,7 +13,7 @@ from milpcb.columns import Column, Number, encoded
 from milpcb.decimals import written
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.frames import frame_names, read_columns
-from milpcb.text import escaped
+from milpcb.text import escaped, quoted
 from milpcb.types import Floats
 
 
@@ -78,7 +78,7 @@ class Names:
         return array
 
     def feature(self, i: int) -> str:
-        """Return the name of feature ``i`` as it is printed, without control characters."""
+        """Return the name of feature ``i`` as it is printed, see milpcb.columns."""
         return self.column(i).title
 
     def column(self, i: int) -> Column:
@@ -100,8 +100,11 @@ class Names:
         return f"{column.test('>', low)} and {column.test('<=', high)}"
 
     def action(self, a: int) -> str:
-        """Return the name of action ``a`` as it is printed, without control characters."""
-        return escaped(self.actions[a]) if self.actions else f"action {a}"
+        """Return the name of action ``a`` as it is printed: in quotes where it would not stand on a line as it is."""
+        if not self.actions:
+            return f"action {a}"
+        name = self.actions[a]
+        return name if name == name.strip() == escaped(name) != "" and not name.startswith('"') else quoted(name)
 
 
 def _distinct(option: str, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from policies.plain import plain, read, read_fields
 if TYPE_CHECKING:
     import networkx as nx
 
-FORMAT = 1  # of the JSON
+FORMAT = 2  # of the JSON; 1 had other words in "rules", for names and categories that need quotes
 
 
 class Rule(ABC):
@@ -170,7 +170,7 @@ class Rule(ABC):
         """Return the rule of ``document``; raises KeyError, TypeError or ValueError on what is none of this class."""
         names = read(Names, {"columns": [], **document["names"]})  # columns came later than the format
         rule = cls._from_plain(document["fields"], names)
-        if str(rule) != document["rules"]:
+        if document.get("milpcb_policy") != 1 and str(rule) != document["rules"]:
             raise ValueError("its text in 'rules' is not that of its other entries")
         return rule
 
@@ -218,7 +218,7 @@ def from_json(text: str) -> Any:
         raise InputError(f"this is no JSON of a policy: {error}") from error
     if isinstance(document, dict) and isinstance(document.get("policy"), dict):
         document = document["policy"]
-    if not isinstance(document, dict) or document.get("milpcb_policy") != FORMAT:
+    if not isinstance(document, dict) or document.get("milpcb_policy") not in (1, FORMAT):
         raise InputError(f"this is no JSON of a policy in format {FORMAT}; give what policy.to_json() wrote")
     name, known = document.get("class"), registry.names("policy")
     if name not in known:

@@ -8,11 +8,13 @@ The language:
     condition := test ("and" test)*
     test      := NUMBER "<" FEATURE "<=" NUMBER | FEATURE ("<=" | ">" | "=") NUMBER
 
-Names of features and actions are any text without a line break, so they are looked up, the longest first.
+Names of features are any text; one that could be read as anything else is in double quotes, as in JSON. Names of
+actions are any text without a line break, so they are looked up.
 """
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 
 INDENT = "    "
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)"
+ODD = re.compile(rf'[<>=!{{}}"\\]|^ | $|\b(?:is|not|and)\b|^{NUMBER}$')  # names that have quotes
 
 
 Test = tuple[int, Callable[[float], bool]]  # a column, and what its value must fulfil
@@ -37,6 +40,7 @@ class Reader:
     """Knows what the features and actions are called."""
 
     def __init__(self, features: Sequence[str], actions: Sequence[str]) -> None:
+        features = [json.dumps(name, ensure_ascii=False) if ODD.search(name) else name for name in features]
         self._column: Mapping[str, int] = {name: i for i, name in enumerate(features)}
         self._action: Mapping[str, int] = {name: a for a, name in enumerate(actions)}
         name = "|".join(re.escape(feature) for feature in sorted(features, key=len, reverse=True))

@@ -56,7 +56,7 @@ def test_a_document_with_a_wrong_entry_is_refused_in_one_line(rule, data):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 2}', "\ud800", None, 7]
+    "text", ["", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 3}', "\ud800", None, 7]
 )
 def test_what_is_no_policy_is_refused(text):
     """No JSON, other JSON, another format."""
@@ -71,3 +71,14 @@ def test_a_class_that_is_none_is_refused():
         with pytest.raises(UnknownNameError):
             from_json(json.dumps(document))
     assert "antigravity" not in sys.modules
+
+
+def test_a_document_of_the_first_format_is_read():
+    """Its rules were printed in other words where names need quotes; everything else is the same."""
+    rule = DecisionTrees(2, depth=1, thresholds=[[0.5]], feature_names=["a = b"]).on([[0.0], [1.0]])
+    tree = next(each for each in rule.policies() if each.leaf_actions == (0, 1))
+    assert str(tree).startswith('if "a = b" <= 0.5')
+    old = json.loads(tree.to_json()) | {"milpcb_policy": 1, "rules": str(tree).replace('"', "")}
+    assert from_json(json.dumps(old)) == tree
+    with pytest.raises(MilpcbError, match="damaged"):
+        from_json(json.dumps(old | {"milpcb_policy": 2}))

@@ -171,7 +171,7 @@ def test_control_characters_of_names_are_written_out(name):
     """Terminal escapes, line breaks and lone surrogates of a table's header do nothing when a rule is printed."""
     features, actions = ["age\x1b[2J\n", "insured"], ["wait\r", "treat\ud800"]
     policy = best(CLASSES[name](2, feature_names=features, action_names=actions), CONTEXTS)
-    assert str(policy).startswith("if age\\x1b[2J\\n <= ")
+    assert str(policy).startswith('if "age\\x1b[2J\\n" <= ')
     assert all(line.isprintable() for line in str(policy).split("\n"))
     assert policy.predict_names(CONTEXTS[:2]) == actions
     assert from_json(policy.to_json()).names.features == tuple(features)

@@ -1,0 +1,184 @@
+"""Tests that rules print are read back as conditions that hold at the same rows: one grammar, both ways."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from milpcb.columns import Membership, Number, Reached, in_words, name_in_words
+from milpcb.conditions import holds
+from milpcb.errors import InputError
+from milpcb.text import quoted, unquoted
+from policies.names import Names
+
+TEXTS = st.one_of(
+    st.text(max_size=6),
+    st.lists(
+        st.sampled_from(
+            [
+                *(
+                    '"',
+                    "\\",
+                    "\n",
+                    "\\n",
+                    "{",
+                    "}",
+                    ",",
+                    "<=",
+                    ">",
+                    "=",
+                    "!=",
+                    "(",
+                    ")",
+                    "1",
+                    "1e3",
+                    "-2.5",
+                    "inf",
+                    "a",
+                ),
+                *(
+                    " and ",
+                    " is ",
+                    " not ",
+                    "is",
+                    "not",
+                    "in",
+                    "missing",
+                    "(or missing)",
+                    "true",
+                    "False",
+                    " ",
+                    "\u202e",
+                ),
+            ]
+        ),
+        max_size=5,
+    ).map("".join),
+)
+VALUES = st.one_of(
+    TEXTS, st.booleans(), st.integers(-3, 3), st.integers(-(10**20), 10**20), st.none(), st.floats(-9, 9)
+)
+NUMBERS = st.floats(-9e99, 9e99)
+
+
+@st.composite
+def printed_tests(draw):
+    """Return a table, a test as a rule prints it, and where it holds by the rule."""
+    names = draw(st.lists(TEXTS, min_size=1, max_size=3, unique=True))
+    name = draw(st.sampled_from(names))
+    kind = draw(st.sampled_from(["number", "reached", "between", "among"]))
+    values = {other: np.zeros(6) for other in names}
+    if kind == "among":
+        listed = draw(st.lists(VALUES, min_size=2, max_size=6))
+        column = np.empty(6, dtype=object)
+        column[:] = np.resize(np.array([*listed, "a text"], dtype=object), 6)
+        chosen = tuple(dict.fromkeys(draw(st.lists(st.sampled_from(column.tolist()), min_size=1, max_size=4))))
+        values[name] = column
+        membership = Membership(name, chosen, inside=draw(st.integers(0, 1)))
+        sign = draw(st.sampled_from(["<=", ">"]))
+        number = membership.read(column)
+        return values, membership.test(sign, 0.5), number <= 0.5 if sign == "<=" else number > 0.5
+    cut = draw(NUMBERS)
+    column = np.array([cut, np.nextafter(cut, np.inf), np.nextafter(cut, -np.inf), np.nan, 0.0, 1.0])
+    values[name] = column
+    if kind == "reached":
+        sign = draw(st.sampled_from(["<=", ">"]))
+        number = Reached(name, cut).read(column)
+        return values, Reached(name, cut).test(sign, 0.5), number <= 0.5 if sign == "<=" else number > 0.5
+    if kind == "between":
+        high = draw(st.floats(min_value=cut, max_value=9.9e99, exclude_min=True))
+        values[name] = column = np.append(column[~np.isnan(column)], high)
+        values = {other: np.resize(entry, 6) for other, entry in values.items()}
+        return values, Names((name,)).between(0, cut, high), (cut < values[name]) & (values[name] <= high)
+    missing = draw(st.sampled_from([np.inf, -np.inf]))
+    sign, read = draw(st.sampled_from(["<=", ">"])), np.where(np.isnan(column), missing, column)
+    return values, Number(name, missing).test(sign, cut), read <= cut if sign == "<=" else read > cut
+
+
+@settings(max_examples=300, deadline=None)
+@given(printed_tests())
+def test_a_printed_test_is_read_as_what_it_was(drawn):
+    """Whatever names, categories and numbers are: the condition holds where the rule's test does."""
+    values, printed, expected = drawn
+    assert holds(printed, values).tolist() == expected.tolist(), printed
+
+
+@settings(max_examples=100, deadline=None)
+@given(printed_tests(), printed_tests())
+def test_printed_tests_are_joined_by_and(one, other):
+    """So are several of them, of any columns."""
+    values = {**other[0], **one[0]}
+    if any(not np.array_equal(values[name], column) for name, column in other[0].items()):
+        return
+    both = holds(f"{one[1]} and {other[1]}", values)
+    assert both.tolist() == (one[2] & other[2]).tolist()
+
+
+@settings(max_examples=200)
+@given(st.lists(VALUES, max_size=5), TEXTS)
+def test_two_values_are_never_written_alike(values, text):
+    """What is written alike is equal; a text in quotes is on one line, and comes back."""
+    written = {in_words(value): value for value in values}
+    assert all(written[in_words(value)] == value for value in values)
+    assert unquoted(quoted(text)) == text
+    assert len(quoted(text).splitlines()) == 1
+    assert name_in_words(text) in (text, quoted(text))
+
+
+@pytest.mark.parametrize(
+    ("values", "printed"),
+    [
+        (["", "a"], 'g = ""'),
+        (["missing", None], 'g = "missing"'),
+        ([1, "1"], 'g in {1, "1"}'),
+        (["true", True], 'g = "true"'),
+        (['say "no"', "a, b"], 'g in {"say \\"no\\"", "a, b"}'),
+        (["salt and pepper", "x"], 'g = "salt and pepper"'),
+        (["not married", "x"], "g = not married"),
+        (["a\nb", "a\\nb"], 'g = "a\\nb"'),
+        (["a\\nb", "a\nb"], 'g = "a\\\\nb"'),
+    ],
+)
+def test_what_could_be_anything_else_is_in_quotes(values, printed):
+    """A category is written so that no other one is written alike, and plain words stay plain."""
+    column = np.array([*values, "other"], dtype=object)
+    chosen = tuple(values) if " in " in printed else (values[0],)
+    assert Membership("g", chosen).words(holds=True) == printed
+    assert holds(printed, {"g": column}).tolist() == [value in chosen for value in column]
+
+
+@pytest.mark.parametrize(
+    ("column", "where", "message"),
+    [
+        (["missing", "a"], "g is missing", "some have \"missing\" in column 'g'; write 'g = \"missing\"'"),
+        (["missing", "a"], "g = missing", 'some have "missing"'),
+        (["1", "a"], "g = 1", "write 'g = \"1\"'"),
+        (["True", "a"], "g = true", "write 'g = True'"),
+        ([True, "a"], "g = True", "write 'g = true'"),
+        (["a"], "g = a and", "is none"),
+        (["a"], "g = a and ", "is none"),
+        (["a"], 'g = "a', "is none"),
+        (["a"], "g = a (or missing)", "is for numbers"),
+        (["a"], "1 < g <= 2", "holds texts"),
+        (["a"], "h = a", "'h = a' does not begin with a column"),
+    ],
+)
+def test_a_condition_that_would_constrain_nobody_is_one_line(column, where, message):
+    """A value that no row has, while another one is written alike, is an error that shows how to write it."""
+    with pytest.raises(InputError, match=message):
+        holds(where, {"g": np.array(column, dtype=object)})
+
+
+def test_a_value_that_no_row_has_is_a_warning():
+    """A rare value may be absent from a fold: the test holds nowhere, and a line reports it."""
+    column = np.array(["a", None], dtype=object)
+    for where in ("g = b", 'g in {b, "c"}', 'g = "missing"'):
+        with pytest.warns(UserWarning, match="no row has the value"):
+            assert not holds(where, {"g": column}).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert holds("g is not missing", {"g": column[:1]}).all()
