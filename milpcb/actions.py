@@ -67,8 +67,8 @@ def place(what: str, value: Any, names: Sequence[str]) -> int:
     raise UnknownNameError(what, name, names)
 
 
-def places(what: str, values: Any, names: Sequence[str]) -> Ints:
-    """Return actions (n,) as places 0..K-1 among ``names``; raises InputError, UnknownNameError."""
+def places(what: str, values: Any, names: Sequence[str], unknown: int | None = None) -> Ints:
+    """Return actions (n,) as places 0..K-1 among ``names``; ``unknown`` for others, else raises UnknownNameError."""
     known: dict[tuple[type, str], int] = {}
     found = []
     for row, value in enumerate(entries(values)):
@@ -76,9 +76,18 @@ def places(what: str, values: Any, names: Sequence[str]) -> Ints:
         if key not in known:
             if is_missing(value):
                 raise InputError(f"{what} is missing in row {row}; every row needs one")
-            known[key] = place(what, value, names)
+            known[key] = _place_or(unknown, what, value, names)
         found.append(known[key])
     return np.array(found, dtype=np.int64)
+
+
+def _place_or(unknown: int | None, what: str, value: Any, names: Sequence[str]) -> int:
+    try:
+        return place(what, value, names)
+    except UnknownNameError:
+        if unknown is None:
+            raise
+        return unknown
 
 
 def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:

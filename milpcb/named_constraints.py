@@ -18,8 +18,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from milpcb.actions import action_name, place
 from milpcb.checks import real
-from milpcb.columns import Values
+from milpcb.columns import Values, in_words
 from milpcb.conditions import holds
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, UnknownNameError, shown
@@ -56,11 +57,8 @@ class NamedRows:
         return self.values[name]
 
     def number(self, action: Any) -> int:
-        """Return the number of an action; raises UnknownNameError."""
-        found = [i for i, name in enumerate(self.actions) if name == action]
-        if not found:
-            raise UnknownNameError("action of a constraint", action, map(str, self.actions))
-        return found[0]
+        """Return the number of an action, matched by name; raises UnknownNameError."""
+        return place("action of a constraint", action, [action_name(each) for each in self.actions])
 
     def table(self, weights: Floats, action: Any) -> Floats:
         """Return a table (n, K) that is ``weights`` (n,) in the column of an action and 0 elsewhere."""
@@ -281,10 +279,11 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
 
 
 def _groups(column: Values) -> dict[str, Bools]:
-    """Return the rows (n,) of each value of a column, by the value in words."""
+    """Return the rows (n,) of each value of a column, by the value in words, which no other value has."""
     if column.dtype == object:
-        return {str(value): np.array([entry == value for entry in column]) for value in sorted(set(column), key=str)}
-    found = {f"{value:g}": column == value for value in np.unique(column[~np.isnan(column)]).tolist()}
+        values = sorted(set(column.tolist()), key=in_words)
+        return {in_words(value): np.array([entry == value for entry in column.tolist()]) for value in values}
+    found = {in_words(value): column == value for value in np.unique(column[~np.isnan(column)]).tolist()}
     return found | ({"missing": np.isnan(column)} if np.isnan(column).any() else {})
 
 

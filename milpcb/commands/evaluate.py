@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 from rich.table import Table
 
 from milpcb import registry
@@ -18,7 +18,6 @@ from milpcb.commands.log_source import source_of, source_options
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from milpcb.logs.source import Source
     from milpcb.offline import Evaluation
 
 
@@ -43,7 +42,7 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     found = scores(source.log, method, seed=seed)
     for warning in (*source.warnings, *found.diagnostics.words()):
         err.print(f"warning: {warning}")
-    played = np.full(len(found.table), found.best_action) if policy is None else _read(policy, source)
+    played = [found.actions[found.best_action]] * len(found.table) if policy is None else _read(policy)
     value = value_of(found, played, contexts=source.table, interval=interval, level=level, seed=seed)
     out.print(values_table(value))
     for sentence in value.words():
@@ -52,27 +51,8 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
         out.print(_parts(value))
 
 
-class _Named:
-    """A policy that returns names of actions, as a log has them."""
-
-    def __init__(self, policy: Any, source: Source) -> None:
-        self._policy, self._actions = policy, source.log.actions
-
-    def predict(self, table: Any) -> Any:
-        """Return names (n,); raises UnknownNameError on one that the log does not have."""
-        played = [str(name) for name in self._policy.predict_names(table)]
-        for name in dict.fromkeys(played):
-            if name not in self._actions:
-                raise UnknownNameError("action of the policy", name, self._actions)
-        return np.array(played, dtype=object)
-
-    def apply(self, table: Any) -> Any:
-        """Return the part (n,) of each row."""
-        return self._policy.apply(table)
-
-
-def _read(path: Path, source: Source) -> _Named:
-    """Return the policy of a file; raises InputError on another file."""
+def _read(path: Path) -> Any:
+    """Return the policy of a file, with names of its actions, if only their numbers; raises InputError on another."""
     from milpcb.estimators import from_json as estimator_from_json
 
     check_file(path)
@@ -80,7 +60,10 @@ def _read(path: Path, source: Source) -> _Named:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    return _Named(estimator_from_json(text).policy_ if '"milpcb_estimator"' in text else _rule(text, path), source)
+    policy = estimator_from_json(text).policy_ if '"milpcb_estimator"' in text else _rule(text, path)
+    if policy.names.actions:
+        return policy
+    return replace(policy, names=replace(policy.names, actions=tuple(map(str, range(max(policy.leaf_actions) + 1)))))
 
 
 def _rule(text: str, path: Path) -> Any:

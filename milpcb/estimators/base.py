@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from milpcb.actions import action_name
 from milpcb.checks import choice, whole
 from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
@@ -254,7 +255,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 def _on_tables(policy: Any, features: Sequence[str], columns: Sequence[Column], actions: Any) -> Any:
     """Return the policy as one that reads tables of ``features``; raises InputError where it can read numbers only."""
     numbered = actions.dtype.kind in "iu" and np.array_equal(actions, np.arange(len(actions)))
-    names = () if numbered else tuple(map(str, actions.tolist()))
+    names = () if numbered else tuple(map(action_name, actions.tolist()))
     if hasattr(policy, "with_columns"):
         return policy.with_columns(features, columns, names)
     if list(columns) != [Number(name) for name in features]:

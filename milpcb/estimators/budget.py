@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from milpcb.actions import action_name, place
 from milpcb.errors import InputError
 from milpcb.estimators.targets import read_weights
 from milpcb.named_constraints import share_at_most
@@ -57,6 +58,7 @@ def budget_curve(
         fitted = clone(estimator).set_params(constraints=[*listed, share_at_most(action, share)])
         fitted.fit(X, y, **fit_params)
         weight = read_weights(fit_params.get("sample_weight"), len(X))
-        used = float(np.average(fitted.predict(X) == action, weights=weight))
+        scarce = place("action of a budget", action, [action_name(each) for each in fitted.actions_.tolist()])
+        used = float(np.average(fitted.policy_.predict(X) == scarce, weights=weight))
         points.append(BudgetPoint(share, used, fitted.policy_value_, fitted.lower_bound_, fitted.optimal_, fitted))
     return points

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from milpcb.actions import action_name, place, places
 from milpcb.checks import LARGEST, number_array
-from milpcb.errors import InputError, UnknownNameError
-from milpcb.frames import frame_names
+from milpcb.errors import InputError
 from milpcb.types import Floats
 
 
@@ -24,7 +23,7 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) ->
     actions : (K,) where they are known already; a data frame may have its columns in any order then
 
     """
-    names = frame_names(y)
+    names = _names(y)
     array = np.asarray(y)
     if array.ndim == 0 or len(array) != n_rows:
         raise InputError(
@@ -33,7 +32,8 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) ->
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return _of_labels(array.ravel(), maximise=maximise, actions=actions)
     if names and actions is not None:
-        array = array[:, [_place(action, names) for action in actions]]
+        columns = [action_name(name) for name in names]
+        array = array[:, [place("action among the columns of costs: missing", each, columns) for each in actions]]
     table = number_array("costs", array)
     if table.ndim != 2 or (actions is not None and table.shape[1] != len(actions)):
         wanted = "a column for each action" if actions is None else f"one column for each of the {len(actions)} actions"
@@ -43,9 +43,10 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) ->
         raise InputError(
             f"costs[{row}, {column}] is {table[row, column]}; costs must be finite: Input y contains NaN or infinity"
         )
-    return table, (
-        np.array(names, dtype=object) if names else np.arange(table.shape[1])
-    ) if actions is None else actions
+    if actions is not None:
+        return table, actions
+    texts = all(isinstance(name, str) for name in names)
+    return table, np.array(names, dtype=object if texts else None) if names else np.arange(table.shape[1])
 
 
 def _of_labels(labels: Any, *, maximise: bool, actions: Any) -> tuple[Floats, Any]:
@@ -53,19 +54,27 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any) -> tuple[Floats, An
         raise InputError("Input y contains NaN or infinity; give a label for each row, or a table of costs")
     if any(label is None or label != label for label in labels.tolist()):  # noqa: PLR0124 - NaN
         raise InputError("a label is missing; give one for each row, or a table of costs by action")
-    known = np.unique(labels) if actions is None else actions
+    known = _distinct(labels) if actions is None else actions
     if len(known) < 2:
         raise InputError(
             f"y holds one class only, {known.tolist()[0]!r}: there is nothing to choose; give two actions or more"
         )
-    right = labels[:, None] == np.asarray(known)[None, :]
+    names = [action_name(action) for action in known.tolist()]
+    right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known
 
 
-def _place(action: Any, names: Sequence[str]) -> int:
-    if action not in names:
-        raise UnknownNameError("action among the columns of costs: missing", action, names)
-    return names.index(action)
+def _names(table: Any) -> list[Any]:
+    """Return what the columns of a table are called; [] where it has none, or they are only numbered 0, 1, ..."""
+    names = list(getattr(table, "columns", ()))
+    return [] if names == list(range(len(names))) else names
+
+
+def _distinct(labels: Any) -> Any:
+    try:
+        return np.unique(labels)
+    except TypeError as error:  # texts beside numbers
+        raise InputError("labels must be of one kind: all of them texts, or all of them numbers") from error
 
 
 def _size(array: Any) -> str:

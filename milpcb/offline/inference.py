@@ -243,9 +243,9 @@ def _on_rows(
 ) -> Evaluation:
     """Return what the policy is worth on the rows kept ``aside`` (n,)."""
     rows = np.flatnonzero(aside)
-    return evaluate(
-        scores.take(rows), policy, contexts=take_rows(contexts, rows), level=level, reference=reference.on(rows)
-    )
+    here = take_rows(contexts, rows)
+    played = policy if hasattr(policy, "predict_names") else [scores.actions[k] for k in _numbers(policy, here)]
+    return evaluate(scores.take(rows), played, contexts=here, level=level, reference=reference.on(rows))
 
 
 def _cross_fitted(oracle: Oracle, contexts: Any, scores: Scores, reference: Reference, level: float) -> Claim:

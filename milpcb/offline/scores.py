@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.actions import by_action, place
 from milpcb.checks import choice, number_array, real, whole
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, effective_events, effective_sizes
 from milpcb.offline.log import Log
 from milpcb.offline.nuisances import cross_fitted, outcome_model, propensity_model, stratified_folds
@@ -206,12 +207,9 @@ def _charge(treatment_cost: Any, log: Log) -> Floats:
     if treatment_cost is None:
         return np.zeros(shape)
     if isinstance(treatment_cost, Mapping):
-        for name in treatment_cost:
-            if str(name) not in log.actions:
-                raise UnknownNameError("action in treatment_cost", str(name), log.actions)
-        named = {str(name): price for name, price in treatment_cost.items()}
-        treatment_cost = [named.get(name, 0.0) for name in log.actions]
-    array = number_array("treatment_cost", treatment_cost)
+        named = {place("action in treatment_cost", name, log.actions): price for name, price in treatment_cost.items()}
+        treatment_cost = [named.get(k, 0.0) for k in range(len(log.actions))]
+    array = number_array("treatment_cost", by_action("treatment_cost", treatment_cost, log.actions))
     if array.shape not in {shape[1:], shape} or not np.isfinite(array).all():
         raise InputError(f"treatment_cost must be finite numbers, {shape[1:]} by action or {shape}, got {array.shape}")
     return np.broadcast_to(-array if log.maximise else array, shape)

@@ -75,7 +75,7 @@ def test_a_class_that_is_none_is_refused():
 
 def test_a_document_of_the_first_format_is_read():
     """Its rules were printed in other words where names need quotes; everything else is the same."""
-    rule = DecisionTrees(2, depth=1, thresholds=[[0.5]], feature_names=["a = b"]).on([[0.0], [1.0]])
+    rule = DecisionTrees(2, depth=1, thresholds=[[0.5]], feature_names=["a = b"]).on([[0.0], [2.0]])
     tree = next(each for each in rule.policies() if each.leaf_actions == (0, 1))
     assert str(tree).startswith('if "a = b" <= 0.5')
     old = json.loads(tree.to_json()) | {"milpcb_policy": 1, "rules": str(tree).replace('"', "")}
