@@ -37,6 +37,27 @@ queries = "profile"
 name = "uniform"
 """
 
+HELD = """\
+from pathlib import Path
+from time import sleep
+from milpcb.learners import BistroPlus
+class Held(BistroPlus):
+    def _act(self, row):
+        while self.played == 300 and Path("hold").exists():
+            sleep(0.01)
+        return super()._act(row)
+"""
+
+
+@pytest.fixture(scope="session")
+def held() -> str:
+    """Return a module with a learner, Held: BISTRO+ that waits at round 300 while there is a file ``hold``.
+
+    A test that does something in the middle of a study waits for a checkpoint, and the study for the test: neither
+    depends on how fast the other is.
+    """
+    return HELD
+
 
 @pytest.fixture(scope="session")
 def config() -> str:

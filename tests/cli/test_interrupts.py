@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,11 @@ RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
 
 
 def long(config):
-    """Return a config whose second curve takes long enough to be interrupted."""
+    """Return a config whose second curve waits for the test in its middle."""
     first, second = config[config.index("[[learners]]") :].strip().split("[[learners]]")[1:]
-    text = config[: config.index("[[learners]]")].replace("horizon = 30", "horizon = 6000\ncheckpoints = 5")
-    second_curve = first.replace('queries = "profile"', "")
-    return f"{text}[[learners]]{second}\n[[learners]]{second_curve}[run]\ncheckpoint_seconds = 0.001\n"
+    text = config[: config.index("[[learners]]")].replace("horizon = 30", "horizon = 600\ncheckpoints = 5")
+    waits = first.replace('"bistro_plus"', '"held:Held"\nlabel = "bistro_plus"')
+    return f"{text}[[learners]]{second}\n[[learners]]{waits}[run]\ncheckpoint_seconds = 1e-9\n"
 
 
 def in_second_curve(out):
@@ -81,26 +82,31 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path, milpcb_):
 
 
 @pytest.fixture(scope="module")
-def whole_run(tmp_path_factory, milpcb_, write, untimed, config):
-    """Return the untimed curves of LONG, run without a break."""
+def whole_run(tmp_path_factory, milpcb_, write, untimed, config, held):
+    """Return the untimed curves of the long study, run without a break."""
     folder = tmp_path_factory.mktemp("whole")
-    write(folder, {"long.toml": long(config)})
+    write(folder, {"long.toml": long(config), "held.py": held})
     assert milpcb_(folder, *RUN_LONG).returncode == 0
     return untimed(folder / "out")
 
 
 @pytest.fixture
-def stop_in_second_curve(tmp_path, write, start, config):
-    """Return a function: start a long run, signal it at the second curve's first checkpoint, return how it ended."""
+def stop_in_second_curve(tmp_path, write, start, config, held):
+    """Return a function: start a long run, signal it at the second curve's first checkpoint, return how it ended.
+
+    A shell starts what runs in its background with Ctrl-C ignored, and children inherit that, so the child sets it.
+    """
 
     def stop(number):
-        write(tmp_path, {"long.toml": long(config)})
-        with start(tmp_path, *RUN_LONG) as process:
-            deadline = time.monotonic() + 600
-            while not in_second_curve(tmp_path / "out") and time.monotonic() < deadline:
+        write(tmp_path, {"long.toml": long(config), "held.py": held, "hold": ""})
+        interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        with start(tmp_path, *RUN_LONG, preexec_fn=interruptible) as process:
+            while not in_second_curve(tmp_path / "out"):
+                assert process.poll() is None, process.stderr.read()
                 time.sleep(0.005)
             process.send_signal(number)
             stdout, stderr = process.communicate(timeout=600)
+        (tmp_path / "hold").unlink()
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
     return stop
@@ -128,7 +134,7 @@ def test_a_killed_run_goes_on_in_the_middle_of_a_cell(tmp_path, whole_run, milpc
     assert stop_in_second_curve(signal.SIGKILL).returncode == -signal.SIGKILL
     (part,) = (tmp_path / "out/cells").glob("*.part")
     saved = unsealed(part.read_bytes())
-    assert 0 < saved["round"] < 6000
+    assert 0 < saved["round"] < 600
     # The checkpoint alone decides how the play goes on: with another cost in it the final one differs by as much.
     part.write_bytes(sealed({**saved, "cost": saved["cost"] + 1000.0}))
     done = milpcb_(tmp_path, "resume", "out", "--backend", "serial")

@@ -16,7 +16,7 @@ import milpcb
 GRID = """\
 [experiment]
 name = "grid"
-horizon = [30, 4000]
+horizon = [30, 600]
 seeds = [0, 1]
 checkpoints = 5
 [environment]
@@ -29,31 +29,43 @@ depth = 1
 [oracle]
 kind = "search"
 [[learners]]
-name = "bistro_plus"
+name = "held:Held"
+label = "bistro_plus"
 queries = "profile"
 [[learners]]
 name = "uniform"
 [run]
 backend = "processes"
 workers = 2
-checkpoint_seconds = 0.001
+checkpoint_seconds = 1e-9
 """
 RUN = ("run", "grid.toml", "--out", "out", "--progress", "quiet")
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 
 @pytest.fixture
-def grid(tmp_path, write):
-    """Return a folder with the config of a study."""
-    write(tmp_path, {"grid.toml": GRID})
+def grid(tmp_path, write, held):
+    """Return a folder with the config of a study; with a file ``hold`` there two of its cells wait in their middle."""
+    write(tmp_path, {"grid.toml": GRID, "held.py": held})
     return tmp_path
 
 
+@pytest.fixture
+def busy(grid, start):
+    """Start the study; return its process when both workers are in the middle of a cell, where they wait."""
+    (grid / "hold").touch()
+    with start(grid, *RUN) as process:
+        while len(list(grid.glob("out/cells/*.part"))) < 2:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.005)
+        yield process
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, milpcb_, write, untimed):
+def whole(tmp_path_factory, milpcb_, write, untimed, held):
     """Return the untimed curves of the study, run in one process without a break."""
     folder = tmp_path_factory.mktemp("whole")
-    write(folder, {"grid.toml": GRID})
+    write(folder, {"grid.toml": GRID, "held.py": held})
     done = milpcb_(folder, *RUN, "--backend", "serial")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return untimed(folder / "out")
@@ -86,24 +98,22 @@ def wait_for(happened, seconds=600):
 
 
 @needs_proc
-def test_a_killed_worker_changes_nothing(grid, whole, start, untimed):
+def test_a_killed_worker_changes_nothing(grid, busy, whole, untimed):
     """When one of two workers is killed in the middle of a cell, the run ends as if nothing had happened."""
-    with start(grid, *RUN) as process:
-        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
-        for number in workers(grid, process.pid)[:1]:
-            os.kill(number, signal.SIGKILL)
-        assert process.wait(timeout=600) == 0, process.stderr.read()
+    victim, _ = workers(grid, busy.pid)
+    os.kill(victim, signal.SIGKILL)
+    (grid / "hold").unlink()
+    assert busy.wait(timeout=600) == 0, busy.stderr.read()
     assert untimed(grid / "out") == whole
 
 
 @needs_proc
-def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, whole, start, milpcb_, untimed):
+def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, busy, whole, milpcb_, untimed):
     """Kill -9 of the whole run: no worker lives on, and resume ends with the curves of a whole run."""
-    with start(grid, *RUN) as process:
-        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
-        assert len(workers(grid, process.pid)) == 2
-        process.kill()
+    assert len(workers(grid, busy.pid)) == 2
+    busy.kill()
     assert wait_for(lambda: not processes(grid)), processes(grid)
+    (grid / "hold").unlink()
     done = milpcb_(grid, "resume", "out", "--progress", "quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert untimed(grid / "out") == whole
@@ -112,36 +122,31 @@ def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, whole, start, 
 
 
 @needs_proc
-def test_an_interrupt_stops_the_workers(grid, start, assert_one_line):
+def test_an_interrupt_stops_the_workers(grid, busy, assert_one_line):
     """SIGTERM ends the run and its workers in one line that says what is kept."""
-    with start(grid, *RUN) as process:
-        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
-        process.terminate()
-        process.stdout_text, stderr = process.communicate(timeout=600)
-    done = type("Ended", (), {"returncode": process.returncode, "stdout": "", "stderr": stderr})
+    busy.terminate()
+    _, stderr = busy.communicate(timeout=600)
+    done = type("Ended", (), {"returncode": busy.returncode, "stdout": "", "stderr": stderr})
     assert_one_line(done, "interrupted: ", "of 8 curves are kept in out", "goes on from there")
     assert wait_for(lambda: not processes(grid)), processes(grid)
 
 
 @needs_proc
-def test_a_second_run_on_the_same_directory_is_refused(grid, start, milpcb_, assert_one_line):
+def test_a_second_run_on_the_same_directory_is_refused(grid, busy, milpcb_, assert_one_line):
     """While a run is at work another is told who it is; the first one does not notice."""
-    with start(grid, *RUN) as process:
-        assert wait_for(lambda: list(grid.glob("out/cells/*.part")))
-        process.send_signal(signal.SIGSTOP)  # so that it cannot end before the other one begins
-        assert_one_line(milpcb_(grid, *RUN), "another run is at work in out", f"pid {process.pid} on ", "--out")
-        process.send_signal(signal.SIGCONT)
-        assert process.wait(timeout=600) == 0
+    assert_one_line(milpcb_(grid, *RUN), "another run is at work in out", f"pid {busy.pid} on ", "--out")
+    (grid / "hold").unlink()
+    assert busy.wait(timeout=600) == 0
 
 
-def test_failed_cells_are_told_at_the_end(tmp_path, write, milpcb_, monkeypatch):
+def test_failed_cells_are_told_at_the_end(tmp_path, write, held, milpcb_, monkeypatch):
     """One line for each failed cell, ten at most, and one at the end; the others are there, and the exit code is 2."""
     plugin = "from milpcb.learners.uniform import Uniform\nclass Fails(Uniform):\n def _act(self, row): 1 / 0\n"
     points = "[milpcb.learner]\nfails = faulty_plugin:Fails\n"
     info = {"METADATA": "Metadata-Version: 2.1\nName: faulty\nVersion: 1\n", "entry_points.txt": points}
     write(tmp_path, {"site/faulty_plugin.py": plugin, **{f"site/faulty-1.dist-info/{n}": t for n, t in info.items()}})
-    many = GRID.replace("seeds = [0, 1]", f"seeds = {list(range(6))}").replace("[30, 4000]", "[30, 40]")
-    write(tmp_path, {"grid.toml": many.replace("[run]", '[[learners]]\nname = "fails"\n[run]')})
+    many = GRID.replace("seeds = [0, 1]", f"seeds = {list(range(6))}").replace("[30, 600]", "[30, 40]")
+    write(tmp_path, {"held.py": held, "grid.toml": many.replace("[run]", '[[learners]]\nname = "fails"\n[run]')})
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
     done = milpcb_(tmp_path, *RUN)
     assert done.returncode == 2, done
@@ -168,7 +173,7 @@ def test_a_dry_run_plays_nothing(grid, milpcb_):
     dry = milpcb_(grid, "run", "grid.toml", "--out", "out", "--dry-run")
     assert (dry.returncode, dry.stderr) == (0, "")
     assert not (grid / "out").exists()
-    for line in ("bistro_plus, T = 4000, seed 1", "8 cells, of which 0 are finished", "estimate: "):
+    for line in ("bistro_plus, T = 600, seed 1", "8 cells, of which 0 are finished", "estimate: "):
         assert line in dry.stdout
     assert milpcb_(grid, *RUN).returncode == 0
     dry = milpcb_(grid, "run", "grid.toml", "--out", "out", "--dry-run")
@@ -176,15 +181,15 @@ def test_a_dry_run_plays_nothing(grid, milpcb_):
     assert "estimate" not in dry.stdout
 
 
-def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, milpcb_):
+def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, held, milpcb_):
     """Beyond forty cells there is a line a learner, and one for what max_horizon leaves out."""
     many = GRID.replace("[0, 1]", str(list(range(20)))).replace(
         'name = "uniform"', 'name = "uniform"\nmax_horizon = 30'
     )
-    write(tmp_path, {"grid.toml": many})
+    write(tmp_path, {"held.py": held, "grid.toml": many})
     dry = milpcb_(tmp_path, "run", "grid.toml", "--out", "out", "--dry-run")
     rows = [line.split() for line in dry.stdout.splitlines()]
-    assert ["bistro_plus", "40", "0", "80,600"] in rows
+    assert ["bistro_plus", "40", "0", "12,600"] in rows
     assert ["uniform", "20", "0", "600"] in rows
-    assert "uniform is left out at T = 4000 (max_horizon = 30)" in dry.stdout
+    assert "uniform is left out at T = 600 (max_horizon = 30)" in dry.stdout
     assert "60 cells, of which 0 are finished" in dry.stdout
