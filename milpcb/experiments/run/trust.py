@@ -41,6 +41,7 @@ def read_run(directory: Path, *, trust: bool) -> Config:
 def remember(directory: Path, config: Config) -> None:
     """Note that this user runs what a config asks for; nothing is noted where that is all milpcb's own."""
     note = _note(directory) if asked_for(config) else None
+    own_folder.look_in(config.run.folder)  # the note was made as of a foreign config; this one is the user's own
     if note:
         with suppress(RunError):
             write_file(note, f"{directory.resolve()}\n".encode())
