@@ -1,0 +1,78 @@
+"""How far a long command is, step by step, on standard error: a bar on a terminal, elsewhere a line now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from milpcb.experiments.run.progress import span
+
+Tick = Callable[[int, int], None]  # tick(done, total), as often as one likes
+FIRST = 2.0  # seconds of a step before its first line
+EVERY = 10.0  # seconds between two lines of a step
+
+
+@contextmanager
+def step(console: Console, what: str) -> Iterator[Tick]:
+    """Show that ``what`` is being done while the body runs; what it yields is called with how far that is."""
+    shown = _bar if console.is_terminal else _lines
+    with shown(console, what) as tick:
+        yield tick
+
+
+@contextmanager
+def _bar(console: Console, what: str) -> Iterator[Tick]:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        bar = bars.add_task(what, total=None)  # moves without end until a total is known
+        yield lambda done, total: bars.update(bar, completed=done, total=total)
+
+
+@contextmanager
+def _lines(console: Console, what: str) -> Iterator[Tick]:
+    lines = _Lines(console, what)
+    writer = Thread(target=lines.write, daemon=True)
+    writer.start()
+    try:
+        yield lines.tick
+    finally:
+        lines.over.set()
+        writer.join()
+    lines.end()
+
+
+class _Lines:
+    """Writes from a thread of its own: a step that calls nobody back is seen to go on too."""
+
+    def __init__(self, console: Console, what: str) -> None:
+        self._console, self._what, self._began = console, what, monotonic()
+        self._far = (0, 0)
+        self.over = Event()
+
+    def tick(self, done: int, total: int) -> None:
+        self._far = (done, total)
+
+    def write(self) -> None:
+        """Write a line after some seconds, and then now and then, until it is over."""
+        wait = FIRST
+        while not self.over.wait(wait):
+            self._console.print(f"{self._what}: {self._so_far()}")
+            wait = EVERY
+
+    def end(self) -> None:
+        """Write how long it took, if a line came before."""
+        passed = monotonic() - self._began
+        if passed > FIRST:
+            self._console.print(f"{self._what}: done in {span(passed)}")
+
+    def _so_far(self) -> str:
+        done, total = self._far
+        passed = monotonic() - self._began
+        if not 0 < done < total:
+            return f"{span(passed)} so far"
+        return f"{done:,} of {total:,}, {span(passed * (total - done) / done)} left"

@@ -1,0 +1,73 @@
+"""What a long command writes of how far it is."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from milpcb.commands import steps
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a clock that tests set, and no waiting: each wait of the writer is a turn of the test's own."""
+    now = [0.0]
+    monkeypatch.setattr(steps, "monotonic", lambda: now[0])
+    return now
+
+
+class _Turns:
+    """An event that is over after so many waits."""
+
+    def __init__(self, turns):
+        self.left, self.waits = turns, []
+
+    def wait(self, seconds):
+        self.waits.append(seconds)
+        self.left -= 1
+        return self.left < 0
+
+
+def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
+    """The first after two seconds, the others ten seconds apart, then how long it took."""
+    console = Console(file=io.StringIO(), width=200)
+    lines = steps._Lines(console, "the band")
+    lines.over = turns = _Turns(2)
+    lines.tick(200, 1000)
+    clock[0] = 20.0
+    lines.write()
+    lines.end()
+    written = console.file.getvalue().splitlines()
+    assert written == ["the band: 200 of 1,000, 1 min 20 s left"] * 2 + ["the band: done in 20 s"]
+    assert turns.waits == [2.0, 10.0, 10.0]
+
+
+def test_a_step_that_calls_nobody_back_shows_that_it_goes_on(clock):
+    """Without a count there is no time left, but the time so far."""
+    console = Console(file=io.StringIO(), width=200)
+    lines = steps._Lines(console, "reading log.csv")
+    lines.over = _Turns(1)
+    clock[0] = 12.0
+    lines.write()
+    assert console.file.getvalue() == "reading log.csv: 12 s so far\n"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_short_step_leaves_nothing_behind(terminal):
+    """Neither a bar on a terminal, nor a line in a pipe."""
+    console = Console(file=io.StringIO(), width=100, force_terminal=terminal)
+    with steps.step(console, "reading log.csv") as tick:
+        tick(1, 2)
+    assert console.file.getvalue().endswith("\x1b[1A\x1b[2K" if terminal else "")
+    if not terminal:
+        assert not console.file.getvalue()
+
+
+def test_a_step_that_fails_ends_its_thread_and_passes_the_error_on():
+    """No line claims that it was done."""
+    console = Console(file=io.StringIO())
+    with pytest.raises(ValueError, match="broken"), steps.step(console, "the band"):
+        raise ValueError("broken")
+    assert not console.file.getvalue()
