@@ -1,25 +1,42 @@
-"""The pictures of a page on a log: the rule with what is known of its parts, and the value against the budget."""
+"""The pictures of a page on a log: the rule, what it is worth beside treating all alike, and the value by budget."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid
+from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid, row_grid
+from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.logs.findings import Findings
+from milpcb.logs.words import Unit
+from milpcb.logs.worth import RULE, Worth
+
+BAND = 0.18  # opacity
+BESIDE = 3.0  # inches that a name beside the values may take
 
 
 def leaf_summaries(found: Findings) -> list[Any]:
-    """Return for each part of the policy its action, share, value and interval; a part without rows has no value."""
-    known = {leaf.part: leaf for leaf in found.evaluation.leaves}
-    summaries = found.estimator.policy_.leaves(found.source.frame)
+    """Return for each part of the policy its action and share; beside it what it is worth in rows kept aside.
+
+    Without such rows there is no interval that holds for a part, and its value is marked as what it looks like.
+    """
+    unit, seen = Unit.of(found), found.held_out or found.evaluation
+    known = {leaf.part: leaf.value for leaf in seen.leaves}
+    summaries = found.estimator.policy_.leaves(found.learnt.frame)
     return [
-        replace(summary, note=f"value {known[part].value}") if part in known else summary
+        replace(summary, note=_note(unit, known[part], held_out=found.held_out is not None)) if part in known else summary
         for part, summary in enumerate(summaries)
     ]
+
+
+def _note(unit: Unit, value: Any, *, held_out: bool) -> str:
+    of = " of 100" if unit.binary else ""
+    if held_out:
+        return f"{unit.amount(value.value)}{of}, {unit.interval(value)}"
+    return f"looks like {unit.amount(value.value)}{of}"
 
 
 def rule_figure(found: Findings) -> Any:
@@ -27,26 +44,71 @@ def rule_figure(found: Findings) -> Any:
     return found.estimator.policy_.figure(leaf_summaries(found))
 
 
+def worth_drawing(found: Findings, lines: list[Worth]) -> Drawing:
+    """Return values with their intervals, a line each; the dashed one is the reference."""
+    unit = Unit.of(found)
+    figure, (axes,) = row_grid([line.name for line in lines], 1, "")
+    for place, line in enumerate(lines):
+        colour = COLOURS[0] if line.name.startswith(RULE) else "0.25"
+        if line.interval is not None:
+            axes.plot(line.interval, [place, place], color=colour, linewidth=2.5, alpha=0.6)
+        axes.plot([line.value], [place], "o", color=colour, markersize=7)
+    axes.axvline(found.reference.value, color=GREY, linestyle="--", linewidth=1)
+    axes.set_xlabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.amount(value)))
+    figure.set_figheight(figure.get_figheight() + 0.3)
+    return Drawing(
+        "worth",
+        "What it is worth",
+        figure,
+        "; ".join(f"{line.name}: {unit.amount(line.value)}" for line in lines),
+        f"Bars: {found.questions.level:.0%} intervals that hold for what stands beside them. Dashed: "
+        f"{found.reference.name}. {'Farther right' if unit.maximise else 'Farther left'} is better.",
+    )
+
+
 def budget_drawing(found: Findings) -> Drawing:
-    """Return the value of the best policy against the share of rows that may get the action."""
-    action, points = found.questions.budget, found.budget
+    """Return the held-out value of learning against the share of rows that may get the action."""
+    action, points, unit = found.questions.budget, found.budget, Unit.of(found)
     figure, (axes,) = grid(1, 1, 3.4, "")
+    shares = [point.share for point in points]
+    values = [point.held_out for point in points]
     line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
-    axes.plot([point.share for point in points], [point.value for point in points], **line)
-    best = found.evaluation.best_constant
-    axes.axhline(found.evaluation.constants[best].value, color=GREY, linestyle="--", linewidth=1)
-    label = f"always {best}"
-    axes.annotate(label, (0.0, found.evaluation.constants[best].value), xytext=(4, 4), textcoords="offset points",
-                  color=GREY, fontsize=SMALL, parse_math=False)  # fmt: skip
-    axes.set_xlabel(f"at most this share of the rows gets '{action}'", fontsize=MEDIUM, parse_math=False)
-    axes.set_ylabel("mean reward" if found.evaluation.maximise else "mean cost", fontsize=MEDIUM)
+    axes.fill_between(shares, [v.lower for v in values], [v.upper for v in values], color=COLOURS[0], alpha=BAND, lw=0)
+    axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
+    axes.plot(shares, [point.reference.value for point in points], "--", color=GREY, label="treating all alike")
+    limit = budget_limit(found)
+    if limit is not None:
+        axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
+        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -10),
+                      textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
+    axes.legend(fontsize=SMALL, frameon=False, loc="best")
+    axes.set_xlabel(fitted(f"at most this share of the people gets '{action}'", 7.0, MEDIUM), fontsize=MEDIUM,
+                    parse_math=False)  # fmt: skip
+    axes.set_ylabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.amount(value)))
     first, last = points[0], points[-1]
+    chance = "" if found.supported else " No rule is shown to be better than treating all alike: what rises may be chance."
     return Drawing(
         "budget",
         f"Value against the budget of '{action}'",
         figure,
-        f"The value goes from {first.value:.4g} at {first.share:.0%} to {last.value:.4g} at {last.share:.0%}.",
-        "Each point is the best policy of the class for its budget, on the rows of the fit"
-        + (", proved." if all(point.optimal for point in points) else "; not all are proved."),
+        f"From {unit.amount(first.held_out.value)} at {first.share:.0%} to {unit.amount(last.held_out.value)} at "
+        f"{last.share:.0%}.",
+        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band is one "
+        f"for all budgets at once ({found.questions.level:.0%}); dashed is the best way to treat all alike that keeps "
+        f"the budget.{chance}",
     )
+
+
+def budget_limit(found: Findings) -> float | None:
+    """Return the share that was asked for of the action of the curve, None for none."""
+    from milpcb.estimators import share_at_most
+
+    rules = (rule for rule in found.estimator.constraints if isinstance(rule, share_at_most))
+    return next((rule.share for rule in rules if rule.action == found.questions.budget), None)
+
+
+def _axis(unit: Unit) -> str:
+    return fitted(f"{unit.words}", 3.0, MEDIUM)

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from milpcb.errors import InfeasibleError
-from milpcb.estimators import BudgetPoint, budget_curve, costs, share_at_most
+from milpcb.estimators import CLASSES, BudgetPoint, budget_curve, share_at_most
+from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.source import Source
-from milpcb.offline import Evaluation, Inference, Scores, Stability, evaluate, inference, stability
+from milpcb.offline import (
+    Evaluation,
+    Inference,
+    Reference,
+    Scores,
+    Stability,
+    State,
+    best_reference,
+    evaluate,
+    inference,
+    kept_aside,
+    stability,
+)
+from milpcb.types import Ints
 
-SHARES = tuple(round(0.1 * step, 1) for step in range(11))
+Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
 
 
 @dataclass(frozen=True)
@@ -23,6 +38,8 @@ class Asked:
     level : how often intervals and lower bounds hold
     draws, resamples : searches of the band and of the stability; 0 leaves the question out
     budget : name of the action whose share is limited in the curve of values; None for no curve
+    curve : whether the curve was asked for by name: it is drawn without evidence too then
+    holdout : share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed : of everything that is drawn
     """
 
@@ -30,55 +47,124 @@ class Asked:
     draws: int = 1000
     resamples: int = 100
     budget: str | None = None
+    curve: bool = False
+    holdout: float = 0.0
     seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of a log: their numbers, their features, and their scores, in which no other rows have a part."""
+
+    numbers: Ints
+    frame: pl.DataFrame
+    scores: Scores
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
     """What came out.
 
-    ``evaluation`` is of the policy on the rows that it was learnt from, so its values are too good; ``inference`` has
-    what can be claimed nevertheless. Those that were not asked for are None, or ().
+    Attributes
+    ----------
+    source, questions : what was asked of what
+    estimator : fitted
+    learnt : the rows that the policy was learnt from
+    reference : the best allowed way to treat all alike; every gain is over this one
+    evaluation : of the policy on the rows that it was learnt from, so its own values are too good
+    held_out : of the policy on the rows kept aside; None where none were
+    inference : what can be claimed of it nevertheless; None where it was not asked
+    stability : None where it was not asked
+    asked, asked_aside : what was asked of the policy and whether it is kept, in the rows learnt from and in those aside
+    budget : the curve of values; () where it was not asked, or would claim what is not shown
+
     """
 
     source: Source
+    questions: Asked
     estimator: Any
-    scores: Scores
+    learnt: Rows
+    reference: Reference
     evaluation: Evaluation
+    held_out: Evaluation | None
     inference: Inference | None
     stability: Stability | None
+    asked: tuple[Kept, ...]
+    asked_aside: tuple[Kept, ...]
     budget: tuple[BudgetPoint, ...]
-    questions: Asked
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of the rows that the policy was learnt from."""
+        return self.learnt.scores
+
+    @property
+    def supported(self) -> bool:
+        """Whether it is shown that this very policy is better than treating all alike."""
+        return self.inference is not None and self.inference.state == State.TARGET
 
 
-def find(source: Source, estimator: Any, questions: Asked, note: Callable[[str], None]) -> Findings:
-    """Learn from a log and ask what follows; ``note`` is called with what is being done."""
-    note("scores of what each action would have given, and the best policy")
-    scores = estimator.estimate_scores(source.log)
-    estimator.fit_scores(source.frame, scores)
-    problem = estimator.problem(source.frame)
-    again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind}
+def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
+    """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
+    numbers, aside = _split(source, questions)
+    learnt = _rows(source, estimator, numbers, step, "what each action would have given")
+    with step("the best policy"):
+        estimator.fit_scores(learnt.frame, learnt.scores)
+        problem = estimator.problem(learnt.frame)
+    again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
     claims = stable = None
     if questions.draws:
-        note(f"what can be claimed of it: {questions.draws} searches on reweighted rows")
-        options = {**again, "draws": questions.draws, "level": questions.level}
-        claims = inference(problem.policies, problem.contexts, scores, constraints=problem.constraints, **options)
-    if questions.resamples and not problem.constraints:
-        note(f"its stability: {questions.resamples} searches on resampled rows")
-        found = stability(problem.policies, problem.contexts, scores, resamples=questions.resamples, **again)
-        stable = _in_words(found, estimator.policy_)
-    if questions.budget is not None:
-        note("the value against the budget")
+        with step(f"what can be claimed of it ({questions.draws:,} searches)") as tick:
+            options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
+            claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
+    if questions.resamples:
+        with step(f"its stability ({questions.resamples:,} searches)") as tick:
+            options = {**again, "resamples": questions.resamples, "progress": tick}
+            stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
+            stable = _in_words(stable, estimator.policy_)
+    reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
+    policy, options = estimator.policy_, {"level": questions.level, "seed": questions.seed}
+    own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, **options)
+    other = held_out = None
+    if aside is not None:
+        other = _rows(source, estimator, aside, step, "what each action would have given in the rows kept aside")
+        theirs = best_reference(other.scores, estimator.problem(other.frame).constraints)
+        held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
     return Findings(
         source,
+        questions,
         estimator,
-        scores,
-        evaluate(scores, estimator.policy_, contexts=source.frame, level=questions.level, seed=questions.seed),
+        learnt,
+        reference,
+        own,
+        held_out,
         claims,
         stable,
-        tuple(_budget(source, estimator, scores, questions.budget)),
-        questions,
+        _kept(estimator, learnt),
+        () if other is None else _kept(estimator, other),
+        _budget(estimator, learnt, claims, questions, step),
     )
+
+
+def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
+    """Return the numbers of the rows to learn from, and of those kept aside, None for none."""
+    if not questions.holdout:
+        return np.arange(len(source.log)), None
+    aside = kept_aside(source.log, questions.holdout, questions.seed)
+    return np.flatnonzero(~aside), np.flatnonzero(aside)
+
+
+def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) -> Rows:
+    every = len(numbers) == len(source.log)
+    with step(what) as tick:
+        log = source.log if every else source.log.take(numbers)
+        return Rows(
+            numbers, source.frame if every else source.frame[numbers], estimator.estimate_scores(log, progress=tick)
+        )
+
+
+def _kept(estimator: Any, rows: Rows) -> tuple[Kept, ...]:
+    return tuple(what_is_kept(estimator.constraints, estimator.policy_, rows.frame, rows.scores.weight))
 
 
 def _in_words(found: Stability, policy: Any) -> Stability:
@@ -97,23 +183,26 @@ def _named(searched: Any, policy: Any) -> Any:
     return replace(searched, names=policy.names)
 
 
-def _budget(source: Source, estimator: Any, scores: Scores, action: str | None) -> list[BudgetPoint]:
-    """Return the best policy for each share of the rows that may get ``action``, by the scores as they are."""
-    if action is None:
-        return []
-    table = pl.DataFrame(scores.table, schema=list(scores.actions))
-    points = []
-    for share in SHARES:
-        try:
-            points += budget_curve(_on_costs(estimator, action), source.frame, table, action=action, shares=[share])
-        except InfeasibleError:  # by the other constraints
-            continue
-    return points
+def _budget(
+    estimator: Any, learnt: Rows, claims: Inference | None, questions: Asked, step: Step
+) -> tuple[BudgetPoint, ...]:
+    """Return the value of learning for each share of the rows that may get an action.
+
+    Where nothing is shown to gain anything, the curve would be of chance: it is left out unless it was asked for.
+    """
+    supported = claims is not None and claims.state == State.TARGET
+    if questions.budget is None or not (supported or questions.curve):
+        return ()
+    with step(f"the value against the budget of '{questions.budget}'") as tick:
+        free = _without_limit(estimator, questions.budget)
+        return tuple(
+            budget_curve(free, learnt.frame, learnt.scores, action=questions.budget, level=questions.level, progress=tick)
+        )
 
 
-def _on_costs(estimator: Any, action: str) -> Any:
-    """Return the estimator that learns from a table as this one from its scores, with no limit on the action."""
-    cls = getattr(costs, type(estimator).__name__.replace("Logged", "Optimal"))
+def _without_limit(estimator: Any, action: str) -> Any:
+    """Return the estimator that learns from tables of values as this one from scores, with no limit on the action."""
+    cls = CLASSES[type(estimator).__name__]
     known = {field.name for field in fields(cls)}
     settings = {name: value for name, value in estimator.get_params(deep=False).items() if name in known}
     kept = [rule for rule in estimator.constraints if not (isinstance(rule, share_at_most) and rule.action == action)]

@@ -1,8 +1,8 @@
-"""One page on a log: the rule, what it is worth, what can be claimed, and how far the log can be trusted."""
+"""One page on a log: the verdict, what to do, the rule, what it is worth, what was asked for, and what backs it all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,39 +10,71 @@ import numpy as np
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
 from milpcb.experiments.results.report import fill, picture
 from milpcb.logs import words
-from milpcb.logs.figures import budget_drawing, rule_figure
+from milpcb.logs.figures import budget_drawing, rule_figure, worth_drawing
 from milpcb.logs.findings import Findings
-from milpcb.offline import IntervalEstimate
+from milpcb.logs.worth import Worth, worth
+from milpcb.logs.words import Unit
+from milpcb.offline import State
 
-Row = list[str]
+Row = Sequence[str]
+SHOWN = 12  # rows of a table; the others are folded away
+NAMED = 8  # actions in the subtitle
 
 
 def page(found: Findings, command: str) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again."""
-    log = found.source.log
+    unit, lines = Unit.of(found), worth(found)
+    state = found.inference.state if found.inference else None
     return fill(
         "learned.html.jinja",
-        title=f"A policy from {found.source.name}",
-        subtitle=f"{len(log):,} rows, {len(log.actions)} actions: {', '.join(log.actions)}",
-        verdict=words.verdict(found),
-        warnings=words.warnings(found),
-        sentences=words.sentences(found),
+        title=f"What to do for whom? {found.source.name}",
+        subtitle=_subtitle(found),
+        mark=words.mark(found),
+        state=state or "none",
+        verdict=_sentence(words.verdict(found)),
+        advice=words.advice(found),
+        supported=state in (None, State.TARGET),
+        checks=words.checks(found),
+        notes=found.source.notes,
         rules=str(found.estimator.policy_),
         drawing=_drawn(found),
         optimism=words.optimism(found.evaluation),
+        unit=unit.words,
         level=f"{found.questions.level:.0%}",
-        values=list(_values(found)),
-        leaves=list(_leaves(found)),
-        claims=words.claims_table(found.inference) if found.inference else [],
+        worth=picture(worth_drawing(found, _first(lines))),
+        values=[_value_row(unit, line) for line in lines],
+        gain=words.gain(found),
+        leaves=list(_leaves(found, unit)),
+        leaf_headings=_leaf_headings(found),
+        asked=[[kept.asked, kept.does, kept.verdict] for kept in found.asked],
+        asked_aside=[[kept.asked, kept.does, kept.verdict] for kept in found.asked_aside],
+        charges=words.charges(found),
+        sentences=words.sentences(found),
+        claims=words.claims_table(found),
         budget=picture(budget_drawing(found)) if found.budget else None,
-        budget_rows=[[f"{p.share:.0%}", f"{p.used:.1%}", f"{p.value:.6g}"] for p in found.budget],
+        no_budget=words.no_budget(found),
+        budget_rows=list(_budget_rows(found, unit)),
+        stable=words.stable(found),
         returns=_returns(found),
-        depths=_depths(found),
+        depths=_depths(found, unit),
         trust=list(_trust(found)),
+        shown=SHOWN,
         sql=_source(found, "to_sql"),
         python=_source(found, "to_python"),
         command=command,
     )
+
+
+def _subtitle(found: Findings) -> str:
+    log = found.source.log
+    names = ", ".join(log.actions[:NAMED]) + (", ..." if len(log.actions) > NAMED else "")
+    aside = len(log) - len(found.learnt.numbers)
+    kept = f"; {aside:,} of them kept aside" if aside else ""
+    return f"{len(log):,} decisions among {len(log.actions):,} actions: {names}{kept}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _drawn(found: Findings) -> dict[str, Any] | None:
@@ -60,24 +92,38 @@ def rule_pictures(found: Findings) -> dict[str, bytes]:
     return render(finish(rule_figure(found)))
 
 
-def _values(found: Findings) -> Iterator[Row]:
-    """Yield what is compared: its value, standard error and interval, and how much better the policy is."""
-    evaluation = found.evaluation
-    yield ["this policy", *_estimate(evaluation.value), ""]
-    for name, value in evaluation.constants.items():
-        best = " (the best constant)" if name == evaluation.best_constant else ""
-        yield [f"always '{name}'{best}", *_estimate(value), str(evaluation.gain_over[name])]
-    yield ["what was done", *_estimate(evaluation.logged), str(evaluation.gain_over_logged)]
+def _first(lines: Sequence[Worth]) -> list[Worth]:
+    """Return the lines that a picture has room for: those beside constants, and the constants that look best."""
+    return list(lines[:SHOWN])
 
 
-def _leaves(found: Findings) -> Iterator[Row]:
-    for leaf in found.evaluation.leaves:
-        yield [str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}", *_estimate(leaf.value), str(leaf.gain)]
+def _value_row(unit: Unit, line: Worth) -> Row:
+    ends = "" if line.interval is None else f"{unit.amount(line.interval[0])} to {unit.amount(line.interval[1])}"
+    return [line.name, unit.amount(line.value), ends, line.how]
 
 
-def _estimate(estimate: IntervalEstimate) -> Row:
-    interval = f"{estimate.lower:.4g} to {estimate.upper:.4g}"
-    return [f"{estimate.value:.4g}", f"{estimate.standard_error:.2g}", interval]
+def _leaf_headings(found: Findings) -> Row:
+    if found.held_out is None:
+        return ["part", "action", "share of rows", "looks worth", "looks better than treating all alike by"]
+    level = f"{found.questions.level:.0%}"
+    return ["part", "action", "share of rows kept aside", "value there", level, "gain there", level]
+
+
+def _leaves(found: Findings, unit: Unit) -> Iterator[Row]:
+    for leaf in (found.held_out or found.evaluation).leaves:
+        first = [str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}"]
+        if found.held_out is None:
+            yield [*first, unit.amount(leaf.value.value), unit.amount(leaf.gain.value)]
+        else:
+            own, gain = leaf.value, leaf.gain
+            yield [*first, unit.amount(own.value), unit.interval(own), unit.amount(gain.value), unit.interval(gain)]
+
+
+def _budget_rows(found: Findings, unit: Unit) -> Iterator[Row]:
+    for point in found.budget:
+        value = point.held_out
+        alike = unit.amount(point.reference.value)
+        yield [f"{point.share:.0%}", f"{point.used:.1%}", unit.amount(value.value), unit.interval(value), alike]
 
 
 def _returns(found: Findings) -> list[Row]:
@@ -86,18 +132,22 @@ def _returns(found: Findings) -> list[Row]:
     return [[test, f"{share:.0%}"] for test, share in found.stability.tests.items()]
 
 
-def _depths(found: Findings) -> list[dict[str, str]]:
+def _depths(found: Findings, unit: Unit) -> list[dict[str, str]]:
     if found.stability is None:
         return []
     return [
-        {"depth": str(each.depth), "value": str(each.value), "rules": str(each.policy)}
+        {
+            "depth": str(each.depth),
+            "value": f"{unit.amount(each.value.value)} ({unit.interval(each.value)})",
+            "rules": str(each.policy),
+        }
         for each in found.stability.by_depth
     ]
 
 
 def _trust(found: Findings) -> Iterator[Row]:
     """Yield for each action how often it was done, and how far what is known of it can be trusted."""
-    log, known = found.source.log, found.scores.diagnostics
+    log, known = found.scores.log, found.scores.diagnostics
     counts = np.bincount(log.action, minlength=len(log.actions))
     for k, name in enumerate(log.actions):
         explained = known.outcome_r2[k]

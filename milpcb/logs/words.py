@@ -1,42 +1,160 @@
-"""The findings of a log in sentences: what follows, and what does not."""
+"""The findings of a log in sentences: the verdict first, what to do, and what follows from what.
+
+A *verdict* is one of three: treat people differently, treat all alike, or too early to know. It is that of
+milpcb.offline.inference, in which both claims agree, in words for somebody who has to decide.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
 
 from milpcb.logs.findings import Findings
-from milpcb.offline import Evaluation, Inference
+from milpcb.offline import DepthValue, Evaluation, Inference, IntervalEstimate, State
 
-SURE = 0.05  # a p-value above is called no evidence
+MARKS = {State.TARGET: "Treat people differently", State.ALIKE: "Treat all alike", State.EARLY: "Too early to say"}
+NOT_ASKED = "Not asked"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How amounts of an outcome are written: shares of people for outcomes of 0 and 1, else means.
+
+    ``name`` is the column, ``maximise`` whether more is better, ``binary`` whether outcomes are 0 or 1.
+    """
+
+    name: str
+    maximise: bool
+    binary: bool
+
+    @classmethod
+    def of(cls, found: Findings) -> Unit:
+        """Return the unit of a log; what treatments cost makes shares of people something else."""
+        scores = found.scores
+        binary = set(np.unique(scores.log.outcome).tolist()) <= {0.0, 1.0} and not scores.charge.any()
+        return cls(found.source.columns.outcome, scores.maximise, binary)
+
+    @property
+    def words(self) -> str:
+        """What amounts are of, such as "of 100 with 'bought' = 1"."""
+        return f"of 100 with '{self.name}' = 1" if self.binary else f"mean '{self.name}'"
+
+    def amount(self, value: float) -> str:
+        """Return an amount without its unit."""
+        return f"{100 * value:.1f}" if self.binary else f"{value:.4g}"
+
+    def of_value(self, value: float) -> str:
+        """Return a value in words."""
+        return f"{self.amount(value)} {self.words}" if self.binary else f"a {self.words} of {self.amount(value)}"
+
+    def gain(self, value: float) -> str:
+        """Return how much better in words; below 0 is worse."""
+        return f"{self.amount(value)} of 100" if self.binary else self.amount(value)
+
+    def between(self, lower: float, upper: float) -> str:
+        """Return a range of gains."""
+        return f"between {self.amount(lower)} and {self.gain(upper)}"
+
+    def interval(self, estimate: IntervalEstimate) -> str:
+        """Return the ends of an interval."""
+        return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
+
+
+def mark(found: Findings) -> str:
+    """Return the verdict in three words."""
+    return NOT_ASKED if found.inference is None else MARKS[found.inference.state]
+
+
+def lead(found: Findings) -> str:
+    """Return mark, verdict and advice in one paragraph."""
+    return f"{mark(found)}: {verdict(found)} {advice(found)}"
 
 
 def verdict(found: Findings) -> str:
-    """Return the finding in one sentence or two."""
-    if found.inference is None:
-        return "Whether the policy is better than treating everybody alike was not asked."
-    claims = found.inference
-    best = claims.best_constant
-    if claims.gain <= 0:
-        return f"No policy of this class looks better than '{best}' for everybody."
-    looks = f"the policy looks better than '{best}' for everybody by {claims.gain:.4g}"
-    if claims.p_value > SURE:
+    """Return what is known in a sentence or two, for somebody who decides."""
+    claims, unit, other = found.inference, Unit.of(found), found.reference.name
+    if claims is None:
+        return f"whether a rule is better than {other} was not asked (--draws 0)."
+    sure = f"{claims.level:.0%} confidence"
+    own = f"the gain of this very rule is {unit.between(claims.lower, claims.upper)} ({sure})"
+    if claims.state == State.TARGET:
+        return f"deciding by the rule is better than {other}. {_expected(found, claims, unit)}; {own}."
+    if not claims.enough:
         return (
-            f"There is no evidence for targeting: {looks}, but the best of so many policies would look so good by "
-            f"chance alone (p = {claims.p_value:.2g})."
+            "nearly all that differs between the actions comes from a few rows, too few such events to know whether "
+            f"any rule is better than {other}."
         )
+    most = f"no rule of this kind gains more than {unit.gain(claims.most)} over it ({sure})"
+    p = f"p = {claims.p_value:.2g}"
+    if claims.state == State.ALIKE:
+        return f"there is no evidence that any rule is better than {other} ({p}), and {most}, which is small."
+    if claims.p_value <= 1 - claims.level:
+        return f"rules learnt in this way are better than {other} ({p}), but of this one it is not shown: {own}."
     return (
-        f"There is evidence for targeting (p = {claims.p_value:.2g}): {looks}; learnt on other rows, it gains "
-        f"{claims.cross_fitted.gain:.4g}."
+        f"there is no evidence that any rule is better than {other} ({p}), and none that no rule is: some rule could "
+        f"gain up to {unit.gain(claims.most)}. The best of so many rules could look so good by chance."
     )
 
 
-def sentences(found: Findings) -> list[str]:
-    """Return what is printed below the rule."""
-    return [*_class_words(found), *(found.inference.words() if found.inference else ()), *_stable(found)]
+def _expected(found: Findings, claims: Inference, unit: Unit) -> str:
+    sign = 1.0 if unit.maximise else -1.0
+    base = found.reference.value
+    return (
+        f"Expect about {unit.of_value(base + sign * claims.cross_fitted.gain)} instead of {unit.amount(base)}, "
+        "as rules learnt in this way give in rows that they were not learnt from"
+    )
 
 
-def warnings(found: Findings) -> list[str]:
-    """Return what may be wrong with the log."""
+def advice(found: Findings) -> str:
+    """Return what to do."""
+    reference = found.reference
+    if found.inference is None:
+        return "So nothing is recommended here."
+    if found.inference.state == State.TARGET:
+        return f"Recommended: use the rule below.{_simpler(found)}"
+    if not reference.allowed:
+        return (
+            "No way to treat all alike keeps what was asked for; the rule below keeps it, but that it is better than "
+            "other rules that keep it is not shown."
+        )
+    now = "" if found.inference.state == State.ALIKE else ", until more rows are there"
+    return f"Recommended: {_treatment(found)}{now}. The rule that looked best stands below; it is not supported."
+
+
+def _treatment(found: Findings) -> str:
+    """Return how to treat all alike."""
+    shares = found.reference.probabilities
+    if found.reference.constant is not None:
+        return f"'{found.reference.constant}' for everybody"
+    listed = " and ".join(f"'{name}' for {share:.0%}" for name, share in shares.items())
+    alike = "of all people" if len(found.reference.lottery) == 1 else "of people, within what was asked for"
+    return f"draw lots: {listed} {alike}"
+
+
+def _simpler(found: Findings) -> str:
+    """Return that a simpler rule did as well, where it did."""
+    simpler = simplest(found)
+    if simpler is None:
+        return ""
+    unit, each = Unit.of(found), found.stability.by_depth if found.stability else ()
+    return (
+        f" A simpler rule, of depth {simpler.depth}, did as well in rows that it was not learnt from "
+        f"({unit.amount(simpler.value.value)} against {unit.amount(each[-1].value.value)}): see below."
+    )
+
+
+def simplest(found: Findings) -> DepthValue | None:
+    """Return the best rule of the least depth that did as well as the deepest on held-out rows; None for no other."""
+    depths = found.stability.by_depth if found.stability else ()
+    sign = 1.0 if found.scores.maximise else -1.0
+    as_good = [each for each in depths[:-1] if sign * (each.value.value - depths[-1].value.value) >= 0]
+    return as_good[0] if as_good else None
+
+
+def checks(found: Findings) -> list[str]:
+    """Return what may be wrong with the log, a line each; [] where all is well."""
     return [*found.source.warnings, *found.scores.diagnostics.words()]
 
 
@@ -44,33 +162,81 @@ def optimism(evaluation: Evaluation) -> str:
     """Return why the values on the rows of the fit are too good."""
     unit = "reward" if evaluation.maximise else "cost"
     return (
-        f"Mean {unit} by the scores, on the rows that the policy was learnt from. The policy was chosen because it "
-        "looks best there, so its own value, and those of its parts, look better than they are; those of the constants "
-        "and of what was done are not chosen and have no such flaw."
+        f"Mean {unit} by the scores. The rule was chosen because it looks best on the rows that it was learnt from, so "
+        "its own value there looks better than it is. Its interval is that of a band over all rules of its class, "
+        "which holds nevertheless; those of the other lines are not chosen and have no such flaw."
     )
+
+
+def gain(found: Findings) -> str:
+    """Return how much better the rule is than the reference, by what holds for it."""
+    unit, other = Unit.of(found), found.reference.name
+    parts = []
+    if found.inference is not None:
+        claims = found.inference
+        parts.append(f"looks like {unit.gain(claims.gain)}, and is {unit.between(claims.lower, claims.upper)}")
+    if found.held_out is not None:
+        aside = found.held_out.gain
+        parts.append(f"in the rows kept aside is {unit.gain(aside.value)} ({unit.interval(aside)})")
+    return f"The gain of the rule over {other} {'; '.join(parts)} ({found.questions.level:.0%})." if parts else ""
+
+
+def charges(found: Findings) -> list[str]:
+    """Return what actions were given as costing beside their outcome."""
+    sign = "off" if found.scores.maximise else "to"
+    verb = "taken" if found.scores.maximise else "added"
+    charged = found.estimator.treatment_cost or {}
+    return [f"'{name}' costs {cost:g} beside its outcome: {verb} {sign} its values here." for name, cost in charged.items()]
+
+
+def sentences(found: Findings) -> list[str]:
+    """Return what is known of the search and of the claims, for a statistician."""
+    claims = [] if found.inference is None else found.inference.words()[1:]
+    return [*_class_words(found), found.reference.words(), *claims]
 
 
 def _class_words(found: Findings) -> Iterator[str]:
     estimator = found.estimator
+    kept = " that keeps what was asked for" if estimator.constraints else ""
     if estimator.optimal_:
-        yield "It is proved that no policy of its class that keeps the constraints has a better value on these rows."
+        yield f"It is proved that no rule of its class{kept} has a better value on the rows it was learnt from."
     else:
         yield (
-            f"The search was cut short: its value is {estimator.policy_value_:.6g}, and no policy of its class has a "
-            f"better one than {estimator.lower_bound_:.6g}."
+            f"The search was cut short: its value is {estimator.policy_value_:.6g}, and no rule of its class{kept} has "
+            f"a better one than {estimator.lower_bound_:.6g}."
         )
 
 
-def _stable(found: Findings) -> Iterator[str]:
-    stable = found.stability
-    if stable is not None:
-        yield from stable.words()
+def stable(found: Findings) -> list[str]:
+    """Return how much of the rule comes back on other rows, or why that is not known."""
+    if found.stability is None:
+        return ["Not asked (--resamples 0): whether other rows of the same kind would give the same rule."]
+    return found.stability.words()
 
 
-def claims_table(claims: Inference) -> list[tuple[str, str, str, str]]:
-    """Return the two claims: how, the gain behind it, its lower bound, its p-value."""
+def no_budget(found: Findings) -> str:
+    """Return why there is no curve of the value against a budget; "" where there is one."""
+    if found.budget:
+        return ""
+    if found.questions.budget is None:
+        return "Not asked: --budget ACTION draws the value against the share of people that may get an action."
+    return (
+        f"The value against the budget of '{found.questions.budget}' is not drawn: as long as no rule is shown to be "
+        "better than treating all alike, such a curve is of chance. --budget draws it all the same."
+    )
+
+
+def claims_table(found: Findings) -> list[tuple[str, str, str, str]]:
+    """Return the two claims: how, the gain behind it, its range, its p-value."""
+    claims = found.inference
+    if claims is None:
+        return []
+    unit = Unit.of(found)
     rows = (
-        ("this policy: a band over all policies of the class", claims.band),
+        ("this rule: a band over all rules of the class", claims.band),
         ("learning one: on the folds that it was not learnt from", claims.cross_fitted),
     )
-    return [(how, f"{claim.gain:.4g}", f"{claim.lower:.4g}", f"{claim.p_value:.3g}") for how, claim in rows]
+    return [
+        (how, unit.amount(claim.gain), f"{unit.amount(claim.lower)} to {unit.amount(claim.upper)}", f"{claim.p_value:.3g}")
+        for how, claim in rows
+    ]

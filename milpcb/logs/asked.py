@@ -1,0 +1,107 @@
+"""What was asked of a policy beside being good: each limit in words, what the policy does, and whether it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milpcb.columns import Values
+from milpcb.conditions import holds
+from milpcb.frames import read_columns
+from milpcb.named_constraints import Always, Never, RateParity, ShareAtMost, groups
+from milpcb.types import Bools, Floats
+
+CLOSE = 1e-9  # shares that differ by less are equal
+USED_UP = 0.0005  # of all rows: with less to spare, a limit is called used up
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One thing that was asked, what the policy does, whether that keeps it, and how closely."""
+
+    asked: str
+    does: str
+    kept: bool
+    closely: str
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is kept, and how closely."""
+        return f"{'kept' if self.kept else 'not kept'}; {self.closely}"
+
+
+@dataclass(frozen=True)
+class _Played:
+    """What is played in some rows: names (n,), the columns of the rows, and their weight (n,)."""
+
+    names: Values
+    values: Mapping[str, Values]
+    weight: Floats
+
+    def rate(self, action: Any, where: Bools | None = None) -> float:
+        """Return the share of the rows (or of those ``where``) that get an action; NaN where there are none."""
+        here = np.ones(len(self.names), dtype=bool) if where is None else where
+        whole = self.weight[here].sum()
+        return float(self.weight[here & (self.names == action)].sum() / whole) if whole else float("nan")
+
+
+def what_is_kept(constraints: Any, policy: Any, frame: pl.DataFrame, weight: Floats) -> list[Kept]:
+    """Return for each of the named constraints what a policy does in the rows of ``frame``, with their ``weight``."""
+    names = np.asarray(policy.predict_names(frame), dtype=object)
+    played = _Played(names, read_columns(frame, frame.columns, frame.columns), weight)
+    return [KINDS[type(constraint)](constraint, played) for constraint in constraints]
+
+
+def _share(asked: ShareAtMost, played: _Played) -> Kept:
+    rate = played.rate(asked.action)
+    return Kept(
+        f"'{asked.action}' for at most {100 * asked.share:.4g} % of the rows",
+        f"gives it to {rate:.1%}",
+        rate <= asked.share + CLOSE,
+        _spare(asked.share - rate, "the limit"),
+    )
+
+
+def _parity(asked: RateParity, played: _Played) -> Kept:
+    rates = {value: played.rate(asked.action, where) for value, where in groups(played.values[asked.group]).items()}
+    known = [rate for rate in rates.values() if rate == rate]  # noqa: PLR0124 - NaN: no such rows
+    apart = max(known) - min(known)
+    each = ", ".join(f"{value} {rate:.1%}" for value, rate in rates.items() if rate == rate)  # noqa: PLR0124
+    return Kept(
+        f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other",
+        f"{each}: {100 * apart:.1f} points apart",
+        apart <= asked.delta + CLOSE,
+        _spare(asked.delta - apart, "the limit"),
+    )
+
+
+def _never(asked: Never, played: _Played) -> Kept:
+    where = holds(asked.where, played.values)
+    right = (played.names == asked.action) == asked.other
+    broken, rows = int((where & ~right & (played.weight > 0)).sum()), int(where.sum())
+    others = "others" if asked.other else "it"
+    return Kept(
+        f"'{asked.action}' {'always' if asked.other else 'never'} where {asked.where}",
+        f"gives {others} in {broken:,} of the {rows:,} rows there" if rows else "there is no such row",
+        not broken,
+        "in every row" if not broken else f"broken in {broken:,} rows",
+    )
+
+
+def _spare(left: float, limit: str) -> str:
+    points = 100 * abs(left)
+    if left < -CLOSE:
+        return f"{points:.1f} points beyond {limit}"
+    return f"{limit} is used up" if left < USED_UP else f"{points:.1f} points to spare"
+
+
+KINDS: dict[type, Callable[[Any, _Played], Kept]] = {
+    ShareAtMost: _share,
+    RateParity: _parity,
+    Never: _never,
+    Always: _never,
+}

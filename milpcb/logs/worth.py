@@ -1,0 +1,62 @@
+"""What the policy and all it may be compared with are worth, a line each, with the intervals that hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from milpcb.logs.findings import Findings
+from milpcb.offline import IntervalEstimate
+from milpcb.offline.intervals import Mean, estimates
+
+RULE = "this rule"
+
+
+@dataclass(frozen=True)
+class Worth:
+    """A line: a name, a value, the ends of an interval that holds or None, and which interval that is."""
+
+    name: str
+    value: float
+    interval: tuple[float, float] | None
+    how: str
+
+
+def worth(found: Findings) -> list[Worth]:
+    """Return the policy, the reference, what was done, and then the constants, best first."""
+    return [*_of_rule(found), _of_reference(found), *_of_others(found)]
+
+
+def _of_rule(found: Findings) -> Iterator[Worth]:
+    if found.inference is None:
+        yield Worth(RULE, found.evaluation.value.value, None, "as it looks where it was learnt: too good")
+    else:
+        value = found.inference.value
+        yield Worth(RULE, value.value, (value.lower, value.upper), "band over all rules: holds though it was chosen here")
+    if found.held_out is not None:
+        value, rows = found.held_out.value, len(found.source.log) - len(found.learnt.numbers)
+        yield Worth(f"{RULE}, rows kept aside", value.value, (value.lower, value.upper), f"{rows:,} rows not learnt from")
+
+
+def _of_reference(found: Findings) -> Worth:
+    reference, scores = found.reference, found.scores
+    mean = Mean(reference.played(scores.table), scores.weight, np.inf)
+    value = estimates({0: mean}, "normal", found.questions.level, seed=0, group=scores.log.group)[0]
+    how = "the best that treats all alike" if reference.allowed else "treats all alike; breaks what was asked for"
+    return _line(reference.name, value, how)
+
+
+def _of_others(found: Findings) -> Iterator[Worth]:
+    yield _line("what was done", found.evaluation.logged, "")
+    sign = 1.0 if found.scores.maximise else -1.0
+    constants = found.evaluation.constants
+    for name in sorted(constants, key=lambda name: -sign * constants[name].value):
+        if name != found.reference.constant:
+            allowed = found.reference.ways.allows(name)
+            yield _line(f"always '{name}'", constants[name], "" if allowed else "not allowed (share 100 %)")
+
+
+def _line(name: str, value: IntervalEstimate, how: str) -> Worth:
+    return Worth(name, value.value, (value.lower, value.upper), how)
