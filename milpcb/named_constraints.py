@@ -138,7 +138,7 @@ class RateParity(NamedConstraint):
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 for the action at the members of a group, for each group; missing is a group too."""
         real("delta", self.delta, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
-        members = _groups(rows.column(self.group))
+        members = groups(rows.column(self.group))
         return {group: rows.table(among.astype(float), self.action) for group, among in members.items()}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
@@ -278,7 +278,7 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
     return NAMES[document["constraint"]](**own)
 
 
-def _groups(column: Values) -> dict[str, Bools]:
+def groups(column: Values) -> dict[str, Bools]:
     """Return the rows (n,) of each value of a column, by the value in words, which no other value has."""
     if column.dtype == object:
         values = sorted(set(column.tolist()), key=in_words)

@@ -13,12 +13,13 @@ from rich.table import Table
 from milpcb import registry
 from milpcb.checks import check_file
 from milpcb.commands.console import err, out
-from milpcb.commands.learn import values_table
 from milpcb.commands.log_source import source_of, source_options
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from milpcb.offline import Evaluation
+    from milpcb.offline import Evaluation, IntervalEstimate
+
+SHOWN = 12  # constants in a table
 
 
 @click.command()
@@ -35,35 +36,89 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. The intervals are for a
     policy that was fixed without these rows.
     """
-    source = source_of(log, given)
+    from milpcb.logs.digest import is_origin
     from milpcb.offline import evaluate as value_of
     from milpcb.offline import scores
 
-    found = scores(source.log, method, seed=seed)
-    for warning in (*source.warnings, *found.diagnostics.words()):
-        err.print(f"warning: {warning}")
-    played = [found.actions[found.best_action]] * len(found.table) if policy is None else _read(policy)
-    value = value_of(found, played, contexts=source.table, interval=interval, level=level, seed=seed)
-    out.print(values_table(value))
+    with step(err, f"reading {log.name}"):
+        source = source_of(log, given)
+    read, kept = (None, None) if policy is None else _read(policy)
+    seen = is_origin(kept, source)
+    if seen:
+        err.print(SEEN.format(policy))
+    with step(err, "what each action would have given"):
+        found = scores(source.log, method, seed=seed)
+    best = found.actions[found.best_action]
+    played = [best] * len(found.table) if read is None else read
+    options: dict[str, Any] = {"interval": interval, "level": level, "seed": seed, "in_sample": seen}
+    value = value_of(found, played, contexts=source.table, **options)
+    out.print(_values(value, "this policy" if read else f"always '{best}', the best constant"))
     for sentence in value.words():
         out.print(sentence)
+    for warning in (*source.warnings, *found.diagnostics.words()):
+        err.print(f"warning: {warning}")
     if value.leaves:
         out.print(_parts(value))
 
 
-def _read(path: Path) -> Any:
-    """Return the policy of a file, with names of its actions, if only their numbers; raises InputError on another."""
+SEEN = (
+    "warning: {} was learnt from this very log, in which it looks better than it is; evaluate it on rows that it was "
+    "not learnt from, such as those that milpcb learn --holdout 0.3 keeps aside"
+)
+
+
+def _values(evaluation: Evaluation, name: str) -> Table:
+    """Return the values of a policy, of the constants and of what was done; without intervals that do not hold."""
+    table = Table("", "value", f"{evaluation.level:.0%} interval", "the policy gains")
+    value = evaluation.value
+    table.add_row(name, f"{value.value:.4g}", "" if evaluation.in_sample else _ends(value), "")
+    constants = evaluation.constants
+    for action in _best_first(evaluation)[:SHOWN]:
+        gain = evaluation.gain_over[action]
+        value = constants[action]
+        table.add_row(f"always '{action}'", f"{value.value:.4g}", _ends(value), _gain(gain, evaluation))
+    if len(constants) > SHOWN:
+        table.add_row(f"and {len(constants) - SHOWN:,} more constants", "", "", "")
+    value = evaluation.logged
+    table.add_row("what was done", f"{value.value:.4g}", _ends(value), _gain(evaluation.gain_over_logged, evaluation))
+    return table
+
+
+def _best_first(evaluation: Evaluation) -> list[str]:
+    """Return the names of the actions in their order; where they are many, the best first."""
+    names = list(evaluation.constants)
+    sign = -1.0 if evaluation.maximise else 1.0
+    return names if len(names) <= SHOWN else sorted(names, key=lambda name: sign * evaluation.constants[name].value)
+
+
+def _ends(value: IntervalEstimate) -> str:
+    return f"{value.lower:.4g} to {value.upper:.4g}"
+
+
+def _gain(gain: IntervalEstimate, evaluation: Evaluation) -> str:
+    return f"{gain.value:.4g}" if evaluation.in_sample else str(gain)
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    """Return the policy of a file, with names of its actions, and what it keeps of its log, None for nothing.
+
+    Where it has numbers of its actions only, these are their names. Raises InputError on another file.
+    """
     from milpcb.estimators import from_json as estimator_from_json
+    from milpcb.logs.digest import ORIGIN
 
     check_file(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    policy = estimator_from_json(text).policy_ if '"milpcb_estimator"' in text else _rule(text, path)
+    fitted = '"milpcb_estimator"' in text
+    policy = estimator_from_json(text).policy_ if fitted else _rule(text, path)
+    origin = json.loads(text).get(ORIGIN) if fitted else None
     if policy.names.actions:
-        return policy
-    return replace(policy, names=replace(policy.names, actions=tuple(map(str, range(max(policy.leaf_actions) + 1)))))
+        return policy, origin
+    numbers = tuple(map(str, range(max(policy.leaf_actions) + 1)))
+    return replace(policy, names=replace(policy.names, actions=numbers)), origin
 
 
 def _rule(text: str, path: Path) -> Any:
@@ -85,7 +140,8 @@ _NO_POLICY = "{} holds no policy: give policy.json of milpcb learn, or policy.to
 
 
 def _parts(value: Evaluation) -> Table:
-    table = Table("part", "action", "share of rows", "value", "gains over the best constant")
+    table = Table("part", "action", "share of rows", "value", f"gains over {value.reference.name}")
     for leaf in value.leaves:
-        table.add_row(str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}", str(leaf.value), str(leaf.gain))
+        own = f"{leaf.value.value:.4g}" if value.in_sample else str(leaf.value)
+        table.add_row(str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}", own, _gain(leaf.gain, value))
     return table

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from milpcb.commands.console import err, out
 from milpcb.commands.log_source import source_of, source_options
+from milpcb.commands.steps import step
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ ESTIMATORS = {
 HERE = ("constraints", "treatment_cost", "random_state", "policies", "model_outcome", "model_propensity")
 
 
+SHOWN = 12  # lines of a table of values
+
+
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @source_options
 @click.option("--policies", "name", default="decision_trees", show_default=True, help=f"{', '.join(ESTIMATORS)}.")
@@ -40,6 +45,7 @@ HERE = ("constraints", "treatment_cost", "random_state", "policies", "model_outc
 )
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
+@click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--level", default=0.95, show_default=True, help="How often intervals and lower bounds hold.")
 @click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
@@ -49,22 +55,26 @@ HERE = ("constraints", "treatment_cost", "random_state", "policies", "model_outc
 def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     """Find the best policy by LOG, a .csv or .parquet file with a line for each decision, or a run directory.
 
-    It is printed with what it is worth, what can be claimed of it and what cannot; OUT gets the report, the drawing,
-    and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g. --thresholds all,
-    --min-samples-leaf 50, --method ips (see milpcb.estimators).
+    What to do is printed first, then the policy, what it is worth, and whether it keeps what was asked for; OUT gets a
+    page on it, the drawing, and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g.
+    --thresholds all, --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
-    source = source_of(log, given)
-    for note in source.notes:
-        err.print(f"note: {note}")
     from milpcb.logs.findings import Asked, find
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
+    showing = partial(step, err)
+    with showing(f"reading {log.name}"):
+        source = source_of(log, given)
+    for note in source.notes:
+        err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
-    questions = Asked(given["level"], given["draws"], given["resamples"], _budget(source, given), given["seed"])
-    found = find(source, estimator, questions, _note)
-    page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
+    asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
+    questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
+    found = find(source, estimator, questions, showing)
+    with showing("the page"):
+        page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
     out.print(f"report: {page}")
 
@@ -124,50 +134,53 @@ def _number(text: str, whole: str) -> float:
 
 
 def _budget(source: Source, given: dict[str, Any]) -> str | None:
-    """Return the action of the budget curve: the one named, else the scarce or costly one, else the last of two."""
+    """Return the action of the curve: the one named, else one that is scarce or costs something; None for no curve."""
     if given["budget"] is not None:
         return _named(given["budget"], source)
     for text, action, _ in _split((*given["at_most"], *given["treatment_cost"]), "=", source):
         if text:
             return action
-    return source.log.actions[-1] if len(source.log.actions) == 2 else None
-
-
-def _note(what: str) -> None:
-    """Write on a terminal what is being done."""
-    if err.is_terminal:
-        err.print(f"{what} ...")
+    return None
 
 
 def _print(found: Findings) -> None:
     from milpcb.logs import words
 
-    for warning in words.warnings(found):
+    out.print(words.lead(found))
+    for warning in words.checks(found):
         err.print(f"warning: {warning}")
-    out.print(str(found.estimator.policy_))
     out.print()
-    out.print(values_table(found.evaluation))
-    out.print(words.optimism(found.evaluation))
-    out.print()
-    for sentence in words.sentences(found):
-        out.print(sentence)
-    out.print(words.verdict(found))
-
-
-def values_table(evaluation: Any) -> Table:
-    """Return the values of a policy, of the constants and of what was done as a table."""
-    table = Table("", "value", f"{evaluation.level:.0%} interval", "the policy gains")
-    row: Callable[..., None] = table.add_row
-    value = evaluation.value
-    row("this policy", f"{value.value:.4g}", f"{value.lower:.4g} to {value.upper:.4g}", "")
-    for name, value in evaluation.constants.items():
-        gain = str(evaluation.gain_over[name])
-        row(f"always '{name}'", f"{value.value:.4g}", f"{value.lower:.4g} to {value.upper:.4g}", gain)
-    value = evaluation.logged
-    row(
-        "what was done",
-        f"{value.value:.4g}",
-        f"{value.lower:.4g} to {value.upper:.4g}",
-        str(evaluation.gain_over_logged),
+    out.print(
+        str(found.estimator.policy_)
+        if found.state in (None, "target")
+        else f"What looked best:\n{found.estimator.policy_}"
     )
+    out.print()
+    out.print(_worth_table(found))
+    out.print(words.gain(found))
+    if found.asked:
+        out.print(_asked_table(found))
+    for sentence in (*words.charges(found), words.proof(found), *words.stable(found)):
+        out.print(sentence)
+
+
+def _worth_table(found: Findings) -> Table:
+    """Return what the policy and all it may be compared with are worth; of many constants those that look best."""
+    from milpcb.logs.words import Unit
+    from milpcb.logs.worth import worth
+
+    unit, lines = Unit.of(found), worth(found)
+    table = Table("", unit.words, f"{found.questions.level:.0%} interval", "")
+    for line in lines[:SHOWN]:
+        ends = "" if line.interval is None else f"{unit.amount(line.interval[0])} to {unit.amount(line.interval[1])}"
+        table.add_row(line.name, unit.amount(line.value), ends, line.how)
+    if len(lines) > SHOWN:
+        table.add_row(f"and {len(lines) - SHOWN:,} more: see the page", "", "", "")
+    return table
+
+
+def _asked_table(found: Findings) -> Table:
+    table = Table("asked for", "the rule", "")
+    for kept in found.asked:
+        table.add_row(kept.asked, kept.does, kept.verdict)
     return table

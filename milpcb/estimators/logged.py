@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
+from milpcb.estimators.costs import (
+    FromCosts,
+    OptimalPolicy,
+    OptimalPolicyTree,
+    OptimalRuleList,
+    OptimalScoringRule,
+    OptimalThresholdRule,
+)
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.targets import read_targets, read_weights
 from milpcb.offline import Evaluation, Log, Scores, evaluate, read_log, scores
@@ -48,6 +56,8 @@ class FromLog(PolicyEstimator):
     min_propensity: float = 0.01
     treatment_cost: Any = None
     random_state: int = 0
+
+    by_table: ClassVar[type[FromCosts]]  # of the same policies, by a table of costs
 
     def fit(
         self,
@@ -106,6 +116,16 @@ class FromLog(PolicyEstimator):
         """
         features = read_features(self, checked(self, X, reset=True))
         return self._from_scores(features, found, np.array(found.actions))
+
+    def on_table(self, **changes: Any) -> Any:
+        """Return the estimator, not fitted, that learns from a table of values as this one does from its scores.
+
+        ``changes`` are parameters that differ.
+        """
+        known = {field.name for field in fields(self.by_table)}
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name in known}
+        maximise = True if self.scores_ is None else self.scores_.maximise
+        return self.by_table(**{**settings, "maximise": maximise, **changes})
 
     def _from_scores(self, features: Features, found: Scores, actions: Any) -> Self:
         self.scores_ = found
@@ -205,22 +225,32 @@ class FromLog(PolicyEstimator):
 class LoggedPolicy(FromLog, AnySettings):
     """The best policy of any policy class, by a log."""
 
+    by_table: ClassVar[type[FromCosts]] = OptimalPolicy
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedPolicyTree(FromLog, TreeSettings):
     """The best decision tree, by a log."""
+
+    by_table: ClassVar[type[FromCosts]] = OptimalPolicyTree
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedThresholdRule(FromLog, ThresholdSettings):
     """The best threshold rule, by a log."""
 
+    by_table: ClassVar[type[FromCosts]] = OptimalThresholdRule
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedRuleList(FromLog, RuleListSettings):
     """The best list of rules, by a log."""
 
+    by_table: ClassVar[type[FromCosts]] = OptimalRuleList
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedScoringRule(FromLog, ScoringSettings):
     """The best points system, by a log."""
+
+    by_table: ClassVar[type[FromCosts]] = OptimalScoringRule

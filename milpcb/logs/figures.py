@@ -11,7 +11,7 @@ from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Draw
 from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.logs.findings import Findings
-from milpcb.logs.words import Unit
+from milpcb.logs.words import Unit, other
 from milpcb.logs.worth import RULE, Worth
 
 BAND = 0.18  # opacity
@@ -27,7 +27,9 @@ def leaf_summaries(found: Findings) -> list[Any]:
     known = {leaf.part: leaf.value for leaf in seen.leaves}
     summaries = found.estimator.policy_.leaves(found.learnt.frame)
     return [
-        replace(summary, note=_note(unit, known[part], held_out=found.held_out is not None)) if part in known else summary
+        replace(summary, note=_note(unit, known[part], held_out=found.held_out is not None))
+        if part in known
+        else summary
         for part, summary in enumerate(summaries)
     ]
 
@@ -63,7 +65,7 @@ def worth_drawing(found: Findings, lines: list[Worth]) -> Drawing:
         figure,
         "; ".join(f"{line.name}: {unit.amount(line.value)}" for line in lines),
         f"Bars: {found.questions.level:.0%} intervals that hold for what stands beside them. Dashed: "
-        f"{found.reference.name}. {'Farther right' if unit.maximise else 'Farther left'} is better.",
+        f"{other(found)}. {'Farther right' if unit.maximise else 'Farther left'} is better.",
     )
 
 
@@ -89,16 +91,18 @@ def budget_drawing(found: Findings) -> Drawing:
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.amount(value)))
     first, last = points[0], points[-1]
-    chance = "" if found.supported else " No rule is shown to be better than treating all alike: what rises may be chance."
+    chance = (
+        "" if found.supported else " No rule is shown to be better than treating all alike: what rises may be chance."
+    )
     return Drawing(
         "budget",
         f"Value against the budget of '{action}'",
         figure,
         f"From {unit.amount(first.held_out.value)} at {first.share:.0%} to {unit.amount(last.held_out.value)} at "
         f"{last.share:.0%}.",
-        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band is one "
-        f"for all budgets at once ({found.questions.level:.0%}); dashed is the best way to treat all alike that keeps "
-        f"the budget.{chance}",
+        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
+        f"is one for all budgets at once ({found.questions.level:.0%}); dashed is the best way to treat all alike that "
+        f"keeps the budget.{chance}",
     )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from milpcb.estimators import CLASSES, BudgetPoint, budget_curve, share_at_most
+from milpcb.estimators import BudgetPoint, budget_curve, share_at_most
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.source import Source
 from milpcb.offline import (
@@ -91,7 +91,7 @@ class Findings:
     stability: Stability | None
     asked: tuple[Kept, ...]
     asked_aside: tuple[Kept, ...]
-    budget: tuple[BudgetPoint, ...]
+    budget: tuple[Any, ...]
 
     @property
     def scores(self) -> Scores:
@@ -99,9 +99,26 @@ class Findings:
         return self.learnt.scores
 
     @property
+    def state(self) -> State | None:
+        """The state of the claims, see milpcb.offline.State; None where they were not asked.
+
+        Where learning is shown to gain, this very policy may be shown to by the rows kept aside as well as by the band.
+        """
+        claims = self.inference
+        if claims is None:
+            return None
+        learning = claims.enough and claims.p_value <= 1 - claims.level
+        return State.TARGET if learning and self.shown_aside else claims.state
+
+    @property
+    def shown_aside(self) -> bool:
+        """Whether the rows kept aside show that this very policy gains."""
+        return self.held_out is not None and self.held_out.gain.lower > 0
+
+    @property
     def supported(self) -> bool:
         """Whether it is shown that this very policy is better than treating all alike."""
-        return self.inference is not None and self.inference.state == State.TARGET
+        return self.state == State.TARGET
 
 
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
@@ -117,9 +134,9 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         with step(f"what can be claimed of it ({questions.draws:,} searches)") as tick:
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
-    if questions.resamples:
-        with step(f"its stability ({questions.resamples:,} searches)") as tick:
-            options = {**again, "resamples": questions.resamples, "progress": tick}
+    if questions.resamples and not problem.constraints:
+        with step(f"its stability ({questions.resamples:,} searches)"):
+            options = {"seed": questions.seed, "kind": problem.kind, "resamples": questions.resamples}
             stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
             stable = _in_words(stable, estimator.policy_)
     reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
@@ -156,11 +173,9 @@ def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
 
 def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) -> Rows:
     every = len(numbers) == len(source.log)
-    with step(what) as tick:
+    with step(what):
         log = source.log if every else source.log.take(numbers)
-        return Rows(
-            numbers, source.frame if every else source.frame[numbers], estimator.estimate_scores(log, progress=tick)
-        )
+        return Rows(numbers, source.frame if every else source.frame[numbers], estimator.estimate_scores(log))
 
 
 def _kept(estimator: Any, rows: Rows) -> tuple[Kept, ...]:
@@ -196,14 +211,14 @@ def _budget(
     with step(f"the value against the budget of '{questions.budget}'") as tick:
         free = _without_limit(estimator, questions.budget)
         return tuple(
-            budget_curve(free, learnt.frame, learnt.scores, action=questions.budget, level=questions.level, progress=tick)
+            budget_curve(
+                free, learnt.frame, learnt.scores, action=questions.budget, level=questions.level, progress=tick
+            )
         )
 
 
 def _without_limit(estimator: Any, action: str) -> Any:
-    """Return the estimator that learns from tables of values as this one from scores, with no limit on the action."""
-    cls = CLASSES[type(estimator).__name__]
-    known = {field.name for field in fields(cls)}
-    settings = {name: value for name, value in estimator.get_params(deep=False).items() if name in known}
-    kept = [rule for rule in estimator.constraints if not (isinstance(rule, share_at_most) and rule.action == action)]
-    return cls(**{**settings, "constraints": kept, "maximise": estimator.maximise_})
+    """Return the estimator that learns from a table of values, with no limit on the share of the action."""
+    limits = (isinstance(rule, share_at_most) and rule.action == action for rule in estimator.constraints)
+    kept = [rule for rule, limit in zip(estimator.constraints, limits, strict=True) if not limit]
+    return estimator.on_table(constraints=kept)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from milpcb.errors import RunError
 from milpcb.files import contents, remove, sealed, unsealed, write_file
+from milpcb.logs.digest import ORIGIN, origin
 from milpcb.logs.findings import Findings
 from milpcb.logs.page import page, rule_pictures
 
@@ -45,7 +47,7 @@ def _files(found: Findings, command: str) -> dict[str, bytes]:
     """Return the content of each file by its name."""
     estimator = found.estimator
     files = {
-        POLICY: estimator.to_json().encode(),
+        POLICY: _policy(found).encode(),
         "policy.txt": f"{estimator.policy_}\n".encode(),
         PAGE: page(found, command).encode(),
     }
@@ -53,6 +55,13 @@ def _files(found: Findings, command: str) -> dict[str, bytes]:
     if getattr(estimator.policy_, "decision", lambda: None)() is not None:
         files |= {"policy.sql": f"{estimator.to_sql()}\n".encode(), "policy.py": estimator.to_python().encode()}
     return files
+
+
+def _policy(found: Findings) -> str:
+    """Return the policy as JSON, with the digest of its log: evaluate warns where it is handed the same."""
+    document = json.loads(found.estimator.to_json())
+    document[ORIGIN] = origin(found.source, found.learnt.frame.columns)
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
 def _index(folder: Path) -> dict[str, Any] | None:

@@ -12,8 +12,8 @@ from milpcb.experiments.results.report import fill, picture
 from milpcb.logs import words
 from milpcb.logs.figures import budget_drawing, rule_figure, worth_drawing
 from milpcb.logs.findings import Findings
-from milpcb.logs.worth import Worth, worth
 from milpcb.logs.words import Unit
+from milpcb.logs.worth import Worth, worth
 from milpcb.offline import State
 
 Row = Sequence[str]
@@ -24,16 +24,15 @@ NAMED = 8  # actions in the subtitle
 def page(found: Findings, command: str) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again."""
     unit, lines = Unit.of(found), worth(found)
-    state = found.inference.state if found.inference else None
     return fill(
         "learned.html.jinja",
         title=f"What to do for whom? {found.source.name}",
         subtitle=_subtitle(found),
         mark=words.mark(found),
-        state=state or "none",
+        state=found.state or "none",
         verdict=_sentence(words.verdict(found)),
         advice=words.advice(found),
-        supported=state in (None, State.TARGET),
+        supported=found.state in (None, State.TARGET),
         checks=words.checks(found),
         notes=found.source.notes,
         rules=str(found.estimator.policy_),

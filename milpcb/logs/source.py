@@ -65,7 +65,6 @@ class Source:
     table : all of its columns
     frame : those that policies may read
     log : checked; its features are the numbers that models read
-    group : (n,) number of the group of each row; None where rows are independent
     notes : which columns were left out, and why
     warnings : which features may be known only afterwards
 
@@ -76,7 +75,6 @@ class Source:
     table: pl.DataFrame
     frame: pl.DataFrame
     log: Log
-    group: Ints | None = None
     notes: tuple[str, ...] = field(default=())
     warnings: tuple[str, ...] = field(default=())
 
@@ -102,6 +100,7 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
         **{"reward" if columns.maximise else "cost": outcome},
         propensity=propensity,
         actions=columns.actions or None,
+        group=_groups(name, frame, columns.group),
     )
     return Source(
         name,
@@ -109,7 +108,6 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
         frame,
         table,
         log,
-        _groups(name, frame, columns.group),
         tuple(words(left, grouped=bool(columns.group))),
         tuple(_leaks(table, columns.outcome, log)),
     )

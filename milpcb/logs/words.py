@@ -6,7 +6,6 @@ milpcb.offline.inference, in which both claims agree, in words for somebody who 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,9 +61,19 @@ class Unit:
         return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
 
 
+def other(found: Findings) -> str:
+    """Return what treating all alike means here, to be read after "than"."""
+    reference = found.reference
+    if reference.constant is not None:
+        return f"'{reference.constant}' for everybody"
+    within = "" if len(reference.lottery) == 1 else " within what was asked for"
+    shares = [f"'{name}' for {100 * share:.3g}" for name, share in reference.probabilities.items()]
+    return f"drawing lots{within} ({', '.join(shares[:-1])} and {shares[-1]} of 100)"
+
+
 def mark(found: Findings) -> str:
     """Return the verdict in three words."""
-    return NOT_ASKED if found.inference is None else MARKS[found.inference.state]
+    return NOT_ASKED if found.state is None else MARKS[found.state]
 
 
 def lead(found: Findings) -> str:
@@ -74,26 +83,27 @@ def lead(found: Findings) -> str:
 
 def verdict(found: Findings) -> str:
     """Return what is known in a sentence or two, for somebody who decides."""
-    claims, unit, other = found.inference, Unit.of(found), found.reference.name
+    claims, unit, alike = found.inference, Unit.of(found), other(found)
     if claims is None:
-        return f"whether a rule is better than {other} was not asked (--draws 0)."
-    sure = f"{claims.level:.0%} confidence"
-    own = f"the gain of this very rule is {unit.between(claims.lower, claims.upper)} ({sure})"
-    if claims.state == State.TARGET:
-        return f"deciding by the rule is better than {other}. {_expected(found, claims, unit)}; {own}."
+        return f"whether a rule is better than {alike} was not asked (--draws 0)."
+    p, sure = f"p = {claims.p_value:.2g}", f"{claims.level:.0%} confidence"
+    if found.state == State.TARGET:
+        return f"deciding by the rule is better than {alike}. {_expected(found, claims, unit)}; {_own(found)} ({sure})."
     if not claims.enough:
         return (
             "nearly all that differs between the actions comes from a few rows, too few such events to know whether "
-            f"any rule is better than {other}."
+            f"any rule is better than {alike}."
         )
     most = f"no rule of this kind gains more than {unit.gain(claims.most)} over it ({sure})"
-    p = f"p = {claims.p_value:.2g}"
-    if claims.state == State.ALIKE:
-        return f"there is no evidence that any rule is better than {other} ({p}), and {most}, which is small."
+    if found.state == State.ALIKE:
+        return f"there is no evidence that any rule is better than {alike} ({p}), and {most}, which is small."
     if claims.p_value <= 1 - claims.level:
-        return f"rules learnt in this way are better than {other} ({p}), but of this one it is not shown: {own}."
+        return (
+            f"rules learnt in this way are better than {alike} ({p}), but of this very rule it is not shown. "
+            f"{_expected(found, claims, unit)}; {_own(found)} ({sure})."
+        )
     return (
-        f"there is no evidence that any rule is better than {other} ({p}), and none that no rule is: some rule could "
+        f"there is no evidence that any rule is better than {alike} ({p}), and none that no rule is: some rule could "
         f"gain up to {unit.gain(claims.most)}. The best of so many rules could look so good by chance."
     )
 
@@ -103,34 +113,46 @@ def _expected(found: Findings, claims: Inference, unit: Unit) -> str:
     base = found.reference.value
     return (
         f"Expect about {unit.of_value(base + sign * claims.cross_fitted.gain)} instead of {unit.amount(base)}, "
-        "as rules learnt in this way give in rows that they were not learnt from"
+        "as such rules give in rows that they were not learnt from"
     )
+
+
+def _own(found: Findings) -> str:
+    """Return the range of the gain of this very rule: by the rows kept aside where they show more than the band."""
+    claims, unit = found.inference, Unit.of(found)
+    if found.held_out is not None and found.shown_aside:
+        aside = found.held_out.gain
+        return f"the gain of this very rule is {unit.between(aside.lower, aside.upper)} by the rows kept aside"
+    lower, upper = (0.0, 0.0) if claims is None else (claims.lower, claims.upper)
+    return f"the gain of this very rule is {unit.between(lower, upper)}"
 
 
 def advice(found: Findings) -> str:
     """Return what to do."""
-    reference = found.reference
     if found.inference is None:
         return "So nothing is recommended here."
-    if found.inference.state == State.TARGET:
+    if found.state == State.TARGET:
         return f"Recommended: use the rule below.{_simpler(found)}"
-    if not reference.allowed:
+    if not found.reference.allowed:
         return (
             "No way to treat all alike keeps what was asked for; the rule below keeps it, but that it is better than "
             "other rules that keep it is not shown."
         )
-    now = "" if found.inference.state == State.ALIKE else ", until more rows are there"
-    return f"Recommended: {_treatment(found)}{now}. The rule that looked best stands below; it is not supported."
+    if found.state == State.ALIKE:
+        return f"Recommended: {other(found)}. {_unsupported(found)}"
+    learning = found.inference.enough and found.inference.p_value <= 1 - found.inference.level
+    if not learning:
+        return f"Recommended: {other(found)}, until more rows are there. {_unsupported(found)}"
+    check = "" if found.held_out else " or check it on rows kept aside (--holdout 0.3),"
+    return (
+        f"Recommended: {other(found)} for now. Try the rule below beside it,{check} before it replaces it: it may "
+        f"help, but it is not supported yet.{_simpler(found)}"
+    )
 
 
-def _treatment(found: Findings) -> str:
-    """Return how to treat all alike."""
-    shares = found.reference.probabilities
-    if found.reference.constant is not None:
-        return f"'{found.reference.constant}' for everybody"
-    listed = " and ".join(f"'{name}' for {share:.0%}" for name, share in shares.items())
-    alike = "of all people" if len(found.reference.lottery) == 1 else "of people, within what was asked for"
-    return f"draw lots: {listed} {alike}"
+def _unsupported(found: Findings) -> str:
+    alike = bool(found.reference.constant) and len(found.evaluation.leaves) == 1
+    return "" if alike else "The rule that looked best stands below; it is not supported."
 
 
 def _simpler(found: Findings) -> str:
@@ -170,41 +192,42 @@ def optimism(evaluation: Evaluation) -> str:
 
 def gain(found: Findings) -> str:
     """Return how much better the rule is than the reference, by what holds for it."""
-    unit, other = Unit.of(found), found.reference.name
-    parts = []
+    unit, parts = Unit.of(found), []
     if found.inference is not None:
         claims = found.inference
         parts.append(f"looks like {unit.gain(claims.gain)}, and is {unit.between(claims.lower, claims.upper)}")
     if found.held_out is not None:
         aside = found.held_out.gain
         parts.append(f"in the rows kept aside is {unit.gain(aside.value)} ({unit.interval(aside)})")
-    return f"The gain of the rule over {other} {'; '.join(parts)} ({found.questions.level:.0%})." if parts else ""
+    return (
+        f"The gain of the rule over {other(found)} {'; '.join(parts)} ({found.questions.level:.0%})." if parts else ""
+    )
 
 
 def charges(found: Findings) -> list[str]:
     """Return what actions were given as costing beside their outcome."""
     sign = "off" if found.scores.maximise else "to"
     verb = "taken" if found.scores.maximise else "added"
-    charged = found.estimator.treatment_cost or {}
-    return [f"'{name}' costs {cost:g} beside its outcome: {verb} {sign} its values here." for name, cost in charged.items()]
+    charged = (found.estimator.treatment_cost or {}).items()
+    return [f"'{name}' costs {cost:g} beside its outcome: {verb} {sign} its values here." for name, cost in charged]
 
 
 def sentences(found: Findings) -> list[str]:
     """Return what is known of the search and of the claims, for a statistician."""
     claims = [] if found.inference is None else found.inference.words()[1:]
-    return [*_class_words(found), found.reference.words(), *claims]
+    return [proof(found), found.reference.words(), *claims]
 
 
-def _class_words(found: Findings) -> Iterator[str]:
+def proof(found: Findings) -> str:
+    """Return what the search has proved."""
     estimator = found.estimator
     kept = " that keeps what was asked for" if estimator.constraints else ""
     if estimator.optimal_:
-        yield f"It is proved that no rule of its class{kept} has a better value on the rows it was learnt from."
-    else:
-        yield (
-            f"The search was cut short: its value is {estimator.policy_value_:.6g}, and no rule of its class{kept} has "
-            f"a better one than {estimator.lower_bound_:.6g}."
-        )
+        return f"It is proved that no rule of its class{kept} has a better value on the rows it was learnt from."
+    return (
+        f"The search was cut short: its value is {estimator.policy_value_:.6g}, and no rule of its class{kept} has a "
+        f"better one than {estimator.lower_bound_:.6g}."
+    )
 
 
 def stable(found: Findings) -> list[str]:
@@ -237,6 +260,11 @@ def claims_table(found: Findings) -> list[tuple[str, str, str, str]]:
         ("learning one: on the folds that it was not learnt from", claims.cross_fitted),
     )
     return [
-        (how, unit.amount(claim.gain), f"{unit.amount(claim.lower)} to {unit.amount(claim.upper)}", f"{claim.p_value:.3g}")
+        (
+            how,
+            unit.amount(claim.gain),
+            f"{unit.amount(claim.lower)} to {unit.amount(claim.upper)}",
+            f"{claim.p_value:.3g}",
+        )
         for how, claim in rows
     ]

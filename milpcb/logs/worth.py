@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milpcb.checks import ROUNDING
 from milpcb.logs.findings import Findings
-from milpcb.offline import IntervalEstimate
+from milpcb.logs.words import other
+from milpcb.offline import IntervalEstimate, Reference
 from milpcb.offline.intervals import Mean, estimates
 
 RULE = "this rule"
@@ -34,10 +36,10 @@ def _of_rule(found: Findings) -> Iterator[Worth]:
         yield Worth(RULE, found.evaluation.value.value, None, "as it looks where it was learnt: too good")
     else:
         value = found.inference.value
-        yield Worth(RULE, value.value, (value.lower, value.upper), "band over all rules: holds though it was chosen here")
+        yield Worth(RULE, value.value, (value.lower, value.upper), "band over all rules: holds after the search")
     if found.held_out is not None:
         value, rows = found.held_out.value, len(found.source.log) - len(found.learnt.numbers)
-        yield Worth(f"{RULE}, rows kept aside", value.value, (value.lower, value.upper), f"{rows:,} rows not learnt from")
+        yield Worth(f"{RULE}, rows kept aside", value.value, (value.lower, value.upper), f"{rows:,} other rows")
 
 
 def _of_reference(found: Findings) -> Worth:
@@ -45,7 +47,7 @@ def _of_reference(found: Findings) -> Worth:
     mean = Mean(reference.played(scores.table), scores.weight, np.inf)
     value = estimates({0: mean}, "normal", found.questions.level, seed=0, group=scores.log.group)[0]
     how = "the best that treats all alike" if reference.allowed else "treats all alike; breaks what was asked for"
-    return _line(reference.name, value, how)
+    return _line(other(found), value, how)
 
 
 def _of_others(found: Findings) -> Iterator[Worth]:
@@ -54,8 +56,16 @@ def _of_others(found: Findings) -> Iterator[Worth]:
     constants = found.evaluation.constants
     for name in sorted(constants, key=lambda name: -sign * constants[name].value):
         if name != found.reference.constant:
-            allowed = found.reference.ways.allows(name)
+            allowed = _allowed(found.reference, name)
             yield _line(f"always '{name}'", constants[name], "" if allowed else "not allowed (share 100 %)")
+
+
+def _allowed(reference: Reference, name: str) -> bool:
+    """Return whether the constraints allow everybody to get an action."""
+    ways, k = reference.ways, reference.actions.index(name)
+    totals = ways.totals[:, :, k].sum(axis=1)
+    within = totals <= ways.upper + ROUNDING * np.abs(ways.totals).sum(axis=(1, 2))
+    return bool(ways.playable[:, k].all() and within.all())
 
 
 def _line(name: str, value: IntervalEstimate, how: str) -> Worth:

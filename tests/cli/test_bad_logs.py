@@ -245,7 +245,7 @@ def test_what_was_written_is_evaluated_on_other_rows(run, capfd):
 
 
 def test_the_finding_is_about_what_the_constraints_allow(run, tmp_path):
-    """Under a budget the best constant is one that keeps it; the curve goes on to where everybody gets the action."""
+    """Under a budget it is compared with the lots that keep it, not with the action that the budget forbids."""
     log = good()
     log["y"] = [int(a == "b") + 0.1 * (i % 3) for i, a in enumerate(log["treat"])]
     pl.DataFrame(log).write_csv("log.csv")
@@ -253,9 +253,9 @@ def test_the_finding_is_about_what_the_constraints_allow(run, tmp_path):
     assert run("learn", "log.csv", *TRIAL, *options)[0] == 0
     page = (tmp_path / "found/report.html").read_text()
     lead = page.partition('<p class="lead">')[2].partition("</p>")[0]
-    assert "for targeting" in lead
-    assert "&#39;a&#39; for everybody" in lead
-    assert "100.0%" in page.partition("Table of budgets")[2]
+    assert "drawing lots (&#39;a&#39; for 70 and &#39;b&#39; for 30 of 100)" in lead
+    assert "always &#39;b&#39;" in page
+    assert "not allowed (share 100 %)" in page
 
 
 def test_an_index_of_somebody_elses_removes_nothing_of_ours(run, tmp_path):

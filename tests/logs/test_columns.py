@@ -67,8 +67,8 @@ def test_an_identifier_of_several_rows_suggests_a_group():
     assert "--group patient" in asked.notes[1]
     grouped = read(frame, group="patient")
     assert not any("--group" in note for note in grouped.notes)
-    assert grouped.group is not None
-    assert np.array_equal(np.unique(grouped.group, return_counts=True)[1], np.full(ROWS // 2, 2))
+    assert grouped.log.group is not None
+    assert np.array_equal(np.unique(grouped.log.group, return_counts=True)[1], np.full(ROWS // 2, 2))
 
 
 def test_all_columns_without_use_are_named_at_once():
