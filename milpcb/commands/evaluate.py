@@ -14,6 +14,7 @@ from milpcb import registry
 from milpcb.checks import check_file
 from milpcb.commands.console import err, out
 from milpcb.commands.log_source import source_of, source_options
+from milpcb.commands.steps import step
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
