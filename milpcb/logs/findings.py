@@ -53,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ScoredRows:
     """Some rows of a log: their numbers, their features, and their scores, in which no other rows have a part."""
 
     numbers: Ints
@@ -83,7 +83,7 @@ class Findings:
     source: Source
     questions: Asked
     estimator: Any
-    learnt: Rows
+    learnt: ScoredRows
     reference: Reference
     evaluation: Evaluation
     held_out: Evaluation | None
@@ -171,14 +171,14 @@ def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 
-def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) -> Rows:
+def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) -> ScoredRows:
     every = len(numbers) == len(source.log)
     with step(what):
         log = source.log if every else source.log.take(numbers)
-        return Rows(numbers, source.frame if every else source.frame[numbers], estimator.estimate_scores(log))
+        return ScoredRows(numbers, source.frame if every else source.frame[numbers], estimator.estimate_scores(log))
 
 
-def _kept(estimator: Any, rows: Rows) -> tuple[Kept, ...]:
+def _kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
     return tuple(what_is_kept(estimator.constraints, estimator.policy_, rows.frame, rows.scores.weight))
 
 
@@ -199,7 +199,7 @@ def _named(searched: Any, policy: Any) -> Any:
 
 
 def _budget(
-    estimator: Any, learnt: Rows, claims: Inference | None, questions: Asked, step: Step
+    estimator: Any, learnt: ScoredRows, claims: Inference | None, questions: Asked, step: Step
 ) -> tuple[BudgetPoint, ...]:
     """Return the value of learning for each share of the rows that may get an action.
 

@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.logs.findings import Findings
 from milpcb.offline import DepthValue, Evaluation, Inference, IntervalEstimate, State
 
-MARKS = {State.TARGET: "Treat people differently", State.ALIKE: "Treat all alike", State.EARLY: "Too early to say"}
+MARKS = {State.TARGET: "Treat people differently", State.ALIKE: "Treat all alike", State.EARLY: "Too early to decide"}
 NOT_ASKED = "Not asked"
 
 

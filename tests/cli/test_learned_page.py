@@ -89,7 +89,7 @@ def test_an_effect_is_said_first_and_then_the_rule(said):
 def test_without_an_effect_the_recommendation_leads(said, name, frame):
     """Treat all alike or too early; the advice comes before the rule, which stands under what is not supported."""
     printed, page, _ = said(name, frame)
-    assert printed.startswith(("Treat all alike", "Too early to say"))
+    assert printed.startswith(("Treat all alike", "Too early to decide"))
     order = [
         "Recommended: '",
         "What it is worth",
