@@ -67,6 +67,7 @@ VENDORS = {
     "click": ("milpcb.cli", "milpcb.commands"),
     "dask": ("milpcb.experiments.run.backends.dask",),
     "distributed": ("milpcb.experiments.run.backends.dask",),
+    "duckdb": ("milpcb.testing.exports",),
     "filelock": ("milpcb.experiments.results.store",),
     "gurobipy": ("milpcb.solvers.gurobi",),
     "highspy": ("milpcb.solvers.highs",),

@@ -17,6 +17,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
 from milpcb.protocols import PolicyClass
 from milpcb.testing import Check, Unmet
+from milpcb.testing.exports import check_json, check_printed, check_source
 from milpcb.testing.instances import Instance, instances
 from milpcb.types import Floats, Ints
 
@@ -253,6 +254,9 @@ CHECKS: dict[str, Callable[..., None]] = {
     "renamed actions": check_renamed_actions,
     "enumeration": check_enumeration,
     "draw": check_draw,
+    "json": check_json,
+    "source code": check_source,
+    "printed rules": check_printed,
     "side constraint": check_constraint,
     "search": check_search,
     "action weights": check_action_weights,
@@ -260,6 +264,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "forbidden cells": check_forbidden,
     "side rows": check_side_rows,
 }
+_OF_DRAWN = {check_draw, check_json, check_source, check_printed}
 _AT_A_ROW = {
     check_profile,
     check_shift,
@@ -282,7 +287,7 @@ def _on_drawn_costs(check: Callable[..., None], instance: Instance) -> None:
         np.zeros(shape),
     ]
     for row, costs in enumerate(drawn):
-        if check is check_draw:
+        if check in _OF_DRAWN:
             check(policies, contexts, row)
         else:
             check(policies, contexts, costs, *([row % len(contexts)] if check in _AT_A_ROW else []))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from milpcb.checks import MOST
 from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
@@ -21,32 +22,30 @@ def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -
     """
     columns = [names.column(i) for i in sorted(tested(decision))]
     never = [c for c in columns if isinstance(c, Number) and c.missing is None]
-    body = _decision(decision, names, actions, "  ")
-    if not never:
-        return body
-    unknown = " OR ".join(dict.fromkeys(f"{_name(column)} IS NULL" for column in never))
-    return f"CASE\n  WHEN {unknown} THEN NULL\n  ELSE\n    {_indented(body, '    ')}\nEND"
+    lines = _decision(decision, names, actions)
+    if never:
+        unknown = " OR ".join(dict.fromkeys(f"{_name(column)} IS NULL" for column in never))
+        lines = ["CASE", f"  WHEN {unknown} THEN NULL", "  ELSE", *(f"    {line}" for line in lines), "END"]
+    return "\n".join(lines)
 
 
-def _decision(decision: Decision, names: Names, actions: Sequence[Value], indent: str) -> str:
-    """Return a literal, or a CASE with a line for each of a chain of conditions."""
+def _decision(decision: Decision, names: Names, actions: Sequence[Value]) -> list[str]:
+    """Return a literal, or a CASE with a line for each of a chain of conditions.
+
+    Lines are indented before they are joined: a name or category may hold line breaks of its own.
+    """
     if isinstance(decision, int):
-        return literal(actions[decision])
-    lines = []
+        return [literal(actions[decision])]
+    lines = ["CASE"]
     while isinstance(decision, If):
-        then = _decision(decision.yes, names, actions, indent)
-        lines.append(f"{indent}WHEN {_condition(decision.condition, names)} THEN{_after(then, indent)}")
+        head = f"  WHEN {_condition(decision.condition, names)} THEN"
+        lines += _after(head, _decision(decision.yes, names, actions))
         decision = decision.no
-    lines.append(f"{indent}ELSE{_after(_decision(decision, names, actions, indent), indent)}")
-    return "\n".join(["CASE", *lines, "END"])
+    return [*lines, *_after("  ELSE", _decision(decision, names, actions)), "END"]
 
 
-def _after(text: str, indent: str) -> str:
-    return f"\n{indent * 2}{_indented(text, indent * 2)}" if "\n" in text else f" {text}"
-
-
-def _indented(text: str, indent: str) -> str:
-    return text.replace("\n", f"\n{indent}")
+def _after(head: str, lines: list[str]) -> list[str]:
+    return [f"{head} {lines[0]}"] if len(lines) == 1 else [head, *(f"    {line}" for line in lines)]
 
 
 def _condition(condition: Condition, names: Names) -> str:
@@ -65,17 +64,26 @@ def _test(column: Column, sign: str, cut: float) -> str:
     if not isinstance(column, Number):
         inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
         return _holds(column, holds=inside) if inside != outside else ALWAYS if inside else NEVER
-    test = f"{_name(column)} {sign} {literal(float(cut))}"
+    test = _compared(column, sign, cut)
     holds = column.missing is not None and HOLDS[sign](column.missing, cut)
     return f"({test} OR {_name(column)} IS NULL)" if holds else test
+
+
+def _compared(column: Column, sign: str, cut: float) -> str:
+    """Return the comparison of a number with a cut, as floats where whole numbers would be compared exactly."""
+    name = _name(column) if abs(cut) < MOST else f"CAST({_name(column)} AS DOUBLE PRECISION)"
+    return f"{name} {sign} {literal(float(cut))}"
 
 
 def _holds(column: Indicator, *, holds: bool) -> str:
     """Return the condition of a column, or its opposite; see ``_condition``."""
     name, word = _name(column), "IN" if holds else "NOT IN"
     if isinstance(column, Reached):
-        cut = literal(column.cut)
-        return f"{name} >= {cut}" if holds else f"({name} < {cut} OR {name} IS NULL)"
+        return (
+            _compared(column, ">=", column.cut)
+            if holds
+            else f"({_compared(column, '<', column.cut)} OR {name} IS NULL)"
+        )
     listed = [value for value in column.values if value is not None]
     if not listed:
         return f"{name} IS {'' if holds else 'NOT '}NULL"

@@ -40,11 +40,16 @@ UNMET = {
     "threshold_rules": {"side rows"},
     "rule_lists": {"side rows"},
     "box_rules": {"side rows"},
-    "linear_rules": {"renamed actions", "terms", "side rows"},  # of three ordered cuts only the reverse is alike
-    "halfspaces": {"search", "action weights", "terms", "forbidden cells", "side rows"},
+    "linear_rules": {
+        "renamed actions",
+        "terms",
+        "side rows",
+        "printed rules",
+    },  # of three ordered cuts only the reverse is alike
+    "halfspaces": {"search", "action weights", "terms", "forbidden cells", "side rows", "source code", "printed rules"},
     # Actions are ordered; the sum is #P-hard.
     "monotone_rules": {"renamed actions", "action weights", "terms", "side rows"},
-    "finite_class": {"renamed actions", "reordered contexts", "terms", "side rows"},
+    "finite_class": {"renamed actions", "reordered contexts", "terms", "side rows", "source code", "printed rules"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
 LEARNER_UNMET = {
