@@ -117,7 +117,7 @@ class Ledger:
     def confident(self, oracle: Minimiser, confidence: float) -> float:
         """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most.
 
-        Costs may react to what was played. Statement 16 of milpcb/theory/README.md; each stake is one minimisation.
+        Costs may react to all rounds before. Statement 16 of milpcb/theory/README.md; each stake is one minimisation.
         """
         self._check_rows(oracle)
         if not oracle.sized:
