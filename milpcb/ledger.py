@@ -35,13 +35,8 @@ class Minimiser(Protocol):
     n_actions: int
 
     @property
-    def sized(self) -> bool:
-        """Return whether ``log_size`` is known before the first round: not where contexts arrive and are counted."""
-        ...
-
-    @property
-    def log_size(self) -> float:
-        """Return the natural log of the number of policies, exactly or as an upper bound."""
+    def log_union(self) -> float:
+        """Return the log of the number of policies, known before the first round; NaN where contexts decide it."""
         ...
 
     @property
@@ -120,7 +115,7 @@ class Ledger:
         Costs may react to all rounds before. Statement 16 of milpcb/theory/README.md; each stake is one minimisation.
         """
         self._check_rows(oracle)
-        if not oracle.sized:
+        if np.isnan(oracle.log_union):
             raise InputError(
                 "how many policies there are is not known before all contexts are; hand in an oracle that is opened on "
                 "all contexts, or take a class with explicit cut points and kind 'search'"
@@ -128,7 +123,7 @@ class Ledger:
         least = 0.0  # what the best policy has paid, at least
         for place, stake in enumerate(self.stakes, OWN):
             answer = oracle.minimise(self.sums(place, oracle.n_contexts, oracle.n_actions))
-            least = max(least, answer.lower - self.price(stake, oracle.log_size, confidence))
+            least = max(least, answer.lower - self.price(stake, oracle.log_union, confidence))
         return self.cost - least
 
     def price(self, stake: float, log_size: float, confidence: float) -> float:

@@ -155,10 +155,14 @@ class Bandit:
             best: FoundPolicy = self._reader.show(self._learner.policy(self._allowed()))
             return best
 
-    def certificate(self) -> float:
-        """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate."""
+    def certificate(self, *, confidence: float | None = None) -> float:
+        """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.
+
+        With a ``confidence`` such as 0.95, a number that the regret of this very bandit stays at or below, at all times
+        at once, with that chance. Costs may then react to decisions before their own; learnt late, they may not.
+        """
         with self.lock:
-            return self._learner.certificate(self._allowed())
+            return self._learner.certificate(self._allowed(), confidence=confidence)
 
     def certificate_error(self) -> float:
         """Return the standard error of ``certificate()``."""
@@ -173,13 +177,13 @@ class Bandit:
         with self.lock:
             return np.inf if self._changing else self._learner.guarantee()
 
-    def bound(self) -> float:
+    def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
 
         NaN where the learner has none, and under constraints on contexts that arrive.
         """
         with self.lock:
-            return np.nan if self._changing else self._learner.bound()
+            return np.nan if self._changing else self._learner.bound(confidence)
 
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.

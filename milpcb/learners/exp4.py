@@ -194,7 +194,7 @@ class Exp4(Learner):
         """Return the price of the largest stake of the ledger that is at most every stake of the run; NaN for none."""
         least = self._stake(self.played)
         stakes = [stake for stake in self.ledger.stakes if stake <= least] if self._optimistic else []
-        return self.ledger.price(max(stakes), self.oracle.log_size, confidence) if stakes else np.nan
+        return self.ledger.price(max(stakes), self.oracle.log_union, confidence) if stakes else np.nan
 
     def estimates(self) -> Floats | None:
         """Return the estimates (c / q) e_y, summed by context (m, K); None where they are optimistic."""

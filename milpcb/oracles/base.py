@@ -35,7 +35,6 @@ class Oracle(ABC):
         self.contexts = contexts
         self.n_contexts = len(contexts)
         self.n_actions = opened.n_actions
-        self.sized = True  # all contexts are known, so log_size is too
         self._opened_class = opened
         self.calls = 0
         self.seconds = 0.0
@@ -80,6 +79,14 @@ class Oracle(ABC):
     def log_size(self) -> float:
         """Natural log of the number of policies, as the class states it; computed when it is first asked for."""
         return self._opened_class.log_size
+
+    @property
+    def log_union(self) -> float:
+        """Natural log of the number of policies that a statement about all of them is about: ``log_size``.
+
+        Contexts and constraints are known before the first round. NaN for an oracle that cannot count beforehand.
+        """
+        return self.log_size
 
     def minimise(self, costs: Any) -> Answer:
         """Return bounds, a policy and why the search stopped; ``costs`` is (m, K), any sign."""

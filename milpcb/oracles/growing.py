@@ -24,6 +24,19 @@ from milpcb.protocols import PolicyClass, Table, Terms, ValueOracle, open_class
 from milpcb.types import Answer, Floats, Ints
 
 
+class _UnderSoFar(SearchOracle):
+    """The policies that keep constraints on the contexts so far: which ones these are was not known beforehand."""
+
+    def __init__(self, opened: OpenedTerms, contexts: Floats, *, constraints: tuple[LabelConstraint, ...]) -> None:
+        self.free_log_size = opened.log_size
+        super().__init__(opened, contexts, constraints=constraints)
+
+    @property
+    def log_union(self) -> float:
+        """Natural log of the number of derivations of the class without the constraints."""
+        return self.free_log_size
+
+
 class GrowingOracle:
     """Asks like an Oracle; ``rows`` and ``extend`` add contexts.
 
@@ -103,9 +116,9 @@ class GrowingOracle:
         return self._oracle().log_size
 
     @property
-    def sized(self) -> bool:
-        """Whether ``log_size`` is the same whatever contexts arrive."""
-        return self._terms is not None
+    def log_union(self) -> float:
+        """Natural log of the number of derivations whatever contexts arrive; NaN for a class without terms."""
+        return np.nan if self._terms is None else self._log_derivations
 
     @property
     def log_derivations(self) -> float:
@@ -157,7 +170,7 @@ class GrowingOracle:
         if self._free is None:
             raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
         opened = OpenedTerms(self._free, self.contexts, self._log_derivations)
-        return SearchOracle(opened, self.contexts, constraints=tuple(constraints))
+        return _UnderSoFar(opened, self.contexts, constraints=tuple(constraints))
 
     def _append(self, context: Floats) -> None:
         """Take in a new context (d,); room for twice as many is made where there is none."""

@@ -35,8 +35,8 @@ class ValueOracle(Protocol):
         ...
 
     @property
-    def sized(self) -> bool:
-        """Return whether ``log_size`` is known before the first round: not where contexts arrive and are counted."""
+    def log_union(self) -> float:
+        """Return the log of the number of policies, known before the first round; NaN where contexts decide it."""
         ...
 
     @property
@@ -322,8 +322,8 @@ class Learner(ABC):
         one minimum, or a proved lower bound where it stops early; inexact answers in the play need no allowance here.
 
         With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
-        it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and where
-        they are learnt late or out of order to none. It asks for one minimum for each stake of milpcb.bets.
+        it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and
+        where they are learnt late or out of order to none. It asks for one minimum for each stake of milpcb.bets.
 
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
         Raises InputError where it has none, and with a confidence where contexts arrive and the number of policies is

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milpcb import open_oracle
+from milpcb import Bandit, open_oracle, share_at_most
 from milpcb.bets import STAKES, proved
 from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Uniform
@@ -168,3 +168,19 @@ def test_it_holds_for_runs_whose_costs_react() -> None:
             totals, paid = totals + costs[LABELINGS[:, row]], paid + costs[action]
         wrong += paid - totals.min() > learner.certificate(confidence=0.95)
     assert wrong <= 5
+
+
+def test_a_service_states_it_too() -> None:
+    """A bandit whose contexts arrive, with and without a budget, states what its learner proves."""
+    options: dict[str, Any] = {"feature_names": ["age"], "action_names": ["call", "write"]}
+    trees = DecisionTrees(n_actions=2, depth=1, thresholds=[[30, 45]], **options)
+    for constraints in ((), (share_at_most("call", 0.4),)):
+        bandit = Bandit(trees, learner="exp4", estimates="optimistic", constraints=constraints)
+        rng = np.random.default_rng(0)
+        for _ in range(200):
+            decision = bandit.act([int(rng.integers(20, 60))])
+            bandit.learn(decision, cost=0.1 if decision.action == "write" else 0.8)
+        assert bandit.certificate() < bandit.certificate(confidence=0.95) < 200
+        assert np.isnan(bandit.bound(0.95)) == bool(constraints)
+        free = bandit._allowed()
+        assert free.log_union == GrowingOracle(trees).log_derivations  # not of those that keep the budget so far alone

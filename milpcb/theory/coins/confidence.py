@@ -152,7 +152,7 @@ def _stated(learner: Learner, oracle: Any, statement: Statement) -> _Stated:
     m, ledger, confidence = oracle.n_contexts, learner.ledger, 1 - statement.delta
     sums = ledger.sums(OWN, m, oracle.n_actions)
     proved = sums[np.arange(m), oracle.labelings].sum(axis=1)
-    floors = proved - ledger.price(statement.stake, oracle.log_size, confidence)
+    floors = proved - ledger.price(statement.stake, oracle.log_union, confidence)
     return _Stated(floors, ledger.confident(oracle, confidence))
 
 

@@ -126,7 +126,7 @@ class NotTheLeast:
     def __init__(self, oracle: Any) -> None:
         self.oracle, self.contexts = oracle, oracle.contexts
         self.n_contexts, self.n_actions = oracle.n_contexts, oracle.n_actions
-        self.sized, self.log_size = oracle.sized, oracle.log_size
+        self.log_union = oracle.log_union
 
     def minimise(self, costs: Floats) -> Answer:
         """Return a total that some policy attains, but not the least."""
