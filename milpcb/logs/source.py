@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.checks import check_file
+from milpcb.csv_faults import csv_fault, disguised
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.frames import read_columns
@@ -141,21 +142,24 @@ def read_frame(path: Path) -> pl.DataFrame:
         frame: pl.DataFrame = read(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (KeyboardInterrupt, MemoryError):
+    except (InputError, KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # the reader panics at some broken files, which is no Exception
-        reason = clipped(" ".join(str(error).split()), 200)
-        raise InputError(f"{path} is no {path.suffix.removeprefix('.') or 'CSV'} table: {reason}") from error
+        if path.suffix == ".parquet":
+            raise InputError(f"{path} is no Parquet file, or a damaged one; write it anew") from error
+        raise InputError(f"{path}: {csv_fault(path) or 'it is no CSV table that can be read'}") from error
     if frame.is_empty():
         raise InputError(f"{path} has no rows; write a header and then a line for each decision")
     return frame
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
+    kind = disguised(path)
+    if kind:
+        raise InputError(f"{path} {kind}")
     frame = pl.read_csv(path, null_values=MISSING, infer_schema_length=None)
-    twice = [column for column in frame.columns if "_duplicated_" in column]
-    if twice:
-        raise InputError(f"two columns are called '{clipped(twice[0].partition('_duplicated_')[0])}'")
+    if any("_duplicated_" in column or not column.strip() for column in frame.columns):
+        raise ValueError  # the header is wrong: what of it is found below
     return frame
 
 
