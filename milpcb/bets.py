@@ -14,7 +14,7 @@ and equal to -l c at 0 and 1. So with probability 1 - delta, for all t, all N po
                           - log(N G / delta) / l.
 
 The sum is over cells (context, action), so the policy for which it is least is one question to an oracle (statement 16
-of milpcb/theory/README.md; derived for this project).
+of milpcb/theory/confidence.md; derived for this project).
 """
 
 from __future__ import annotations

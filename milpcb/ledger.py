@@ -112,7 +112,8 @@ class Ledger:
     def confident(self, oracle: Minimiser, confidence: float) -> float:
         """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most.
 
-        Costs may react to all rounds before. Statement 16 of milpcb/theory/README.md; each stake is one minimisation.
+        Costs may react to all rounds before; each stake is one minimisation. Statement 16 of
+        milpcb/theory/confidence.md.
         """
         self._check_rows(oracle)
         if np.isnan(oracle.log_union):

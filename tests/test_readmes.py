@@ -27,7 +27,7 @@ from milpcb.experiments.study.options import option_names
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("milpcb", "policies", "scripts")
-READMES = [ROOT / "README.md", *sorted(path for top in FOLDERS for path in (ROOT / top).rglob("README.md"))]
+READMES = [ROOT / "README.md", *sorted(path for top in FOLDERS for path in (ROOT / top).rglob("*.md"))]
 ids = {"ids": lambda path: str(path.relative_to(ROOT))}
 
 # What a run writes, and what a reader is to bring or would name.

@@ -81,7 +81,7 @@ class Exp4(Learner):
 
             certificate(confidence=1 - delta) <= log N / eta_t + d_1 + ... + d_t + log(N G / delta) / l,
 
-    which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/README.md).
+    which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/confidence.md).
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Exp4(Learner):
         """Return the bound on expected regret after T rounds, infinite without a horizon.
 
         It is log N / eta + eta K T / 2 for a rate given as a number, and that of the class's docstring for the others;
-        optimistic estimates add to it what they leave out (statement 17 of milpcb/theory/README.md).
+        optimistic estimates add to it what they leave out (statement 17 of milpcb/theory/confidence.md).
         """
         if self._log_count == 0:
             return 0.0

@@ -2,7 +2,7 @@
 
 The adversary knows the learner, sees every action, and chooses costs 0 and 1 so as to make a wrong statement as likely
 as it can. On games small enough to enumerate that is a recursion over all histories (``worst_chance``); statement 16 of
-milpcb/theory/README.md proves that it cannot make it likelier than delta.
+milpcb/theory/confidence.md proves that it cannot make it likelier than delta.
 """
 
 from __future__ import annotations
