@@ -20,6 +20,9 @@ LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before th
 class Literals:
     """The tests ``x[feature] <= threshold`` that split the contexts in two, one for each way of splitting them in two.
 
+    Where features are counted, it is one for each way and feature: a tree that has chosen a feature may need it for a
+    split that an earlier feature makes too.
+
     Literals are numbered feature by feature, the lowest cut first: those of ``features[i]`` are ``first[i]`` up to
     ``first[i + 1] - 1``. ``codes[i]`` (g,) is how many of its cuts lie below the value at each distinct
     context: literal ``first[i] + k`` holds where the code is at most k. Codes take one byte where they fit. ``cuts``
@@ -36,10 +39,13 @@ class Literals:
     contexts: Floats
 
     @classmethod
-    def of(cls, contexts: Floats, thresholds: Thresholds) -> Literals:
-        """Return the literals on ``contexts`` (m, d), in time and memory proportional to them and to the cut points."""
+    def of(cls, contexts: Floats, thresholds: Thresholds, *, by_feature: bool = False) -> Literals:
+        """Return the literals on ``contexts`` (m, d), in time and memory proportional to them and to the cut points.
+
+        ``by_feature``: one for each way of splitting the contexts and each feature that makes it.
+        """
         columns = [_Column.of(f, column, cuts) for f, (column, cuts) in enumerate(_columns(contexts, thresholds))]
-        columns = [column for column in _split_once(columns) if len(column.cuts)]
+        columns = [column for column in (columns if by_feature else _split_once(columns)) if len(column.cuts)]
         features = np.array([column.feature for column in columns], dtype=np.int64)
         first = np.cumsum([0, *(len(column.cuts) for column in columns)])
         cuts = np.concatenate([np.zeros(0), *(column.cuts for column in columns)])

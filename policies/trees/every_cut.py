@@ -72,8 +72,11 @@ class EveryCutSearch(FeaturePairSearch):
         return self._best_root(costs)[0]
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``, from one search each."""
-        price = 1.0 + np.ceil((costs.max(axis=1) - costs.min(axis=1)).sum())
+        """Return (K,): the least total cost by the action at ``row``, from one search each.
+
+        The price of the other actions is twice the range of all totals: in the unit of the costs, and no digit longer.
+        """
+        price = 2.0 * (costs.max(axis=1) - costs.min(axis=1)).sum()
         profile = np.empty(self._n_actions)
         for action in range(self._n_actions):
             priced = costs.copy()

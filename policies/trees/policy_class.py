@@ -86,7 +86,15 @@ class DecisionTrees(CuttingClass):
                 "no tree keeps it, not even one leaf; make it smaller"
             )
         self._check_logged(len(contexts))
-        return OpenedTrees(self, Literals.of(contexts, self.thresholds), names, contexts)
+        return OpenedTrees(self, self._literals(contexts), names, contexts)
+
+    def _literals(self, contexts: Floats) -> Literals:
+        """Return the tests of a tree on ``contexts`` (m, d); each feature's own only where few features may be used."""
+        literals = Literals.of(contexts, self.thresholds)
+        n_features = len(literals.features)
+        if self.limits.features_of(n_features, self.depth) == n_features:
+            return literals
+        return Literals.of(contexts, self.thresholds, by_feature=True)
 
     def _check_logged(self, m: int) -> None:
         """Raise InputError unless logged actions fit m rows of contexts, and one leaf may hold them all."""
