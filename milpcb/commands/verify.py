@@ -15,16 +15,18 @@ from milpcb.commands.console import out
 from milpcb.errors import MilpcbError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
     from milpcb.theory.coins.verdicts import CoinVerdict
     from milpcb.theory.games import Game
     from milpcb.theory.player import Variant
+    from milpcb.theory.runs import Run, RunVerdict
     from milpcb.theory.verdicts import Verdict
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
-COIN_COLUMNS = ("E cert - E reg", "E bound - E reg")
+RUN_COLUMNS = ("stated", "futures", "answers", "counts")
+COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
@@ -42,10 +44,20 @@ Columns:
   bias  the largest |E chat - c| of the estimates; must be 0
   reg   Rel(empty) minus the exact expected regret against the worst plan of
         costs 0 and 1 by round and context: what is left of the guarantee
+  stated
+        the guarantee minus Rel(empty), where that is least
+  futures, counts
+        how often a run draws a future, and adds an estimate to its totals,
+        beside the law that was verified: in standard errors, at most 6
+  answers
+        the largest difference between a run's q and the verified one; must be 0
   E cert - E reg, E bound - E reg
         mean of the universal certificate and of a learner's own bound, minus
         mean regret, over all coins of the learner: at the round and the costs
         0 and 1 where that is least; - for a learner without a bound
+  played
+        the largest difference between q and its definition, after any history;
+        must be 0; - for a learner whose definition is not told here
 
 \b
 Names:
@@ -67,8 +79,9 @@ def verify(*, quick: bool, noise: str | None) -> None:
     verified like the others. Then mutants, relaxations with one thing wrong, which must be rejected. Every figure is
     the least over all games (of the bias the largest), in units of cost; a negative one is a violation.
 
-    After that learners are played through all their coins, to compare mean regret with the mean of what each run states
-    about itself; and mutants of them.
+    BISTRO+ itself is run with each relaxation, to see that it draws, answers and counts as verified, and that the
+    guarantee is no less than Rel(empty). After that learners are played through all their coins, to compare mean regret
+    with the mean of what each run states about itself, and what they play with their definition. Mutants, too.
 
     Exit code 2 if a relaxation or a learner is rejected, or a mutant is not.
     """
@@ -85,8 +98,32 @@ def verify(*, quick: bool, noise: str | None) -> None:
     _complain(good, bad)
     rejected = f"; all {len(bad)} mutants are rejected, as they should be" if bad else ""
     out.print(f"{len(good)} variants are admissible on all {len(games)} games{rejected}")
+    _verify_runs(names, games, mutants=not noise)
     if not noise:
         _verify_learners(quick=quick)
+
+
+def _verify_runs(names: Sequence[str], games: list[Game], *, mutants: bool) -> None:
+    from milpcb.theory.run_mutants import RUN_MUTANTS
+    from milpcb.theory.runs import judge_run, runs
+
+    played = [run for name in names for run in runs(name)]
+    verdicts = _each([*played, *(RUN_MUTANTS if mutants else [])], lambda run: judge_run(run, games))
+    good, bad = verdicts[: len(played)], verdicts[len(played) :]
+    out.print(_table("run", RUN_COLUMNS, [*map(_run_row, good)], [*map(_run_row, bad)]))
+    _complain(good, bad)
+    rejected = f"; all {len(bad)} mutants are rejected, as they should be" if bad else ""
+    out.print(f"{len(good)} runs do what was verified, and state no less{rejected}")
+
+
+def _each(runs: list[Run], judge: Callable[[Run], RunVerdict]) -> list[RunVerdict]:
+    with _progress() as bar:
+        task, verdicts = bar.add_task("", total=len(runs)), []
+        for run in runs:
+            bar.update(task, description=run.name)
+            verdicts.append(judge(run))
+            bar.advance(task)
+    return verdicts
 
 
 def _verify_learners(*, quick: bool) -> None:
@@ -144,8 +181,12 @@ def _row(verdict: Verdict) -> Row:
     return [verdict.name, *map(_short, slacks)], verdict.passes
 
 
+def _run_row(verdict: RunVerdict) -> Row:
+    return [verdict.name, *(f"{slack:.4g}" for slack in verdict.slacks)], verdict.passes
+
+
 def _coin_row(verdict: CoinVerdict) -> Row:
-    slacks = (verdict.certificate, verdict.bound)
+    slacks = (verdict.certificate, verdict.bound, verdict.played and -verdict.played)
     return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
 
 
@@ -154,7 +195,9 @@ def _short(slack: Fraction) -> str:
     return exact if len(exact) <= LONGEST else f"~{float(slack):.4f}"
 
 
-def _complain(good: Sequence[Verdict | CoinVerdict], bad: Sequence[Verdict | CoinVerdict]) -> None:
+def _complain(
+    good: Sequence[Verdict | RunVerdict | CoinVerdict], bad: Sequence[Verdict | RunVerdict | CoinVerdict]
+) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
     rejected = [verdict for verdict in good if not verdict.passes]
     accepted = [verdict for verdict in bad if verdict.passes]

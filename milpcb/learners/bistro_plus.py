@@ -86,7 +86,7 @@ class BistroPlus(Learner):
         choice("queries", queries, get_args(Queries))
         if estimator is not None:
             choice("estimator", estimator, get_args(Estimator))
-        self.relaxation: Relaxation = registry.load("relaxation", noise)()
+        self.relaxation = self._relaxation(noise)
         self._anytime, self._queries = flag("anytime", anytime), queries
         self._estimator: Estimator = estimator or self.relaxation.estimator
         self._leftover_rule = self._check_rules(noise, leftover)
@@ -106,6 +106,15 @@ class BistroPlus(Learner):
         self._future_rng = rng.child(seed, "learner", "future")
         self._estimate_rng = rng.child(seed, "learner", "estimate")
         self._everyone = np.full(K, 1.0 / K)
+
+    def _relaxation(self, noise: str) -> Relaxation:
+        """Return the relaxation of this name."""
+        relaxation: Relaxation = registry.load("relaxation", noise)()
+        return relaxation
+
+    def totals(self) -> Floats:
+        """Return past estimates plus the last drawn future (m, K), in the relaxation's units."""
+        return self._costs.copy()
 
     def _act(self, row: int) -> Floats:
         """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""

@@ -14,6 +14,7 @@ from milpcb.learners.noise_laws import Spread
 from milpcb.learners.questions import Profiles
 from milpcb.ledger import Minimiser
 from milpcb.protocols import Learner
+from milpcb.theory.coins.definitions import Definition, of_exp4, of_leader
 from milpcb.theory.coins.draws import Coins
 
 Make = Callable[[Any, int, Coins], Learner]
@@ -23,12 +24,14 @@ Make = Callable[[Any, int, Coins], Learner]
 class CoinLearner:
     """A learner by name: it is ``make(oracle, horizon, coins)``.
 
-    ``minimiser`` returns whose minimum its certificate takes; None for the oracle's.
+    ``minimiser`` returns whose minimum its certificate takes; None for the oracle's. ``definition`` says what it plays,
+    None where that is not told here.
     """
 
     name: str
     make: Make
     minimiser: Callable[[Any], Minimiser] | None = None
+    definition: Definition | None = None
 
 
 class FTPLOnCoins(ContextualFTPL):
@@ -69,9 +72,11 @@ def half_noise(oracle: Any, horizon: int, coins: Coins) -> Learner:
 
 
 LEARNERS = [
-    CoinLearner("exp4, certified", exp4),
-    CoinLearner("exp4, adaptive", partial(exp4, rate="adaptive")),
-    CoinLearner("ftpl, adaptive", ftpl),
+    CoinLearner("exp4, certified", exp4, definition=of_exp4),
+    CoinLearner("exp4, adaptive", partial(exp4, rate="adaptive"), definition=of_exp4),
+    CoinLearner("exp4, anytime", partial(exp4, rate="anytime"), definition=of_exp4),
+    CoinLearner("exp4, fixed", partial(exp4, rate="fixed"), definition=of_exp4),
+    CoinLearner("ftpl, adaptive", ftpl, definition=of_leader),
     CoinLearner("epsilon-greedy", epsilon_greedy),
     CoinLearner("half noise", half_noise),
 ]

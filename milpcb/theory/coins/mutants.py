@@ -10,6 +10,7 @@ import numpy as np
 
 from milpcb.learners import Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
+from milpcb.theory.coins.definitions import of_exp4, of_leader
 from milpcb.theory.coins.learners import CoinLearner, epsilon_greedy, exp4, ftpl
 from milpcb.types import Answer, Floats
 
@@ -82,6 +83,13 @@ class HalfTheSpread(AdaptiveNoise):
         return self._for_bound.mean * self._last_scale / 2 + self._excess
 
 
+class HalfTheEstimate(AdaptiveNoise):
+    """Adds half of the estimate to its table."""
+
+    def _gain(self, row: int, action: int, estimate: float) -> float:
+        return super()._gain(row, action, estimate / 2)
+
+
 # ------------------------------------------------------------------- Exp4
 
 
@@ -91,6 +99,14 @@ class OvershootingExp4(Exp4):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> Any:
         super()._learn(row, action, cost, probability)
         return 2 * cost / probability
+
+
+class HalvingExp4(Exp4):
+    """Adds half of the estimate to its table."""
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> Any:
+        super()._learn(row, action, cost, probability)
+        self._table.add(row, action, -cost / probability / 2)
 
 
 class OfAnother(Exp4):
@@ -141,11 +157,13 @@ MUTANTS = [
     CoinLearner("ftpl, rate looks ahead", partial(ftpl, leader=LooksAhead)),
     CoinLearner("ftpl, rate increases", partial(ftpl, leader=Increases)),
     CoinLearner("ftpl, half the spread", partial(ftpl, leader=HalfTheSpread)),
+    CoinLearner("ftpl, adds half", partial(ftpl, leader=HalfTheEstimate), definition=of_leader),
     CoinLearner("ftpl, not the minimum", ftpl, NotTheLeast),
     CoinLearner("exp4, estimates doubled", partial(exp4, kind=OvershootingExp4)),
     CoinLearner("exp4, probability of another", partial(exp4, kind=OfAnother)),
     CoinLearner("exp4, rate increases", partial(exp4, kind=IncreasingExp4)),
     CoinLearner("exp4, half the prior", partial(exp4, kind=WrongPrior)),
+    CoinLearner("exp4, adds half", partial(exp4, kind=HalvingExp4), definition=of_exp4),
     CoinLearner("exp4, not the minimum", exp4, NotTheLeast),
     CoinLearner("epsilon-greedy, not the minimum", epsilon_greedy, NotTheLeast),
 ]

@@ -1,4 +1,7 @@
-"""The verdict on a learner: by how much its mean certificate and bound exceed mean regret where they do least."""
+"""The verdict on a learner: by how much its mean certificate and bound exceed mean regret where they do least.
+
+Of some learners it is also told whether they play as they are defined, after every history.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milpcb.protocols import Learner
+from milpcb.theory.coins.definitions import Definition, largest_difference
+from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import CoinGame
 from milpcb.theory.coins.learners import CoinLearner
 from milpcb.theory.coins.trees import least_slacks, tree
 
 ROUNDING = 1e-9  # of means that are sums of floats
-NAMES = ("E[certificate] - E[regret]", "E[bound] - E[regret]")
+NAMES = ("E[certificate] - E[regret]", "E[bound] - E[regret]", "difference of q from its definition, negated,")
 
 
 @dataclass(frozen=True)
 class CoinVerdict:
     """The least slacks over all games, rounds and oblivious costs 0 and 1, and for each of them a game that attains it.
 
-    That of the bound is NaN for a learner that has none.
+    That of the bound is NaN for a learner that has none. ``played`` is minus the largest difference between a
+    probability that it plays with and the definition's, NaN for a learner without one.
     """
 
     name: str
     certificate: float
     bound: float
-    places: tuple[CoinGame, CoinGame]
+    played: float
+    places: tuple[CoinGame, CoinGame, CoinGame]
 
     @property
     def passes(self) -> bool:
@@ -34,7 +42,7 @@ class CoinVerdict:
 
     def violations(self) -> list[str]:
         """Return what is violated and where, one line each."""
-        slacks = (self.certificate, self.bound)
+        slacks = (self.certificate, self.bound, self.played)
         return [
             f"{name} is {slack:.4f} for {game}"
             for name, slack, game in zip(NAMES, slacks, self.places, strict=True)
@@ -51,11 +59,27 @@ def judge_learner(
         oracle, coins = game.oracle(), game.coins()
         minimiser = None if learner.minimiser is None else learner.minimiser(oracle)
         made = learner.make(oracle, len(game.rows), coins)
-        root = tree(made, game.rows, minimiser, coins=coins)
-        found.append(least_slacks(root, game.rows, np.array(game.labelings)))
+        comparison = _Comparison(learner.definition, game, coins)
+        root = tree(made, game.rows, minimiser, comparison.visit, coins)
+        found.append([*least_slacks(root, game.rows, np.array(game.labelings)), -comparison.largest])
         places.append(game)
         tick()
-    certificate, bound = (int(column.argmin()) for column in np.array(found).T)
-    return CoinVerdict(
-        learner.name, float(found[certificate][0]), float(found[bound][1]), (places[certificate], places[bound])
-    )
+    worst = [int(column.argmin()) for column in np.array(found).T]
+    certificate, bound, played = (float(found[place][column]) for column, place in enumerate(worst))
+    first, second, third = (places[place] for place in worst)
+    return CoinVerdict(learner.name, certificate, bound, played, (first, second, third))
+
+
+class _Comparison:
+    """Compares what a learner plays with its definition at every node of a game; NaN where there is none."""
+
+    def __init__(self, definition: Definition | None, game: CoinGame, coins: Coins) -> None:
+        self._definition, self._game, self._coins = definition, game, coins
+        self.largest = float("nan") if definition is None else 0.0
+
+    def visit(self, learner: Learner) -> None:
+        """Look at the learner between two rounds."""
+        rows = self._game.rows
+        if self._definition is not None and learner.played < len(rows):
+            setting = rows[learner.played], np.array(self._game.labelings), self._coins
+            self.largest = max(self.largest, largest_difference(self._definition, learner, *setting))

@@ -1,0 +1,100 @@
+"""Runs of BISTRO+ with one thing wrong that the law, the answers and the estimates of the relaxation do not show."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.relaxations.coordinate import Coordinate
+from milpcb.relaxations.half import Half
+from milpcb.relaxations.paper import Paper
+from milpcb.relaxations.signed import Signed
+from milpcb.theory.player import Variant
+from milpcb.theory.runs import Played, Run
+from milpcb.types import Floats, Ints
+
+
+class HalfTheSigns(Half):
+    """Draws half of the rounds that carry noise."""
+
+    def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
+        """Return (m, K): too little noise."""
+        return super().noise(counts // 2, n_actions, rng)
+
+
+class HalfTheActions(Half):
+    """Draws signs for every second action."""
+
+    def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
+        """Return (m, K): noise on some actions."""
+        return np.asarray(super().noise(counts, n_actions, rng) * (np.arange(n_actions) % 2))
+
+
+class OneSide(Coordinate):
+    """Draws noise of one sign."""
+
+    def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
+        """Return (m, K): noise whose mean is not 0."""
+        return np.abs(super().noise(counts, n_actions, rng))
+
+
+class AnEighth(Paper):
+    """States an eighth of its guarantee."""
+
+    def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
+        """Return too little."""
+        return super().guarantee(scale, horizon, n_actions, log_size) / 8
+
+
+class NoNoiseStated(Signed):
+    """States the price of exploring only."""
+
+    def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
+        """Return too little."""
+        del log_size
+        return super().guarantee(scale, horizon, n_actions, 0.0)
+
+
+class Twice(Played):
+    """Adds each estimate twice."""
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        before = self._past[row, action]
+        super()._learn(row, action, cost, probability)
+        self._past[row, action] += self._past[row, action] - before
+
+
+class OfTheNextRow(Played):
+    """Adds each estimate at another context."""
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        super()._learn((row + 1) % len(self._past), action, cost, probability)
+
+
+class OneRoundShort(Played):
+    """Draws a future that is one round too short."""
+
+    def _draw_totals(self) -> None:
+        self.horizon -= 1
+        super()._draw_totals()
+        self.horizon += 1
+
+
+class Unmixed(Played):
+    """Plays q* in the place of q."""
+
+    def _act(self, row: int) -> Floats:
+        super()._act(row)
+        return self._reply(row).q_star
+
+
+RUN_MUTANTS = [
+    Run(Variant("half, half of the signs", HalfTheSigns())),
+    Run(Variant("half, every second action", HalfTheActions())),
+    Run(Variant("coordinate, one sign", OneSide())),
+    Run(Variant("paper, an eighth stated", AnEighth())),
+    Run(Variant("signed, no noise stated", NoNoiseStated())),
+    Run(Variant("paper, counts twice", Paper()), learner=Twice),
+    Run(Variant("paper, counts at another row", Paper()), learner=OfTheNextRow),
+    Run(Variant("paper, one round short", Paper()), learner=OneRoundShort),
+    Run(Variant("paper, no mixing", Paper()), learner=Unmixed),
+]
