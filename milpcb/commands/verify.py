@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
+    from milpcb.theory.coins.runs import Run, RunVerdict
     from milpcb.theory.coins.verdicts import CoinVerdict
     from milpcb.theory.games import Game
     from milpcb.theory.player import Variant
-    from milpcb.theory.runs import Run, RunVerdict
     from milpcb.theory.verdicts import Verdict
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
@@ -57,7 +57,7 @@ Columns:
         0 and 1 where that is least; - for a learner without a bound
   played
         the largest difference between q and its definition, after any history;
-        must be 0; - for a learner whose definition is not told here
+        must be 0; - for a learner whose definition is not given here
 
 \b
 Names:
@@ -104,8 +104,8 @@ def verify(*, quick: bool, noise: str | None) -> None:
 
 
 def _verify_runs(names: Sequence[str], games: list[Game], *, mutants: bool) -> None:
-    from milpcb.theory.run_mutants import RUN_MUTANTS
-    from milpcb.theory.runs import judge_run, runs
+    from milpcb.theory.coins.run_mutants import RUN_MUTANTS
+    from milpcb.theory.coins.runs import judge_run, runs
 
     played = [run for name in names for run in runs(name)]
     verdicts = _each([*played, *(RUN_MUTANTS if mutants else [])], lambda run: judge_run(run, games))

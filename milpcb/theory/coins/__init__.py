@@ -1,1 +1,1 @@
-"""Games where a learner's coins can be enumerated: exact means of regret, certificate and bound; mutants to reject."""
+"""Learners themselves on small games: exact means over their coins, runs of BISTRO+ as verified, mutants to reject."""

@@ -14,6 +14,9 @@ from milpcb.types import Floats, Ints
 Definition = Callable[[Any, int, Ints, Coins], Floats]
 
 
+TIE = 1e-9
+
+
 def of_exp4(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
     """Each policy weighs exp(-rate * its total)."""
     del coins
@@ -23,21 +26,24 @@ def of_exp4(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
 
 
 def of_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
-    """The least total with noise over the rate is followed; of several the one of the lowest action."""
+    """The least total with noise over the rate is followed; NaN where two actions tie, up to rounding."""
     law = np.zeros(learner.n_actions)
     estimates = _estimates(learner, labelings)
     for vector, chance in zip(coins.vectors, coins.chances, strict=True):
         totals = _totals(estimates + vector.reshape(estimates.shape) / learner.epsilon, labelings)
-        law[labelings[totals == totals.min(), row].min()] += chance
+        leaders = np.unique(labelings[totals < totals.min() + TIE, row])
+        law[leaders[0]] += chance if len(leaders) == 1 else np.nan
     return law
 
 
 def largest_difference(definition: Definition, learner: Any, row: int, labelings: Ints, coins: Coins) -> float:
     """Return by how much the law of the learner's next action differs from the definition; the learner stays as it is.
 
-    The difference is the largest of all actions.
+    The difference is the largest of all actions, 0 where the definition leaves the law open.
     """
     expected, state = definition(learner, row, labelings, coins), learner.state()
+    if np.isnan(expected).any():
+        return 0.0
     found = np.zeros(learner.n_actions)
 
     def act() -> Floats:

@@ -25,7 +25,7 @@ class CoinLearner:
     """A learner by name: it is ``make(oracle, horizon, coins)``.
 
     ``minimiser`` returns whose minimum its certificate takes; None for the oracle's. ``definition`` says what it plays,
-    None where that is not told here.
+    None where that is not given here.
     """
 
     name: str

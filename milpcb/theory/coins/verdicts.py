@@ -1,6 +1,6 @@
 """The verdict on a learner: by how much its mean certificate and bound exceed mean regret where they do least.
 
-Of some learners it is also told whether they play as they are defined, after every history.
+It also says whether a learner with a definition plays as defined, after every history.
 """
 
 from __future__ import annotations
