@@ -24,8 +24,8 @@ Make = Callable[[Any, int, Coins], Learner]
 class CoinLearner:
     """A learner by name: it is ``make(oracle, horizon, coins)``.
 
-    ``minimiser`` returns whose minimum its certificate takes; None for the oracle's. ``definition`` says what it plays,
-    None where that is not given here.
+    ``minimiser`` returns whose minimum its certificate takes; None for the oracle's. ``definition`` gives the law of
+    its action, None where it is left out.
     """
 
     name: str

@@ -8,7 +8,7 @@ from milpcb.relaxations.coordinate import Coordinate
 from milpcb.relaxations.half import Half
 from milpcb.relaxations.paper import Paper
 from milpcb.relaxations.signed import Signed
-from milpcb.theory.coins.runs import Played, Run
+from milpcb.theory.coins.runs import GivenBistroPlus, Run
 from milpcb.theory.player import Variant
 from milpcb.types import Floats, Ints
 
@@ -54,7 +54,7 @@ class NoNoiseStated(Signed):
         return super().guarantee(scale, horizon, n_actions, 0.0)
 
 
-class Twice(Played):
+class Twice(GivenBistroPlus):
     """Adds each estimate twice."""
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
@@ -63,14 +63,14 @@ class Twice(Played):
         self._past[row, action] += self._past[row, action] - before
 
 
-class OfTheNextRow(Played):
+class OfTheNextRow(GivenBistroPlus):
     """Adds each estimate at another context."""
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         super()._learn((row + 1) % len(self._past), action, cost, probability)
 
 
-class OneRoundShort(Played):
+class OneRoundShort(GivenBistroPlus):
     """Draws a future that is one round too short."""
 
     def _draw_totals(self) -> None:
@@ -79,7 +79,7 @@ class OneRoundShort(Played):
         self.horizon += 1
 
 
-class Unmixed(Played):
+class Unmixed(GivenBistroPlus):
     """Plays q* in the place of q."""
 
     def _act(self, row: int) -> Floats:

@@ -44,7 +44,7 @@ COSTS = (Fraction(0), Fraction(1, 4), Fraction(1))
 NAMES = ("guarantee - Rel(empty)", "futures", "answers", "counts")
 
 
-class Played(BistroPlus):
+class GivenBistroPlus(BistroPlus):
     """BISTRO+ with a relaxation that need not have a name."""
 
     def __init__(self, relaxation: Relaxation, *arguments: Any, **options: Any) -> None:
@@ -62,7 +62,7 @@ class Run:
 
     variant: Variant
     queries: Queries = "all"
-    learner: type[Played] = Played
+    learner: type[GivenBistroPlus] = GivenBistroPlus
 
     @property
     def name(self) -> str:
@@ -163,7 +163,7 @@ def _played(run: Run, game: Game) -> tuple[float, float, float]:
     return *_futures_and_answers(run, learner, exact), _counts(learner, exact.player)
 
 
-def _futures_and_answers(run: Run, learner: Played, exact: ExactRun) -> tuple[float, float]:
+def _futures_and_answers(run: Run, learner: GivenBistroPlus, exact: ExactRun) -> tuple[float, float]:
     """Return how far a first round's futures are from their law, and its q from the exact ones."""
     labelings = np.array(exact.game.labelings)
     policies, rows = np.arange(labelings.shape[1]), exact.contexts
@@ -192,7 +192,7 @@ def _futures_and_answers(run: Run, learner: Played, exact: ExactRun) -> tuple[fl
     return _errors(seen, law), float(np.abs(gaps).max())
 
 
-def _counts(learner: Played, player: Player) -> float:
+def _counts(learner: GivenBistroPlus, player: Player) -> float:
     """Return how far what a run adds to its totals is from the law of the estimate."""
     row, action, worst = 1, 1, 0.0
     for cost in COSTS:

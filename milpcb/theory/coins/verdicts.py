@@ -1,6 +1,6 @@
 """The verdict on a learner: by how much its mean certificate and bound exceed mean regret where they do least.
 
-It also says whether a learner with a definition plays as defined, after every history.
+What a learner plays is compared with its definition, after every history.
 """
 
 from __future__ import annotations
