@@ -14,12 +14,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits
-from milpcb.experiments.results.figures.results import Results, entries, read_results
-from milpcb.experiments.results.figures.words import count, legible, verdict, with_separators
+from milpcb.experiments.results.figures.meaning import against_what, constraint_words, entries, unconstrained
+from milpcb.experiments.results.figures.results import Results, read_results
+from milpcb.experiments.results.figures.words import count, legible, sentences, verdict, with_separators
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.records import read_record
-from milpcb.experiments.results.report_table import report_table
+from milpcb.experiments.results.report_table import FREE, report_table
 from milpcb.files import contents
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
@@ -140,7 +141,18 @@ def _subtitle(results: Results) -> str:
     parts = [(frame[axis].n_unique(), noun) for axis, noun in (("learner", "learner"), ("environment", "environment"))]
     parts += [(frame["seed"].n_unique(), "seed")]
     rounds = ", ".join(with_separators(horizon) for horizon in results.horizons)
-    return ", ".join([*(count(n, noun) for n, noun in parts), f"{rounds} rounds"])
+    played = ", ".join([*(count(n, noun) for n, noun in parts), f"{rounds} rounds"])
+    return sentences(f"{played}.", _kept(results))
+
+
+def _kept(results: Results) -> str:
+    """Return what the side constraints of the study ask, and who need not keep them; "" where there are none."""
+    rules = constraint_words(results.settings)
+    if not rules:
+        return ""
+    free = ", ".join(legible(name) for name in unconstrained(results.frame, results.settings))
+    without = f" Not bound by that, and marked {FREE}: {free}." if free else ""
+    return f"Every policy keeps: {rules}. Regret is against {against_what(results.settings)}.{without}"
 
 
 def _warnings(results: Results, n_runs: int) -> Iterator[str]:

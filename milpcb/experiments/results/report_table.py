@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from milpcb.experiments.results.figures.meaning import THIN, unconstrained, void_words
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import CERTIFICATES, THIN, legible, number, with_separators
+from milpcb.experiments.results.figures.words import CERTIFICATES, legible, number, with_separators
 from milpcb.experiments.results.summary import Summary, summaries
 from milpcb.experiments.study.cells import NO_ORACLE
+
+FREE = "\u2020"  # marks learners that need not keep the side constraints
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,11 @@ def report_table(results: Results) -> dict[str, Any]:
     keys += ["oracle"] if frame.filter(pl.col("oracle") != NO_ORACLE)["oracle"].n_unique() > 1 else []
     rows = _sorted(summaries(frame))
     inexact = any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows)
+    free = set(unconstrained(frame, results.settings))
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
     return {
         "columns": _columns(keys, inexact=inexact),
-        "rows": [_entries(row, keys, wanted, inexact=inexact) for row in rows],
+        "rows": [_entries(row, keys, wanted, free, inexact=inexact) for row in rows],
         "caption": _caption(results),
     }
 
@@ -59,7 +63,10 @@ def _caption(results: Results) -> str:
         " Mean costs are per round: the error rate, where costs are 0 or 1. "
         "The best cost is the best policy's in hindsight."
     )
-    return f"After the last round.{spread}{costs}{words}"
+    free = unconstrained(results.frame, results.settings)
+    marked = f" {FREE}: need not keep the side constraints, as it asks no oracle." if free else ""
+    void = void_words(results.frame, results.settings)
+    return f"After the last round.{spread}{costs}{words}{marked}{void and f' {void}'}"
 
 
 def _sorted(rows: Sequence[Summary]) -> list[Summary]:
@@ -90,11 +97,14 @@ def _columns(keys: Sequence[str], *, inexact: bool) -> list[ReportColumn]:
     ]
 
 
-def _entries(row: Summary, keys: Sequence[str], wanted: int, *, inexact: bool) -> list[Entry]:
-    """Return the entries of a row; ``wanted`` is the number of seeds that the study asks for."""
+def _entries(row: Summary, keys: Sequence[str], wanted: int, free: Collection[str], *, inexact: bool) -> list[Entry]:
+    """Return the entries of a row; ``wanted`` is the number of seeds that the study asks for.
+
+    Learners of ``free`` need not keep the side constraints, and are marked.
+    """
     spread = f" \u00b1{THIN}{number(row.half_width)}" if np.isfinite(row.half_width) else ""
     share = 100 * row.regret / row.guarantee if 0 < row.guarantee < np.inf else np.inf
-    entries = [_name(getattr(row, key)) for key in [*keys, "learner"]]
+    entries = [*(_name(getattr(row, key)) for key in keys), _name(row.learner + FREE * (row.learner in free))]
     entries += [_count(row.horizon), Entry(_of(row.seeds, wanted), row.seeds)]
     entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
     doubt = f" \u00b1{THIN}{number(2 * row.certificate_error)}" if np.isfinite(row.certificate_error) else ""

@@ -15,8 +15,8 @@ from milpcb.experiments.study.cells import NO_ORACLE
 def summary_table(frame: pl.DataFrame) -> Table:
     """Return the table of the last rounds: means over seeds, the mean cost and the time of a round.
 
-    The mean of the certificates bounds mean regret, and so does that of the bounds, which learners compute by their own
-    analysis.
+    The mean of the certificates, here with two standard errors, bounds mean regret, and so does that of the bounds, which
+    learners compute by their own analysis.
 
     Environment, policies and oracle have a column each where there are several of them.
     """
@@ -43,11 +43,19 @@ def summary_table(frame: pl.DataFrame) -> Table:
             f"{row.horizon:,}",
             f"{row.mean_cost:.4f}",
             f"{row.regret:,.1f}",
-            *(_or_none(value) for value in (row.certificate, row.bound, row.guarantee)),
+            _with_error(row.certificate, row.certificate_error),
+            *(_or_none(value) for value in (row.bound, row.guarantee)),
             f"{row.oracle_calls:,.0f}",
             f"{1e3 * row.seconds:.3f}",
         )
     return table
+
+
+def _with_error(value: float, error: float) -> str:
+    """Return a certificate with two standard errors: it may lie below the regret by chance."""
+    return (
+        f"{_or_none(value)} \u00b1 {2 * error:,.1f}" if np.isfinite(value) and np.isfinite(error) else _or_none(value)
+    )
 
 
 def _or_none(value: float) -> str:

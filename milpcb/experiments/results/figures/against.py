@@ -23,7 +23,8 @@ from milpcb.experiments.results.figures.drawing import (
     wants_log,
 )
 from milpcb.experiments.results.figures.looks import looks
-from milpcb.experiments.results.figures.results import Panel, Results, entries, longest
+from milpcb.experiments.results.figures.meaning import entries, registered
+from milpcb.experiments.results.figures.results import Panel, Results, longest
 from milpcb.experiments.results.figures.words import count, number, percent, sentences
 
 COLUMNS = {"environment": "environment", "policies": "policies", "learners": "learner"}  # section: column of its label
@@ -44,9 +45,10 @@ def against_key(results: Results, key: str) -> Drawing:
     frame = _placed(results, section, lines)
     panels = results.panels(frame)
     figure, every = curve_grid(len(panels), results.title)
-    look = looks(frame["learner"].unique(maintain_order=True).to_list())
+    look = looks(frame["learner"].unique(maintain_order=True).to_list(), registered(results.settings, "learners"))
+    log = all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
     for axes, panel in zip(every, panels, strict=True):
-        _draw_panel(axes, panel, look)
+        _draw_panel(axes, panel, look, log=log)
         name_panel(axes, panel.name)
     label_outside(figure, every, f"{name} ({section})", "regret at the horizon")
     legend(figure, [(line_handle(own), learner) for learner, own in look.items()], below=len(panels) > 1)
@@ -98,7 +100,7 @@ def _means(panel: Panel) -> pl.DataFrame:
     return panel.frame.group_by("learner", "x", maintain_order=True).agg(pl.col("regret").mean()).sort("x")
 
 
-def _draw_panel(axes: Any, panel: Panel, look: Mapping[str, Any]) -> None:
+def _draw_panel(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool) -> None:
     every = panel.frame["regret"].to_numpy()
     for learner in panel.learners:
         rows = panel.frame.filter(pl.col("learner") == learner)
@@ -108,7 +110,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Mapping[str, Any]) -> None:
     values = panel.frame["x"].to_numpy()
     scale_axis(axes.xaxis, values, log=wants_log(values, 4.0))
     tick_at(axes.xaxis, values)
-    scale_axis(axes.yaxis, every, log=wants_log(every, least=LEAST))
+    scale_axis(axes.yaxis, every, log=log)
 
 
 def _caption(panels: list[Panel], key: str) -> str:

@@ -26,7 +26,7 @@ from milpcb.experiments.results.figures.words import at_their_longest, count, le
 from milpcb.types import Floats
 
 FIRST = 50  # the first T / FIRST rounds are left out: means of few costs jump, and would stretch the axis
-BEST: dict[str, Any] = {"color": "0.3", "linewidth": 2.2, "linestyle": (0, (1, 1))}
+BEST: dict[str, Any] = {"color": "0.65", "linewidth": 3.0}
 BEST_NAME = "best policy in hindsight"
 
 
@@ -99,6 +99,6 @@ def _caption(results: Results, panels: list[Panel]) -> str:
         words = f"Over all rounds {paid}; the best policy in hindsight pays {number(final[BEST_NAME])}."
     method = "Mean of the costs of rounds 1 to t. Where costs are 0 or 1, as in classification, it is the error rate."
     start = f"The first {np.round(100 / FIRST):g} % of the rounds are left out."
-    best = "The dotted line is the policy that is best in hindsight after as many rounds."
+    best = "The thick grey line is the policy that is best in hindsight after as many rounds."
     means = f"Curves are means over {count(results.seeds, 'seed')}."
     return sentences(words, method, best, start, means, at_their_longest(results))

@@ -97,13 +97,21 @@ def name_panel(axes: Any, name: str) -> None:
 
 
 def label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str) -> None:
-    """Label the lowest panel of every column, and the left side once for all."""
+    """Label the lowest panel of every column, and the left side once for all, with the scale where it is no linear one.
+
+    It comes after what is drawn, as that decides the scale.
+    """
     for axes in every[-every[0].get_gridspec().ncols :]:
-        axes.set_xlabel(fitted(below, 5.0, MEDIUM), fontsize=MEDIUM)
+        axes.set_xlabel(fitted(below + _scale_of(axes.get_xscale()), 5.0, MEDIUM), fontsize=MEDIUM)
+    scale = _scale_of(every[0].get_yscale())
     if len(every) == 1:
-        every[0].set_ylabel(beside, fontsize=MEDIUM)
+        every[0].set_ylabel(beside + scale, fontsize=MEDIUM)
     elif beside:
-        figure.supylabel(beside.split(" against ", maxsplit=1)[0], fontsize=MEDIUM)  # short: a grid may be low
+        figure.supylabel(beside.split(" against ", maxsplit=1)[0] + scale, fontsize=MEDIUM)  # short: a grid may be low
+
+
+def _scale_of(scale: str) -> str:
+    return " (log scale)" if scale == "log" else ""
 
 
 def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:

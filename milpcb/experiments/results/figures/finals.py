@@ -30,8 +30,9 @@ def finals(results: Results) -> list[Drawing]:
     panels = results.panels(longest(results.finals))
     order = by_place(results, panels)
     figure, every = row_grid(order, len(panels), results.title)
+    log = all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
     for axes, panel in zip(every, panels, strict=True):
-        _draw_panel(axes, panel, results, order)
+        _draw_panel(axes, panel, results, order, log=log)
         name_panel(axes, panel.name)
     label_outside(figure, every, "regret at the horizon", "")
     legend(figure, _entries(), below=True)
@@ -55,6 +56,8 @@ def _spread(panels: list[Panel]) -> str:
     if len(panels) > 1 or len(panels[0].learners) < 2:
         return "Learners are in the order of their mean place over the panels, the least regret at the top."
     values = {learner: regrets(panels[0].frame, learner) for learner in panels[0].learners}
+    if max(map(len, values.values())) < 2:
+        return "Learners are in the order of their regret, the least at the top. One seed: no spread is known."
     best, second = sorted(values, key=lambda learner: values[learner].mean())[:2]
     apart = values[best].max() < values[second].min()
     ranges = f"{number(values[best].max())} at most, {number(values[second].min())} at least"
@@ -64,9 +67,8 @@ def _spread(panels: list[Panel]) -> str:
     return f"The least regret is that of {best}; {which} ({ranges})."
 
 
-def _draw_panel(axes: Any, panel: Panel, results: Results, order: list[str]) -> None:
+def _draw_panel(axes: Any, panel: Panel, results: Results, order: list[str], *, log: bool) -> None:
     every = panel.frame["regret"].to_numpy()
-    log = wants_log(every, least=LEAST)
     for learner in panel.learners:
         row, look, values = order.index(learner), results.looks[learner], regrets(panel.frame, learner)
         if len(values) > 1:

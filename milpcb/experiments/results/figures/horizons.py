@@ -76,7 +76,7 @@ def draw_fit(axes: Any, panel: Panel, learner: str, slope: Slope, look: Look) ->
     axes.plot(list(shown), list(shown.values()), linestyle="", **look.points())
     if slope.fitted:
         ends = np.array([min(runs), max(runs)], float)
-        axes.plot(ends, slope.at(ends), color=look.colour, linestyle=look.dash, linewidth=0.9)
+        axes.plot(ends, slope.at(ends), color=look.colour, linewidth=0.9)
 
 
 def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:

@@ -1,38 +1,41 @@
-"""Colour, dash and marker of each learner: the same in all figures of a study, and mostly from study to study."""
+"""Colour and marker of each learner: the same in all figures of a study, and mostly from study to study.
+
+Lines of learners are always solid: dashes are certificates, dots guarantees.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import cycle, islice
+from types import MappingProxyType
 from typing import Any
 from zlib import crc32
 
-# Okabe & Ito's colours without yellow, which is too pale for a line, and one brown. Dashes and markers distinguish
-# curves in greyscale; 8 and 15 have no common factor, so the first 8 x 15 looks all differ in colour or marker.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C5A2B")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 2)))
+# Okabe & Ito's colours without yellow, with orange and sky dark enough for a line on white, and one brown. Markers
+# distinguish curves in greyscale.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07400", "#2F8FC4", "#000000", "#8C5A2B")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h", "d", "H", "8")
-# Places of learners that are often compared, the first 8 in 8 colours; new names go to the end, so that no look
-# changes.
+SHADES = ((0.0, 0.0), (0.0, 0.45), (1.0, 0.3), (0.0, 0.7))  # a grey, and how much of it is mixed into a colour
+# Registered learners that are often compared, the first 8 in 8 colours, all with markers of their own; new names go to
+# the end, so that no look changes.
 PLACES = (
     *("bistro_plus", "exp4", "ftpl", "hedge", "epsilon_greedy", "ilovetoconbandits", "uniform", "epoch_greedy"),
     *("best_in_hindsight", "exp4p", "randomized_ucb", "policy_elimination", "explore_then_commit", "doubling"),
 )
-N_LOOKS = len(COLOURS) * len(MARKERS)
 
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, dash and marker, as matplotlib takes them."""
+    """Colour and marker, as matplotlib takes them."""
 
     colour: str
-    dash: Any
     marker: str
 
     def line(self) -> dict[str, Any]:
         """Return the keywords of a line with its markers."""
-        return {"color": self.colour, "linestyle": self.dash, **self.points()}
+        return {"color": self.colour, "linestyle": "-", **self.points()}
 
     def points(self) -> dict[str, Any]:
         """Return the keywords of filled markers; a star needs more room than other markers."""
@@ -41,24 +44,47 @@ class Look:
         return {"color": self.colour, "marker": self.marker, "markersize": size, **edge}
 
 
-def looks(learners: Collection[str]) -> dict[str, Look]:
-    """Return colour, dash and marker by the labels of a study's learners, no two alike up to 120 learners.
+def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType({})) -> dict[str, Look]:
+    """Return colour and marker by the labels of a study's learners, no marker twice up to 15 learners.
 
-    A name of the table above has those of its place. Another label starts at the place that its hash gives, and takes
-    the next one that no other learner of the study has, of a colour that the fewest have.
+    ``names`` are the registered names of the labels, where they are known and differ. The colour is that of the name:
+    what it is called and what is beside it change nothing, and variants of one learner are shades of one colour.
     """
-    places = {label: PLACES.index(label) for label in learners if label in PLACES}
-    for label in sorted(set(learners) - set(PLACES)):
-        places[label] = _free_place(crc32(label.encode()), places.values())
-    return {label: _look(places[label]) for label in learners}
+    of = {label: names.get(label, label) for label in learners}
+    found: dict[str, Look] = {}
+    variants: Counter[str] = Counter()
+    # First those whose look is fixed, so that no other learner takes their markers.
+    for label in sorted(of, key=lambda label: (of[label] not in PLACES, of[label] != label, of[label], label)):
+        name, variant = of[label], variants[of[label]]
+        place = PLACES.index(name) if name in PLACES else _free_colour(name, found.values())
+        colour = _shade(COLOURS[place % len(COLOURS)], place // len(COLOURS) + variant)
+        fixed = name in PLACES and not variant
+        start = place if fixed else crc32(label.encode())
+        found[label] = Look(colour, MARKERS[place] if fixed else _free_marker(start, colour, found.values()))
+        variants[name] += 1
+    return {label: found[label] for label in learners}
 
 
-def _free_place(start: int, taken: Collection[int]) -> int:
-    uses = Counter(place % len(COLOURS) for place in taken)
-    around = [(start + step) % N_LOOKS for step in range(N_LOOKS)]
-    free = [place for place in around if place not in taken] or around
-    return min(free, key=lambda place: uses[place % len(COLOURS)])
+def _free_colour(name: str, taken: Collection[Look]) -> int:
+    """Return the number of a colour that the fewest have, from the one that the name's hash gives on."""
+    uses = Counter(look.colour for look in taken)
+    return min(_around(crc32(name.encode()), len(COLOURS)), key=lambda i: uses[COLOURS[i]])
 
 
-def _look(place: int) -> Look:
-    return Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
+def _free_marker(start: int, colour: str, taken: Collection[Look]) -> str:
+    """Return the next marker that the fewest have, and of these one that none of this colour has."""
+    uses = Counter(look.marker for look in taken)
+    alike = Counter(look.marker for look in taken if look.colour == colour)
+    around = _around(start, len(MARKERS))
+    return MARKERS[min(around, key=lambda i: (alike[MARKERS[i]], uses[MARKERS[i]]))]
+
+
+def _around(start: int, n: int) -> list[int]:
+    return list(islice(cycle(range(n)), start % n, start % n + n))
+
+
+def _shade(colour: str, number: int) -> str:
+    """Return the colour with the grey of a shade mixed into it."""
+    grey, share = SHADES[number % len(SHADES)]
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round((1 - share) * part + share * 255 * grey):02X}" for part in parts)

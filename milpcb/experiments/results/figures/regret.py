@@ -22,6 +22,7 @@ from milpcb.experiments.results.figures.drawing import (
     scale_axis,
 )
 from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
+from milpcb.experiments.results.figures.meaning import against_what
 from milpcb.experiments.results.figures.results import Panel, Results, curve, guarantee, longest
 from milpcb.experiments.results.figures.words import (
     CERTIFICATES,
@@ -84,7 +85,7 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
         certified |= _draw_certificates(axes, panel, results, loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name)
-    label_outside(figure, every, "round", "regret against the best policy in hindsight")
+    label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
     entries = _entries(results, panels, _texts(finals, with_fits=with_fits))
     if certified:
         entries.append((Line2D([], [], color=GREY, linewidth=1, linestyle=DASHED), "certificate"))

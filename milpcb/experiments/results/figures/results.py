@@ -15,6 +15,7 @@ import polars as pl
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import load
 from milpcb.experiments.results.figures.looks import Look, looks
+from milpcb.experiments.results.figures.meaning import entries, registered, without_void
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.files import contents
 from milpcb.types import Floats
@@ -49,8 +50,8 @@ class Results:
 
     @cached_property
     def looks(self) -> dict[str, Look]:
-        """The look of every learner."""
-        return looks(self.frame["learner"].unique(maintain_order=True).to_list())
+        """The look of every learner, by its registered name."""
+        return looks(self.frame["learner"].unique(maintain_order=True).to_list(), registered(self.settings, "learners"))
 
     @cached_property
     def finals(self) -> pl.DataFrame:
@@ -94,7 +95,7 @@ def read_results(directory: Path) -> Results:
         settings = tomllib.loads(contents(directory / CONFIG).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RunError(f"cannot read {directory / CONFIG}: {error}; run its config again into {directory}") from error
-    return Results(in_order(frame, settings), settings["experiment"]["name"], settings)
+    return Results(without_void(in_order(frame, settings), settings), settings["experiment"]["name"], settings)
 
 
 def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
@@ -106,13 +107,6 @@ def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
         order = {label: place for place, label in enumerate(labels)}
         places.append(pl.col(column).replace_strict(order, default=len(order), return_dtype=pl.Int64))
     return frame.sort(places, maintain_order=True)
-
-
-def entries(settings: Mapping[str, Any], section: str) -> list[dict[str, Any]]:
-    """Return the tables of a section, one or several, each with its label."""
-    written = settings.get(section, [])
-    tables = written if isinstance(written, list) else [written]
-    return [{**table, "label": table.get("label", table.get("name", ""))} for table in tables]
 
 
 def longest(frame: pl.DataFrame) -> pl.DataFrame:

@@ -58,7 +58,7 @@ def _draw_panel(axes: Any, frame: pl.DataFrame, results: Results, order: list[st
     for row in frame.iter_rows(named=True):
         place, look = order.index(row["learner"]), results.looks[row["learner"]]
         if row["oracle"] > 0:
-            axes.plot([row["oracle"], row["whole"]], [place, place], color=look.colour, linewidth=3, alpha=0.35)
+            axes.plot([row["oracle"], row["whole"]], [place, place], color=look.colour, linewidth=0.8, alpha=0.5)
             axes.plot(row["oracle"], place, "o", color=look.colour, markersize=6, markerfacecolor="white")
         axes.plot(row["whole"], place, **look.points())
 
@@ -80,8 +80,7 @@ def _entries() -> list[tuple[Any, str]]:
     def mark(face: str) -> Line2D:
         return Line2D([], [], linestyle="", color=GREY, marker="o", markersize=6, markerfacecolor=face)
 
-    whole, oracle = (mark(GREY), "whole round"), (mark("white"), "in the oracle")
-    return [whole, oracle, (Line2D([], [], color=GREY, linewidth=3, alpha=0.35), "the rest")]
+    return [(mark(GREY), "whole round"), (mark("white"), "of it in the oracle")]
 
 
 def _caption(panels: list[tuple[Panel, pl.DataFrame]]) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
+from milpcb.experiments.results.figures.meaning import THIN, unconstrained, void_words, yardsticks
 from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
+from milpcb.experiments.results.slopes import mean_interval
 from milpcb.text import escaped
 
-THIN = "\u202f"  # a narrow space that no line is broken at
-YARDSTICKS = ("best_in_hindsight",)  # learners that know the costs beforehand are no winners
 MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 
+PAIRED = "(95\u202f% intervals of paired differences over the seeds)"
 
 # The sentence that stands wherever certificates are shown.
 CERTIFICATES = (
@@ -25,12 +27,13 @@ CERTIFICATES = (
 
 @dataclass(frozen=True)
 class Final:
-    """The mean final regret of a learner in a panel, and its guarantee (inf without one)."""
+    """The mean final regret of a learner in a panel, its guarantee (inf without one), and the regret of each seed."""
 
     learner: str
     panel: str
     regret: float
     guarantee: float
+    by_seed: Mapping[int, float]
 
     @property
     def share(self) -> float:
@@ -75,12 +78,27 @@ def final_means(results: Results) -> list[Final]:
 
 
 def verdict(results: Results) -> str:
-    """Return sentences on who has the least regret, and on how the regrets compare with the guarantees."""
+    """Return sentences on who has the least regret, and on how the regrets compare with the guarantees.
+
+    Learners that know the costs beforehand, and those that need not keep the side constraints, are not compared.
+    """
+    out = {legible(name) for name in (*yardsticks(results.settings), *unconstrained(results.frame, results.settings))}
     found = final_means(results)
-    found = [final for final in found if final.learner not in YARDSTICKS] or found
+    found = [final for final in found if final.learner not in out] or found
     panels = list(dict.fromkeys(result.panel for result in found))
-    least = [min((r for r in found if r.panel == panel), key=lambda r: r.regret) for panel in panels]
-    return f"{_winner(results, found, least)} {_against_guarantees(found, len(panels))}".strip()
+    by_panel = [sorted((r for r in found if r.panel == panel), key=lambda r: r.regret) for panel in panels]
+    left_out = void_words(results.frame, results.settings)
+    return sentences(_winner(results, by_panel), _against_guarantees(found, len(panels)), left_out)
+
+
+def told_apart(best: Final, other: Final) -> bool:
+    """Return whether the 95 % interval of the paired difference over the seeds excludes 0; not so with one seed."""
+    seeds = best.by_seed.keys() & other.by_seed.keys()
+    differences = np.array([[other.by_seed[seed] - best.by_seed[seed]] for seed in sorted(seeds)])
+    if len(differences) < 2:
+        return False
+    mean, half = mean_interval(differences)
+    return bool(abs(mean[0]) > half[0])
 
 
 def band(results: Results) -> str:
@@ -105,23 +123,52 @@ def sentences(*parts: str) -> str:
 def _finals(panels: Sequence[Panel]) -> Iterator[Final]:
     for panel in panels:
         for learner in panel.learners:
+            own = panel.frame.filter(pl.col("learner") == learner)
+            by_seed = dict(zip(own["seed"].to_list(), own["regret"].to_list(), strict=True))
             mean = float(regrets(panel.frame, learner).mean())
-            yield Final(legible(learner), legible(panel.name), mean, guarantee(panel.frame, learner))
+            yield Final(legible(learner), legible(panel.name), mean, guarantee(panel.frame, learner), by_seed)
 
 
-def _winner(results: Results, found: Sequence[Final], least: Sequence[Final]) -> str:
+def _winner(results: Results, by_panel: Sequence[Sequence[Final]]) -> str:
+    """Return who has the least regret of each panel, ``by_panel`` in that order, where the seeds tell it apart."""
     rounds = f"After {with_separators(results.horizons[-1])} rounds"
-    if len(least) == 1:
-        best, most = least[0], max(found, key=lambda r: r.regret)
-        part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}" if best.share > 0 else ""
-        rest = f"; {most.learner} has the most, {number(most.regret)}" if len(found) > 1 else ""
-        who = f"{best.learner} has the least regret" if len(found) > 1 else f"{best.learner} has a regret of"
-        return f"{rounds} {who}{', ' if len(found) > 1 else ' '}{number(best.regret)}{part}{rest}."
-    wins = Counter(final.learner for final in least)
+    if len(by_panel) == 1:
+        return _only_winner(rounds, by_panel[0])
+    if results.seeds < 2:
+        return f"{rounds}: one seed, so no spread is known, and who has the least regret may be chance."
+    clear = [panel[0].learner for panel in by_panel if len(panel) > 1 and not _rivals(panel)]
+    if not clear:
+        return f"{rounds} the least regret is not told apart from the next in any of {len(by_panel)} panels {PAIRED}."
+    wins = Counter(clear)
+    if len(wins) == 1 and len(clear) == len(by_panel):
+        return f"{rounds} the least regret is that of {clear[0]} in all {len(by_panel)} panels {PAIRED}."
     shares = ", ".join(f"of {learner} in {n}" for learner, n in wins.most_common())
-    if len(wins) == 1:
-        return f"{rounds} the least regret is that of {least[0].learner} in all {len(least)} panels."
-    return f"{rounds} the least regret of {len(least)} panels is that {shares}."
+    rest = len(by_panel) - len(clear)
+    unclear = f"; in {rest} it is not told apart from the next" if rest else ""
+    return f"{rounds} the least regret of {len(by_panel)} panels is that {shares}{unclear} {PAIRED}."
+
+
+def _only_winner(rounds: str, panel: Sequence[Final]) -> str:
+    best, most = panel[0], panel[-1]
+    part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}" if best.share > 0 else ""
+    if len(panel) == 1:
+        return f"{rounds} {best.learner} has a regret of {number(best.regret)}{part}."
+    rivals = _rivals(panel)
+    if len(best.by_seed) < 2:
+        doubt = " One seed: no spread is known."
+    else:
+        doubt = f" It is not told apart from {_few(rivals)} {PAIRED}." if rivals else ""
+    least = f"{rounds} {best.learner} has the least regret, {number(best.regret)}{part}"
+    return f"{least}; {most.learner} has the most, {number(most.regret)}.{doubt}"
+
+
+def _rivals(panel: Sequence[Final]) -> list[str]:
+    """Return the learners from which the first, that of the least mean, is not told apart."""
+    return [other.learner for other in panel[1:] if not told_apart(panel[0], other)]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} others"
 
 
 def _against_guarantees(found: Sequence[Final], n_panels: int) -> str:

@@ -1,0 +1,113 @@
+"""What a config fixes that decides what the numbers mean: side constraints, and guarantees that are void here.
+
+Reports and figures import no class of a study, so the registered names that matter are listed; a test compares the
+list of learners with the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from milpcb.experiments.study.cells import NO_ORACLE
+
+THIN = "\u202f"  # a narrow space that no line is broken at
+YARDSTICKS = ("best_in_hindsight",)
+# Learners whose guarantee is for independent rounds of one law, and environments that are such.
+FOR_ONE_LAW = {
+    *("epoch_greedy", "epsilon_greedy", "explore_then_commit", "ilovetoconbandits"),
+    *("policy_elimination", "randomized_ucb"),
+}
+OF_ONE_LAW = {"planted", "parity", "heavy_noise", "supervised"}
+
+
+def entries(settings: Mapping[str, Any], section: str) -> list[dict[str, Any]]:
+    """Return the tables of a section, one or several, each with its label."""
+    written = settings.get(section, [])
+    tables = written if isinstance(written, list) else [written]
+    return [{**table, "label": table.get("label", table.get("name", ""))} for table in tables]
+
+
+def registered(settings: Mapping[str, Any], section: str) -> dict[str, str]:
+    """Return the registered name of each label of a section; empty where the config is not known."""
+    return {table["label"]: str(table.get("name", table["label"])) for table in entries(settings, section)}
+
+
+def void(settings: Mapping[str, Any]) -> pl.Expr:
+    """Return the rows whose guarantee is void: it is for costs of one law, and those of the environment are not."""
+    learners = [label for label, name in registered(settings, "learners").items() if name in FOR_ONE_LAW]
+    worlds = [
+        table["label"]
+        for table in entries(settings, "environment")
+        if table.get("name") not in OF_ONE_LAW or table.get("permute_every")
+    ]
+    return pl.col("learner").is_in(learners) & pl.col("environment").is_in(worlds)
+
+
+def without_void(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the rows with an infinite guarantee, which is none, where it is void."""
+    return frame.with_columns(guarantee=pl.when(void(settings)).then(float("inf")).otherwise("guarantee"))
+
+
+def void_words(frame: pl.DataFrame, settings: Mapping[str, Any]) -> str:
+    """Return a sentence on the guarantees that are left out as void; "" where there are none."""
+    rows = frame.filter(void(settings))
+    if rows.is_empty():
+        return ""
+    learners = rows["learner"].unique(maintain_order=True).to_list()
+    several = frame["environment"].n_unique() > 1
+    where = f" in {_listed(rows['environment'].unique(maintain_order=True).to_list())}" if several else " here"
+    return f"The guarantees of {_listed(learners)} are for costs of one law; they are void{where}, and left out."
+
+
+def constraint_words(settings: Mapping[str, Any]) -> str:
+    """Return what the side constraints of the study ask of a policy, in words; "" where there are none."""
+    return _listed([_rule(table) for table in settings.get("constraints", [])])
+
+
+def unconstrained(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]:
+    """Return the learners that need not keep the side constraints of the study: those that ask no oracle."""
+    if not settings.get("constraints"):
+        return []
+    rows = frame.filter((pl.col("oracle") == NO_ORACLE) & ~pl.col("learner").is_in(yardsticks(settings)))
+    return rows["learner"].unique(maintain_order=True).to_list()
+
+
+def yardsticks(settings: Mapping[str, Any]) -> list[str]:
+    """Return the labels of learners that know the costs beforehand, and are no winners."""
+    return [*YARDSTICKS, *(label for label, name in registered(settings, "learners").items() if name in YARDSTICKS)]
+
+
+def against_what(settings: Mapping[str, Any]) -> str:
+    """Return the policy that regret is against: the best in hindsight, of those that keep the constraints."""
+    n = len(settings.get("constraints", []))
+    keeping = f"that keeps {'it' if n == 1 else 'them'}" if n else "in hindsight"
+    return f"the best policy {keeping}"
+
+
+def _rule(table: Mapping[str, Any]) -> str:
+    options = {key: value for key, value in table.items() if key not in {"name", "label"}}
+    return " ".join(_words(str(table.get("name")), options))
+
+
+def _words(name: str, options: Mapping[str, Any]) -> Iterator[str]:
+    action = f"action {options.get('action')}"
+    if name == "share_at_most":
+        yield f"{action} on at most {100 * options['share']:g}{THIN}% of the contexts"
+    elif name == "mean_at_most":
+        yield f"a second cost of at most {options['bound']:g} on average"
+    elif name == "parity":
+        feature = options.get("feature", "the group")
+        yield f"rates of {action} that differ by at most {options['delta']:g} between the groups of {feature}"
+    elif name in {"never_play", "must_play"}:
+        word = "never" if name == "never_play" else "always"
+        yield f"{word} {action} on {len(options.get('rows', ()))} of the contexts"
+    else:
+        yield f"{name} ({', '.join(f'{key} = {value}' for key, value in options.items())})"
+
+
+def _listed(names: list[str]) -> str:
+    """Return 'a', 'a and b', or 'a, b and c'."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,148 @@
+"""What a report says holds: winners that the seeds tell apart, constraints in words, guarantees that are not void."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb import registry
+from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures.looks import COLOURS, looks
+from milpcb.experiments.results.figures.meaning import FOR_ONE_LAW, OF_ONE_LAW, constraint_words, without_void
+from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.words import verdict
+from milpcb.experiments.results.report import report_page
+from milpcb.experiments.results.report_table import report_table
+
+BUDGET = {"constraints": [{"name": "share_at_most", "action": 2, "share": 0.2}]}
+
+
+def caption(results, name):
+    """Return the caption of a figure."""
+    (drawing,) = draw(results, [name])
+    return drawing.caption
+
+
+def frame_of(make_frame, regrets, environments=("planted",)):
+    """Return curves of learners whose final regret in each seed is given."""
+    seeds = range(len(next(iter(regrets.values()))))
+    frame = make_frame(list(regrets), environments=environments, seeds=seeds)
+    for (learner, values), seed in ((item, seed) for item in regrets.items() for seed in seeds):
+        chosen = (pl.col("learner") == learner) & (pl.col("seed") == seed)
+        frame = frame.with_columns(regret=pl.when(chosen).then(float(values[seed])).otherwise("regret"))
+    return frame.with_columns(guarantee=pl.lit(np.inf))
+
+
+def test_one_seed_is_no_comparison_over_seeds(make_frame):
+    """With one seed no sentence speaks of every seed; it is said that no spread is known, and no panel is won."""
+    results = Results(make_frame(["exp4", "uniform"], seeds=[0]), "t")
+    assert "every seed" not in caption(results, "finals")
+    assert "no spread is known" in caption(results, "finals")
+    assert "One seed: no spread is known." in verdict(results)
+    several = Results(make_frame(["exp4", "uniform"], environments=["planted", "switching"], seeds=[0]), "t")
+    assert "no spread is known" in verdict(several)
+    assert "panels is that" not in verdict(several)
+
+
+def test_a_panel_is_won_only_where_paired_differences_exclude_zero(make_frame):
+    """The least mean wins where all seeds agree on the difference, not where their spread hides it."""
+    clear = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [20, 61, 99]})  # differences 10, 11, 9
+    assert "exp4 has the least regret" in verdict(Results(clear, "t"))
+    assert "told apart" not in verdict(Results(clear, "t"))
+    hidden = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [60, 20, 99]})  # differences 50, -30, 9
+    assert "It is not told apart from uniform" in verdict(Results(hidden, "t"))
+
+
+def test_panels_are_counted_as_won_only_where_they_are(make_frame):
+    """Of two panels one is decided: the sentence counts one, and says that the other is not."""
+    decided = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [20, 61, 99]})
+    open_one = frame_of(make_frame, {"exp4": [60, 20, 99], "uniform": [10, 50, 90]}).with_columns(
+        environment=pl.lit("switching")
+    )
+    words = verdict(Results(pl.concat([decided, open_one]), "t"))
+    assert "of 2 panels is that of exp4 in 1; in 1 it is not told apart from the next" in words
+
+
+def test_constraints_are_said_in_words_wherever_regret_is(make_frame):
+    """The subtitle has the rule, the axis what regret is against, and learners without an oracle are marked."""
+    frame = make_frame(["exp4", "uniform"])
+    results = Results(frame, "t", BUDGET)
+    page = report_page(results, "").replace("\u202f", " ")
+    assert "Every policy keeps: action 2 on at most 20 % of the contexts." in page
+    assert "Not bound by that, and marked \u2020: uniform." in page
+    (drawing,) = draw(results, ["regret"])
+    assert drawing.figure.axes[0].get_ylabel() == "regret against the best policy that keeps it"
+    table = report_table(results)
+    names = [entry.text for row in table["rows"] for entry in row if not entry.numeric]
+    assert sorted(names) == ["exp4", "uniform\u2020"]
+    assert "need not keep" in table["caption"]
+    free = Results(frame, "t")
+    assert "Every policy keeps" not in report_page(free, "")
+    assert "\u2020" not in str(report_table(free))
+
+
+def test_a_learner_that_need_not_keep_the_constraints_is_no_winner(make_frame):
+    """Uniform play has less regret here, but it is not bound by the budget."""
+    frame = frame_of(make_frame, {"exp4": [20, 61, 99], "ftpl": [30, 72, 110], "uniform": [1, 2, 3]})
+    assert "exp4 has the least regret" in verdict(Results(frame, "t", BUDGET))
+    assert "uniform has the least regret" in verdict(Results(frame, "t"))
+
+
+@pytest.mark.parametrize("name", sorted(registry.BUILTIN["constraint"]))
+def test_every_registered_constraint_has_words(name):
+    """No built-in constraint is written as its options."""
+    options = {"action": 1, "share": 0.2, "bound": 3.0, "delta": 0.1, "rows": [0, 1], "feature": "x0"}
+    assert "(" not in constraint_words({"constraints": [{"name": name, **options}]})
+
+
+def test_void_guarantees_are_left_out_with_a_sentence(make_frame):
+    """A guarantee for costs of one law is none where costs switch; in the planted environment it stays."""
+    settings = {
+        "learners": [{"name": "epsilon_greedy", "label": "greedy"}, {"name": "bistro_plus"}],
+        "environment": [{"name": "planted"}, {"name": "switching"}],
+    }
+    frame = make_frame(["greedy", "bistro_plus"], environments=["planted", "switching"])
+    results = Results(without_void(frame, settings), "t", settings)
+    finite = results.finals.filter(pl.col("guarantee").is_finite())
+    assert set(finite.select("learner", "environment").unique().iter_rows()) == {
+        ("greedy", "planted"),
+        ("bistro_plus", "planted"),
+        ("bistro_plus", "switching"),
+    }
+    assert "The guarantees of greedy are for costs of one law; they are void in switching" in verdict(results)
+    assert "void" in report_table(results)["caption"]
+    assert "void" not in verdict(replace(results, settings={}))
+
+
+def test_the_lists_of_laws_are_those_of_the_classes():
+    """Learners listed as made for one law are those that declare it; environments listed are registered."""
+    declared = {name for name in registry.BUILTIN["learner"] if registry.load("learner", name).stochastic}
+    assert declared == FOR_ONE_LAW
+    assert set(registry.BUILTIN["environment"]) > OF_ONE_LAW
+
+
+def test_a_colour_is_that_of_the_registered_name():
+    """A label changes no colour; variants of one learner have shades of its colour and markers of their own."""
+    plain = looks(["ilovetoconbandits", "exp4"])
+    labelled = looks(["ILOVETOCONBANDITS", "exp4"], {"ILOVETOCONBANDITS": "ilovetoconbandits"})
+    assert labelled["ILOVETOCONBANDITS"] == plain["ilovetoconbandits"]
+    variants = looks(["half", "signed", "bistro_plus"], {"half": "bistro_plus", "signed": "bistro_plus"})
+    assert variants["bistro_plus"].colour == COLOURS[0]
+    assert len({look.colour for look in variants.values()}) == 3
+    assert len({look.marker for look in variants.values()}) == 3
+
+
+def test_lines_of_learners_are_solid_and_log_axes_are_said(make_frame):
+    """Dashes are certificates and dots guarantees alone; a logarithmic axis carries the words."""
+    results = Results(make_frame(["bistro_plus", "uniform", "exp4"]), "t")
+    (drawing,) = draw(results, ["regret_loglog"])
+    axes = drawing.figure.axes[0]
+    assert axes.get_xlabel() == "round (log scale)"
+    assert axes.get_ylabel().endswith("(log scale)")
+    for look in results.looks.values():
+        assert look.line()["linestyle"] == "-"
+    (linear,) = draw(results, ["regret"])
+    assert linear.figure.axes[0].get_xlabel() == "round"
