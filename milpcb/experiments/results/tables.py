@@ -15,8 +15,8 @@ from milpcb.experiments.study.cells import NO_ORACLE
 def summary_table(frame: pl.DataFrame) -> Table:
     """Return the table of the last rounds: means over seeds, the mean cost and the time of a round.
 
-    The mean of the certificates, here with two standard errors, bounds mean regret, and so does that of the bounds, which
-    learners compute by their own analysis.
+    The mean of the certificates, shown with two standard errors, bounds mean regret, and so does that of the bounds,
+    which learners compute by their own analysis.
 
     Environment, policies and oracle have a column each where there are several of them.
     """
@@ -53,9 +53,7 @@ def summary_table(frame: pl.DataFrame) -> Table:
 
 def _with_error(value: float, error: float) -> str:
     """Return a certificate with two standard errors: it may lie below the regret by chance."""
-    return (
-        f"{_or_none(value)} \u00b1 {2 * error:,.1f}" if np.isfinite(value) and np.isfinite(error) else _or_none(value)
-    )
+    return _or_none(value) + (f"\u00b1{2 * error:,.1f}" if np.isfinite(value + error) else "")
 
 
 def _or_none(value: float) -> str:
