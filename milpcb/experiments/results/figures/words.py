@@ -91,7 +91,7 @@ def verdict(results: Results) -> str:
     return sentences(_winner(results, by_panel), _against_guarantees(found, len(panels)), left_out)
 
 
-def told_apart(best: Final, other: Final) -> bool:
+def distinguished(best: Final, other: Final) -> bool:
     """Return whether the 95 % interval of the paired difference over the seeds excludes 0; not so with one seed."""
     seeds = best.by_seed.keys() & other.by_seed.keys()
     differences = np.array([[other.by_seed[seed] - best.by_seed[seed]] for seed in sorted(seeds)])
@@ -130,7 +130,7 @@ def _finals(panels: Sequence[Panel]) -> Iterator[Final]:
 
 
 def _winner(results: Results, by_panel: Sequence[Sequence[Final]]) -> str:
-    """Return who has the least regret of each panel, ``by_panel`` in that order, where the seeds tell it apart."""
+    """Return who has the least regret of each panel, ``by_panel`` in that order, where the seeds distinguish it."""
     rounds = f"After {with_separators(results.horizons[-1])} rounds"
     if len(by_panel) == 1:
         return _only_winner(rounds, by_panel[0])
@@ -138,13 +138,15 @@ def _winner(results: Results, by_panel: Sequence[Sequence[Final]]) -> str:
         return f"{rounds}: one seed, so no spread is known, and who has the least regret may be chance."
     clear = [panel[0].learner for panel in by_panel if len(panel) > 1 and not _rivals(panel)]
     if not clear:
-        return f"{rounds} the least regret is not told apart from the next in any of {len(by_panel)} panels {PAIRED}."
+        return (
+            f"{rounds} the least regret is not distinguished from the next in any of {len(by_panel)} panels {PAIRED}."
+        )
     wins = Counter(clear)
     if len(wins) == 1 and len(clear) == len(by_panel):
         return f"{rounds} the least regret is that of {clear[0]} in all {len(by_panel)} panels {PAIRED}."
     shares = ", ".join(f"of {learner} in {n}" for learner, n in wins.most_common())
     rest = len(by_panel) - len(clear)
-    unclear = f"; in {rest} it is not told apart from the next" if rest else ""
+    unclear = f"; in {rest} it is not distinguished from the next" if rest else ""
     return f"{rounds} the least regret of {len(by_panel)} panels is that {shares}{unclear} {PAIRED}."
 
 
@@ -157,14 +159,14 @@ def _only_winner(rounds: str, panel: Sequence[Final]) -> str:
     if len(best.by_seed) < 2:
         doubt = " One seed: no spread is known."
     else:
-        doubt = f" It is not told apart from {_few(rivals)} {PAIRED}." if rivals else ""
+        doubt = f" It is not distinguished from {_few(rivals)} {PAIRED}." if rivals else ""
     least = f"{rounds} {best.learner} has the least regret, {number(best.regret)}{part}"
     return f"{least}; {most.learner} has the most, {number(most.regret)}.{doubt}"
 
 
 def _rivals(panel: Sequence[Final]) -> list[str]:
-    """Return the learners from which the first, that of the least mean, is not told apart."""
-    return [other.learner for other in panel[1:] if not told_apart(panel[0], other)]
+    """Return the learners from which the first, that of the least mean, is not distinguished."""
+    return [other.learner for other in panel[1:] if not distinguished(panel[0], other)]
 
 
 def _few(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a report says holds: winners that the seeds tell apart, constraints in words, guarantees that are not void."""
+"""What a report says holds: winners that the seeds distinguish, constraints in words, guarantees that are not void."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_a_panel_is_won_only_where_paired_differences_exclude_zero(make_frame):
     """The least mean wins where all seeds agree on the difference, not where their spread hides it."""
     clear = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [20, 61, 99]})  # differences 10, 11, 9
     assert "exp4 has the least regret" in verdict(Results(clear, "t"))
-    assert "told apart" not in verdict(Results(clear, "t"))
+    assert "distinguished" not in verdict(Results(clear, "t"))
     hidden = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [60, 20, 99]})  # differences 50, -30, 9
-    assert "It is not told apart from uniform" in verdict(Results(hidden, "t"))
+    assert "It is not distinguished from uniform" in verdict(Results(hidden, "t"))
 
 
 def test_panels_are_counted_as_won_only_where_they_are(make_frame):
@@ -63,7 +63,7 @@ def test_panels_are_counted_as_won_only_where_they_are(make_frame):
         environment=pl.lit("switching")
     )
     words = verdict(Results(pl.concat([decided, open_one]), "t"))
-    assert "of 2 panels is that of exp4 in 1; in 1 it is not told apart from the next" in words
+    assert "of 2 panels is that of exp4 in 1; in 1 it is not distinguished from the next" in words
 
 
 def test_constraints_are_said_in_words_wherever_regret_is(make_frame):
