@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -24,13 +25,11 @@ TREES = DecisionTrees(
 
 
 @pytest.fixture(scope="module")
-def service() -> Any:
-    """Return the script that tries much more than is tried here."""
-    sys.path.insert(0, str(SCRIPTS))  # as where it is run
-    try:
-        return import_module("service")
-    finally:
-        sys.path.remove(str(SCRIPTS))
+def service() -> Iterator[Any]:
+    """Yield the script that tries much more than is tried here, where it and its processes find it."""
+    sys.path.insert(0, str(SCRIPTS))
+    yield import_module("service")
+    sys.path.remove(str(SCRIPTS))
 
 
 def lost(path: Path, learner: str = "exp4") -> tuple[Bandit, Decision]:

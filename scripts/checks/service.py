@@ -183,14 +183,15 @@ def try_saving(
     ]
     for worker in workers:
         worker.start()
-    found, returned = Counter[str](), 0
-    while returned < n_processes:
+    found = Counter[str]()
+    while any(worker.is_alive() for worker in workers):
         found["read" if (happened := loaded_as_is(path)) == "loaded" else f"reader: {happened}"] += 1
         while not results.empty():
             found += results.get()
-            returned += 1
-    for worker in workers:
-        worker.join()
+    while not results.empty():
+        found += results.get()
+    if died := sum(worker.exitcode != 0 for worker in workers):
+        found["processes that died"] = died
     if left := [file.name for file in folder.iterdir() if file.suffix == ".tmp"]:
         found[f"left behind: {left}"] += 1
     return found

@@ -1,0 +1,240 @@
+"""The file of a bandit, and its copies: whole, recognised, and harmless whoever wrote it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import Bandit, files
+from milpcb.errors import InputError
+from policies import DecisionTrees
+
+SCRIPTS = Path(__file__).parents[1] / "scripts" / "checks"
+BITS = np.array([[i >> j & 1 for j in range(2)] for i in range(4)], dtype=float)
+TREES = DecisionTrees(2, 1, thresholds=[[0.5], [0.5]])
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Any]:
+    """Yield the script that tries much more than is tried here, where it and its processes find it."""
+    sys.path.insert(0, str(SCRIPTS))
+    yield import_module("service")
+    sys.path.remove(str(SCRIPTS))
+
+
+def played() -> Bandit:
+    """Return a bandit that has learnt a little."""
+    bandit = Bandit(TREES, seed=4)
+    for cost in (0.0, 1.0, 0.25):
+        bandit.learn(bandit.act([0, 1]), cost=cost)
+    return bandit
+
+
+def test_a_damaged_file_is_refused(service: Any, tmp_path: Path) -> None:
+    """None loads with other numbers, whatever single byte or part is not as it was written."""
+    found = service.try_files(service.damaged, 120, 0, tmp_path)
+    assert set(found) <= {"refused", "as it was"}
+    assert found["refused"] > 100
+
+
+def test_every_digit_counts(tmp_path: Path) -> None:
+    """One digit more or less anywhere in the file is noticed."""
+    path = tmp_path / "bandit.json"
+    played().save(path)
+    content = path.read_bytes()
+    digits = [i for i, byte in enumerate(content) if chr(byte).isdigit()]
+    for i in digits[:: max(1, len(digits) // 60)]:
+        path.write_bytes(content[:i] + str((int(chr(content[i])) + 1) % 10).encode() + content[i + 1 :])
+        with pytest.raises(InputError, match="or was damaged"):
+            Bandit.load(path)
+
+
+def test_a_forged_file_loads_or_is_refused_with_one_line(service: Any, tmp_path: Path) -> None:
+    """A checksum can be made to fit; the values are checked one by one then."""
+    found = service.try_files(service.forged, 120, 0, tmp_path)
+    assert set(found) <= {"refused", "loaded", "as it was"}
+    assert found["refused"] > 40
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"learner": "mine:Own"},
+        {"learner": "mine:Box.Own"},
+        {"learner": "doubling", "options": {"inner": "mine:Own"}},
+        {"learner": "bistro_plus", "horizon": 9, "options": {"noise": "mine:Own"}},
+        {"oracle": {"kind": "mine:Own"}},
+        {"oracle": {"kind": "milp", "solver": "mine:Own"}},
+        {"oracle": {"kind": "milp", "solver": "pulp:PULP_CBC_CMD"}, "learner": "mine:Own"},
+        {"policies": "mine:Own"},
+    ],
+)
+def test_a_saved_file_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]) -> None:
+    """A module that it names anywhere is not imported, also where a harmless name with a colon comes first."""
+    path = tmp_path / "bandit.json"
+    Bandit(TREES, contexts=BITS).save(path)
+    state = files.unsealed(path.read_bytes()) or {}
+    if "policies" in settings:
+        state["policies"]["name"] = settings["policies"]
+    else:
+        state["settings"] |= settings
+    path.write_bytes(files.sealed(state))
+    (tmp_path / "mine.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match="'mine") as caught:
+        Bandit.load(path)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_saves_at_the_same_time_are_all_whole(service: Any, tmp_path: Path) -> None:
+    """From threads of several processes, with readers in between; nothing is left behind."""
+    found = service.try_saving(tmp_path, 0.0, n_processes=2, n_threads=3, least=8)
+    assert set(found) == {"saved", "read"}
+    assert found["saved"] == 2 * 3 * 8
+
+
+def test_files_follow_each_other_in_the_order_of_their_states(tmp_path: Path) -> None:
+    """Of several threads that save one bandit, the last file is of the last state."""
+    bandit, path = Bandit(TREES), tmp_path / "bandit.json"
+
+    def save() -> None:
+        for _ in range(10):
+            bandit.learn(bandit.act([0, 0]), cost=0.5)
+            bandit.save(path)
+
+    service_threads = [Thread(target=save) for _ in range(4)]
+    for thread in service_threads:
+        thread.start()
+    for thread in service_threads:
+        thread.join()
+    assert Bandit.load(path)._learner.played == 40
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are neither links nor modes here")
+def test_a_save_follows_no_link_and_obeys_the_umask(tmp_path: Path) -> None:
+    """What a link points to stays as it is, be it the file or one where a temporary file was; 077 means private."""
+    path, other = tmp_path / "bandit.json", tmp_path / "other"
+    other.write_text("mine")
+    path.symlink_to(other)
+    (tmp_path / "bandit.json.part").symlink_to(other)
+    old = os.umask(0o077)
+    try:
+        played().save(path)
+    finally:
+        os.umask(old)
+    assert other.read_text() == "mine"
+    assert not path.is_symlink()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["bandit.json", "bandit.json.part", "other"]
+
+
+@pytest.mark.parametrize("made", [lambda b: pickle.loads(pickle.dumps(b)), copy.deepcopy, copy.copy])  # noqa: S301
+def test_a_copy_goes_on_as_the_bandit_would(made: Any) -> None:
+    """With decisions of its own, and no function that is handed events."""
+    bandit = Bandit(TREES, seed=4, on_event=print)
+    waiting = bandit.act([0, 1])
+    other = made(bandit)
+    for one in (bandit, other):
+        one.learn(waiting, cost=1.0)
+    first, second = bandit.act([0, 0]), other.act([0, 0])
+    assert (first.action, first.probabilities) == (second.action, second.probabilities)
+    assert first.id != second.id
+    assert other._on_event is None
+
+
+def test_a_class_of_your_own_is_copied_too() -> None:
+    """A copy takes the class itself, where a file cannot."""
+    bandit = Bandit(Own(2, 1, thresholds=[[0.5]]))
+    assert copy.deepcopy(bandit).act([0]).probabilities == (0.5, 0.5)
+
+
+class Own(DecisionTrees):
+    """A class that no registry knows."""
+
+
+def test_options_that_no_file_can_hold_are_named(tmp_path: Path) -> None:
+    """One line, and no file."""
+    bandit = Bandit(DecisionTrees(2, 1, thresholds=[[0.5]], action_names=["a", "b"]), rate=np.float32(0.5))
+    with pytest.raises(InputError, match="cannot be saved, as its options are no plain data"):
+        bandit.save(tmp_path / "bandit.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+FORKED = """
+import os, sys, threading
+from milpcb import Bandit
+from policies import DecisionTrees
+
+bandit = Bandit(DecisionTrees(2, 1, thresholds=[[0.5]]))
+stop, begun = threading.Event(), threading.Event()
+
+def work():
+    while not stop.is_set():
+        bandit.learn(bandit.act([0]), cost=0.5)
+        bandit.save(sys.argv[1])
+        begun.set()
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+begun.wait()
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        bandit.learn(bandit.act([1]), cost=0.5)
+        bandit.save(sys.argv[1])
+        bandit.policy()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+for thread in threads:
+    thread.join()
+print("done")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_while_other_threads_act_and_save_goes_on(tmp_path: Path) -> None:
+    """Neither lock is held by a thread that the child has not, and no decision is half made."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "bandit.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a file is written, decisions are made."""
+    bandit, writing, acted = played(), Signal(), Signal()
+
+    def slow(path: Path, content: bytes) -> None:
+        writing.set()
+        assert acted.wait(60)
+        path.write_bytes(content)
+
+    monkeypatch.setattr("milpcb.bandit.saved.write", slow)
+    thread = Thread(target=bandit.save, args=(tmp_path / "bandit.json",))
+    thread.start()
+    assert writing.wait(60)
+    bandit.act([0, 0])
+    acted.set()
+    thread.join()
+    assert json.loads((tmp_path / "bandit.json").read_text())["book"]["open"] == []
