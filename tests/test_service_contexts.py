@@ -1,0 +1,221 @@
+"""What a service hands in and is handed: texts, missing values, batches, events."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from milpcb import Bandit
+from milpcb.bandit import Event
+from milpcb.errors import InputError
+from policies import DecisionTrees, LinearRules
+
+NUMBERS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
+TEXTS = DecisionTrees(2, 2, thresholds=[[30, 60], []], feature_names=["age", "region"], action_names=["call", "wait"])
+VALUES = {"region": ["north", "south", "west"], "age": [None]}
+
+
+# ------------------------------------------------------------------- texts and missing values
+
+
+def test_texts_and_missing_values_are_tested_by_the_rules_found(tmp_path: Path) -> None:
+    """The rule hidden in the costs is found, prints in words, and reads people as they come; a file keeps all of it."""
+    bandit, draws = Bandit(TEXTS, seed=0, values=VALUES), np.random.default_rng(0)
+    for t in range(600):
+        person = {
+            "age": [20, 45, None][draws.integers(3)],
+            "region": ["north", "south", "west", "?"][draws.integers(4)],
+        }
+        right = "call" if person["region"] == "north" or person["age"] is None else "wait"
+        decision = bandit.act(person)
+        bandit.learn(decision, cost=float(decision.action != right))
+        if t == 300:
+            bandit.save(tmp_path / "bandit.json")
+            bandit = Bandit.load(tmp_path / "bandit.json")
+    policy: Any = bandit.policy()
+    assert "age is missing" in str(policy)
+    assert "region = north" in str(policy)
+    people = pd.DataFrame({"age": [20, None, 45], "region": ["north", "south", "east"]})
+    assert list(policy.predict_names(people)) == ["call", "call", "wait"]
+    assert decision.context == (person["age"], person["region"])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"region": "north", "age": float("nan")},
+        [None, "north"],
+        (np.nan, np.str_("north")),
+        pd.DataFrame({"region": ["north"], "age": [np.nan]}),
+        pd.Series({"region": "north", "age": pd.NA}),
+        pl.DataFrame({"region": ["north"], "age": [None]}),
+    ],
+)
+def test_one_row_may_come_in_many_ways(row: Any) -> None:
+    """All are the same context."""
+    bandit = Bandit(TEXTS, values=VALUES)
+    assert bandit.act(row).context == (None, "north")
+
+
+def test_contexts_with_texts_may_be_known() -> None:
+    """A frame of them, and decisions on its rows; others are refused."""
+    people = pd.DataFrame({"age": [20, None], "region": ["north", "south"]})
+    bandit = Bandit(TEXTS, contexts=people, values=VALUES)
+    assert len(bandit.act_all(people)) == 2
+    with pytest.raises(InputError, match="none of those"):
+        bandit.act([70, "west"])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Bandit(NUMBERS).act({"age": "old", "visits": 1}),
+            "feature 'age' is 'old', and the class reads",
+        ),
+        (
+            lambda: Bandit(NUMBERS).act({"age": 1, "visits": None}),
+            "feature 'visits' is missing: fill it in, or",
+        ),
+        (lambda: Bandit(NUMBERS).act({"age": 1, "visits": float("nan")}), "feature 'visits' is missing"),
+        (lambda: Bandit(NUMBERS).act({"age": float("inf"), "visits": 1}), "feature 'age' is inf; give a finite number"),
+        (lambda: Bandit(NUMBERS).act({"age": [1], "visits": 1}), r"a context holds \[1\]"),
+        (lambda: Bandit(NUMBERS).act(5), "a context is a list of numbers, a mapping"),
+        (lambda: Bandit(NUMBERS).act("old"), "feature 'age' is 'o'"),
+        (lambda: Bandit(DecisionTrees(2, 1, thresholds=[[1]])).act(["a"]), "feature 0 is 'a'"),
+        (lambda: Bandit(TEXTS, values=VALUES).act({"age": "x", "region": "north"}), "feature 'age' is 'x'"),
+        (lambda: Bandit(TEXTS, values={"region": ["north"]}).act([None, "north"]), "feature 'age' is missing"),
+        (lambda: Bandit(TEXTS, values=VALUES).act([20]), "1 features, and the class 2"),
+        (lambda: Bandit(TEXTS, values={"region": "north"}), "must be a list of texts"),
+        (lambda: Bandit(TEXTS, values={"region": [None]}), "holds numbers that may be missing: give it cut points"),
+        (lambda: Bandit(TEXTS, values=["region"]), "values must map features"),
+        (
+            lambda: Bandit(LinearRules(2, feature_names=["region"]), values={"region": ["a", "b"]}),
+            "explicit cut points",
+        ),
+    ],
+)
+def test_mistakes_name_feature_and_value(make: Any, message: str) -> None:
+    """In one line."""
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+# ------------------------------------------------------------------- batches
+
+
+def test_a_table_is_decided_row_by_row() -> None:
+    """As if they came one by one; costs come late, in any order."""
+    table = pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]})
+    one, many = Bandit(NUMBERS, seed=3), Bandit(NUMBERS, seed=3)
+    decisions = many.act_all(table)
+    singly = [one.act(row) for row in table.iter_rows(named=True)]
+    assert [(d.action, d.context) for d in decisions] == [(d.action, d.context) for d in singly]
+    for decision in reversed(decisions):
+        many.learn(decision, cost=0.5)
+    assert len(many.act_all([[20, 1], {"age": 40, "visits": 9}])) == 2
+    assert many.act_all([]) == []
+
+
+def test_several_rows_are_no_context() -> None:
+    """Neither is a table decided by its first row alone, nor is a row taken for a table."""
+    bandit = Bandit(NUMBERS)
+    with pytest.raises(InputError, match="this table has 3 rows: hand in one of them, or call act_all"):
+        bandit.act(pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]}))
+    for wrong in ({"age": 1, "visits": 2}, 5):
+        with pytest.raises(InputError, match="act_all takes a table"):
+            bandit.act_all(wrong)
+
+
+def test_a_batch_is_made_whole_or_not_at_all() -> None:
+    """A row that cannot be read, or decisions past the horizon, leave nothing open and learn nothing."""
+    bandit = Bandit(NUMBERS, horizon=3)
+    for table in ([[20, 1], [20, "often"]], [[20, 1]] * 4):
+        with pytest.raises(InputError):
+            bandit.act_all(table)
+    decisions = bandit.act_all([[20, 1]] * 3)
+    for decision in decisions:
+        bandit.learn(decision, cost=0.0)
+
+
+def test_a_learner_that_takes_costs_in_order_decides_one_by_one() -> None:
+    """One line; the next single context is decided."""
+    bandit = Bandit(NUMBERS, "epsilon_greedy")
+    with pytest.raises(InputError, match="one context at a time, not 2"):
+        bandit.act_all([[20, 1], [40, 2]])
+    bandit.learn(bandit.act([20, 1]), cost=0.5)
+
+
+# ------------------------------------------------------------------- events and bounds
+
+
+def test_every_decision_and_cost_is_an_event() -> None:
+    """In order, with costs in [0, 1]; the function may ask the bandit itself."""
+    events: list[Event] = []
+    bandit = Bandit(NUMBERS, reward_range=(0, 10), on_event=events.append)
+    first, second = bandit.act([20, 1]), bandit.act([40, 1])
+    bandit.learn(second, reward=2.5)
+    assert [(e.kind, e.decision, e.cost, e.learnt) for e in events] == [
+        ("decision", first, None, 0),
+        ("decision", second, None, 0),
+        ("cost", second, 0.75, 1),
+    ]
+    asked: list[float] = []
+    bandit._on_event = lambda _event: asked.append(bandit.certificate())
+    bandit.learn(first, reward=10)
+    assert len(asked) == 1
+
+
+def test_an_event_that_fails_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged; the decision is returned and learnt."""
+
+    def fail(event: Event) -> None:
+        raise RuntimeError(event.kind)
+
+    bandit = Bandit(NUMBERS, on_event=fail)
+    with caplog.at_level(logging.ERROR, "milpcb"):
+        bandit.learn(bandit.act([20, 1]), cost=1.0)
+    assert bandit._learner.played == 1
+    assert [record.exc_text is not None for record in caplog.records] == [True, True]
+
+
+def test_bound_and_guarantee_are_those_of_the_learner() -> None:
+    """No path has a certificate above the bound."""
+    bandit = Bandit(NUMBERS, horizon=100, rate="certified")
+    for _ in range(50):
+        bandit.learn(bandit.act([20, 1]), cost=0.5)
+    assert bandit.certificate() <= bandit.bound() == bandit._learner.bound()
+    assert bandit.guarantee() == bandit._learner.guarantee() < np.inf
+    assert Bandit(NUMBERS, "uniform").guarantee() == np.inf
+
+
+@pytest.mark.parametrize(
+    ("learner", "options", "message"),
+    [
+        ("ftpl", {"horizon": 9}, 'which contexts can occur.*or set epsilon = "adaptive" and noise = "columns"'),
+        ("ilovetoconbandits", {}, "ILoveToConBandits needs to know from the start which contexts can occur"),
+        ("randomized_ucb", {}, "RandomizedUCB needs to know from the start which contexts can occur"),
+        ("hedge", {"horizon": 9}, "learns from the costs of all actions, which nobody knows here"),
+        ("best_in_hindsight", {}, "learns from the costs of all actions, which nobody knows here"),
+        ("doubling", {"inner": "bistro_plus"}, "needs to know contexts: give Bandit the contexts"),
+    ],
+)
+def test_a_learner_that_cannot_be_asked_here_says_why(learner: str, options: dict[str, Any], message: str) -> None:
+    """When the bandit is made, and not at the first decision."""
+    with pytest.raises(InputError, match=message):
+        Bandit(NUMBERS, learner, **options)
+
+
+def test_doubling_can_be_asked() -> None:
+    """The option that names the learner inside is not called as the bandit's own is."""
+    bandit = Bandit(NUMBERS, "doubling", inner="exp4", first=3, contexts=[[20, 1], [40, 9]])
+    for _ in range(10):
+        bandit.learn(bandit.act([20, 1]), cost=0.5)
+    assert bandit._learner.played == 10
