@@ -1,0 +1,228 @@
+"""How often what a log's page claims is so, on logs whose truth is known: under constraints, and where losses are rare.
+
+    python scripts/checks/claims.py [alike] [targeted] [groups] [rare] [--sets 200] [--draws 200]
+
+alike : an action helps everybody equally; a budget, a guard-rail, parity, all at once and none. Evidence for targeting
+    is false in every one of these logs: it is claimed in 6 % of them at most.
+targeted : whom it helps depends on two features. How often that is found.
+groups : rows that belong together, every row four times, with and without ``group=``.
+rare : losses of a small chance, the same under both actions.
+
+In each, the intervals of the policy that was chosen are compared with its true value and its true gain over the best
+allowed lottery: they hold in 94 % of the logs at least. Prints all counts; ends with 1 where a promise is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from milpcb.constraints import LabelConstraint, never_play, parity, share_at_most
+from milpcb.offline import Inference, Log, State, inference, read_log, scores
+from milpcb.offline.reference import lotteries
+from milpcb.rng import child
+from milpcb.types import Floats
+from policies import DecisionTrees
+
+EVIDENCE = 0.06  # at most, where there is nothing to find
+HOLDS = 0.94  # at least
+FEATURES = 8
+EVERYONE = np.array(np.meshgrid(*[[0.0, 1.0]] * FEATURES)).reshape(FEATURES, -1).T  # all contexts, equally likely
+Rules = Callable[[Floats], list[LabelConstraint]]  # contexts (n, 8) -> constraints on them
+
+
+def _budget(X: Floats) -> list[LabelConstraint]:
+    return [share_at_most(1, 0.3, n_contexts=len(X), n_actions=2)]
+
+
+def _guard_rail(X: Floats) -> list[LabelConstraint]:
+    return [never_play(1, X[:, 3] == 1, n_contexts=len(X), n_actions=2)]
+
+
+def _parity(X: Floats) -> list[LabelConstraint]:
+    return list(parity(1, 0.1, n_actions=2, groups=X[:, 4]))
+
+
+RULES: dict[str, Rules] = {
+    "none": lambda _X: [],
+    "a budget": _budget,
+    "a guard-rail": _guard_rail,
+    "parity": _parity,
+    "all three": lambda X: [*_budget(X), *_guard_rail(X), *_parity(X)],
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """A law of logs: what action 1 adds for each context, the noise, and how many rows of a kind come together."""
+
+    effect: Callable[[Floats], Floats]
+    rules: Rules = RULES["none"]
+    loss: float = 0.0  # chance of a loss of 20 that no action changes; 0: normal noise
+    repeated: int = 1  # rows of a person, who has features, an action and most of the noise for all of them
+    grouped: bool = False  # whether the log has the persons
+    n: int = 500
+
+    def log(self, rng: np.random.Generator) -> Log:
+        """Return a randomised trial."""
+        people = self.n // self.repeated
+        X = np.repeat(rng.integers(0, 2, size=(people, FEATURES)).astype(float), self.repeated, axis=0)
+        action = np.repeat(rng.integers(0, 2, size=people), self.repeated)
+        noise = np.repeat(rng.normal(size=people), self.repeated)
+        if self.repeated > 1:
+            noise = noise + 0.3 * rng.normal(size=len(X))
+        if self.loss:
+            noise = -20.0 * (rng.random(len(X)) < self.loss)
+        reward = 0.5 * X[:, 2] + action * self.effect(X) + noise
+        group = np.repeat(np.arange(people), self.repeated) if self.grouped else None
+        return read_log(X, action, reward=reward, propensity=[0.5, 0.5], group=group)
+
+    def value(self, labels: Any) -> float:
+        """Return the true value of a policy that plays ``labels`` on EVERYONE."""
+        return float((0.5 * EVERYONE[:, 2] + self.effect(EVERYONE) * labels).mean()) - 20.0 * self.loss
+
+    def best_alike(self) -> float:
+        """Return the true value of the best allowed lottery."""
+        effect = np.column_stack([np.zeros(len(EVERYONE)), self.effect(EVERYONE)]) / len(EVERYONE)
+        ways = lotteries(self.rules(EVERYONE), len(EVERYONE), 2)
+        values = ways.sums(effect)
+        return self.value(np.zeros(len(EVERYONE))) + float((values * ways.best(values)).sum())
+
+
+def outcomes(design: Design, found: Inference) -> Iterator[str]:
+    """Yield what is so of an inference: its state, and which of its intervals hold."""
+    value = design.value(found.policy.predict(EVERYONE))
+    gain = value - design.best_alike()
+    yield found.state.value
+    yield from ["p <= 0.05"] * (found.p_value <= 0.05)
+    yield from ["band p <= 0.05"] * (found.band.p_value <= 0.05)
+    yield from ["gain holds"] * (found.lower - 1e-9 <= gain <= found.upper + 1e-9)
+    yield from ["value holds"] * (found.value.lower <= value <= found.value.upper)
+    yield from ["lower > 0"] * (found.lower > 0)
+    yield from ["most holds"] * (gain <= found.most + 1e-9)
+    aside = found.held_out
+    if aside is not None:
+        yield from ["aside: gain holds"] * (aside.gain.lower - 1e-9 <= gain <= aside.gain.upper + 1e-9)
+        yield from ["aside: value holds"] * (aside.value.lower <= value <= aside.value.upper)
+        yield from ["aside: lower > 0"] * (aside.gain.lower > 0)
+
+
+def counted(name: str, design: Design, n_sets: int, draws: int, **options: Any) -> Counter[str]:
+    """Return how often each outcome came."""
+    found: Counter[str] = Counter()
+    for i in range(n_sets):
+        log = design.log(child(i, "claims", name))
+        claim = inference(
+            DecisionTrees(2, depth=2),
+            log.features,
+            scores(log, seed=i),
+            draws=draws,
+            seed=i,
+            constraints=design.rules(log.features),
+            **options,
+        )
+        found.update(outcomes(design, claim))
+    return found
+
+
+SHOWN = ("p <= 0.05", "band p <= 0.05", "lower > 0", "gain holds", "value holds", "most holds")
+ASIDE = ("aside: gain holds", "aside: value holds", "aside: lower > 0")
+
+
+def report(name: str, found: Counter[str], n_sets: int, *, evidence: bool, promised: bool = True) -> int:
+    """Print the counts of a design; return how many promises are broken."""
+    states = ", ".join(f"{state.value} {found[state.value]}" for state in State)
+    listed = "; ".join(f"{what} {found[what]}" for what in SHOWN)
+    print(f"{name:34s} of {n_sets}: {states}; {listed}", flush=True)
+    if any(what in found for what in ASIDE):
+        print(f"{'':34s} {'; '.join(f'{what} {found[what]}' for what in ASIDE)}", flush=True)
+    broken = [what for what in ("gain holds", "value holds", "most holds") if found[what] < HOLDS * n_sets]
+    if not evidence and found[State.TARGET.value] > EVIDENCE * n_sets:
+        broken.append("evidence where there is nothing to find")
+    for what in broken if promised else ():
+        print(f"    BROKEN: {what}")
+    return len(broken) if promised else 0
+
+
+def same(_X: Floats) -> Floats:
+    """Return what an action adds that helps everybody alike."""
+    return np.full(len(_X), 0.3)
+
+
+def different(X: Floats) -> Floats:
+    """Return what an action adds that helps those with both features, and harms the others."""
+    return 1.3 * X[:, 0] * X[:, 1] - 0.3
+
+
+def alike(n_sets: int, draws: int) -> int:
+    """Check logs in which the effect is the same for all."""
+    wrong = 0
+    for name, rules in RULES.items():
+        design = Design(same, rules)
+        found = counted(f"alike {name}", design, n_sets, draws, holdout=0.3)
+        wrong += report(f"alike, {name}", found, n_sets, evidence=False)
+    large = Design(lambda X: np.full(len(X), 0.3), n=20_000)
+    found = counted("alike large", large, max(1, n_sets // 10), draws)
+    return wrong + report("alike, none, 20 000 rows", found, max(1, n_sets // 10), evidence=False)
+
+
+def targeted(n_sets: int, draws: int) -> int:
+    """Check logs in which it depends on two features."""
+    wrong = 0
+    for name, rules in RULES.items():
+        found = counted(f"targeted {name}", Design(different, rules), n_sets, draws, holdout=0.3)
+        wrong += report(f"targeted, {name}", found, n_sets, evidence=True)
+    return wrong
+
+
+def groups(n_sets: int, draws: int) -> int:
+    """Check logs whose rows come in fours."""
+    people = partial(Design, repeated=4, n=1200)
+    blind, grouped = (counted("groups", people(same, grouped=known), n_sets, draws) for known in (False, True))
+    report("fours, not said", blind, n_sets, evidence=False, promised=False)
+    wrong = report("fours, group=", grouped, n_sets, evidence=False)
+    found = counted("groups", people(different, grouped=True), n_sets, draws)
+    return wrong + report("fours, group=, targeted", found, n_sets, evidence=True)
+
+
+def rare(n_sets: int, draws: int) -> int:
+    """Check logs with rare, large losses."""
+    wrong = 0
+    for chance, n in ((0.02, 200), (0.05, 200), (0.1, 200), (0.02, 2000), (0.2, 200)):
+        design = Design(lambda X: np.zeros(len(X)), loss=chance, n=n)
+        found = counted(f"rare {chance} {n}", design, n_sets, draws)
+        wrong += report(f"losses of chance {chance:g}, {n} rows", found, n_sets, evidence=False, promised=False)
+        if found[State.TARGET.value] > EVIDENCE * n_sets or found[State.ALIKE.value]:
+            print("    BROKEN: evidence where there is nothing to find")
+            wrong += 1
+    return wrong
+
+
+PARTS = {"alike": alike, "targeted": targeted, "groups": groups, "rare": rare}
+
+
+def main() -> int:
+    """Check the parts that are named."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all where none is named")
+    parser.add_argument("--sets", type=int, default=200, help="logs of each design (200)")
+    parser.add_argument("--draws", type=int, default=200, help="draws of the band (200)")
+    asked = parser.parse_args()
+    wrong = 0
+    for name in asked.parts or PARTS:
+        start = time.perf_counter()
+        wrong += PARTS[name](asked.sets, asked.draws)
+        print(f"{name}: {time.perf_counter() - start:.0f} s\n", flush=True)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
