@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.types import Floats
+from milpcb.offline.intervals import Mean, estimates
+from milpcb.offline.log import Log
+from milpcb.types import Bools, Floats
 
-FEW = 30  # rows of equal weight that a mean should rest on
-EVENTS = 20  # rows that should carry the noise
-HEAVY = 10  # how many times as heavy as that of equal deviations the tails of the noise may be
+FEW = 30  # rows of equal weight, or groups, that a mean should rest on
 RARE = 0.05  # a propensity below is called rare
+OFF = 0.01  # a calibration that is off by less changes nothing
+LISTED = 3  # actions that a warning names one by one
+EVENTS = 20  # rows that should carry the noise
+HEAVY = 10  # how many times as many rows as carry the noise there may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +30,14 @@ class Diagnostics:
     clipped : how many propensities of what was done were below ``min_propensity``, and were raised to it
     calibration : (K,) mean of 1[a = k] / propensity, which is 1 but for chance where the propensities are right
     calibration_error : (K,) its standard error
+    constants : (K,) the value of each action where it is always played
+    calibrated : (K,) the same if every propensity of the action is multiplied by its calibration, so that they fit
     outcome_r2 : (K,) share of the variance of the outcome that the cross-fitted regression explains where the action
         was taken; NaN where there is no regression
     regression_only : whether the scores are predictions and nothing else (method "dm")
     events : how many rows of equal deviation would carry as much of the noise: (sum r^2)^2 / sum r^4 over the weighted
-        residuals r. It is a third of the rows for a normal law; for a loss of chance 0.02 it is the number of losses
+        residuals r. It is a third of the rows for a normal law; for a large loss of chance 0.02, the number of losses
+    largest : (0..1) the share of a single row in the variance of the noise, the largest
     rows : number of rows, of groups where there are groups
 
     """
@@ -42,10 +49,14 @@ class Diagnostics:
     min_propensity: float
     calibration: Floats
     calibration_error: Floats
+    constants: Floats
+    calibrated: Floats
     outcome_r2: Floats
-    regression_only: bool = False
-    events: float = np.inf
-    rows: int = 0
+    regression_only: bool
+    events: float
+    largest: float
+    rows: int
+    grouped: bool
 
     @property
     def enough_events(self) -> bool:
@@ -53,8 +64,16 @@ class Diagnostics:
         return self.events >= EVENTS or self.events * HEAVY >= self.rows
 
     def words(self) -> list[str]:
-        """Return the warnings that follow, a sentence each; none where all is well."""
+        """Return the warnings that follow, a sentence or two each; none where all is well."""
         found = []
+        if not self.enough_events:
+            found.append(
+                f"A few rare, large outcomes carry the noise: about {self.events:.0f} of {self.rows:,} rows, and the "
+                f"largest alone has {self.largest:.0%} of the variance. That is too few such events for intervals and "
+                "p-values to hold."
+            )
+        if self.grouped and self.rows < FEW:
+            found.append(f"There are {self.rows} groups of rows: few. Intervals may be too narrow.")
         if self.clipped:
             found.append(
                 f"{self.clipped} propensities below {self.min_propensity:g} were raised to it: the values of policies "
@@ -62,6 +81,7 @@ class Diagnostics:
             )
         for k, name in enumerate(self.actions):
             found += self._of_action(k, name)
+        found += self._uncalibrated()
         if self.regression_only:
             found.append("Intervals of method 'dm' leave out the error of the regression: they are too narrow.")
         return found
@@ -75,12 +95,6 @@ class Diagnostics:
             )
         if self.effective_size[k] < FEW:
             found.append(f"What is known of '{name}' is worth {self.effective_size[k]:.0f} rows of equal weight: few.")
-        off = abs(self.calibration[k] - 1)
-        if off > max(RARE, 3 * self.calibration_error[k]):
-            found.append(
-                f"The propensities of '{name}' do not fit the log: 1 / propensity of its rows adds up to "
-                f"{self.calibration[k]:.2f} times the number of all rows, which should be 1."
-            )
         if self.outcome_r2[k] < -RARE:
             found.append(
                 f"The regression predicts outcomes of '{name}' worse than their mean would "
@@ -88,13 +102,76 @@ class Diagnostics:
             )
         return found
 
+    def _uncalibrated(self) -> list[str]:
+        """Return a warning for each action whose propensities are off by two standard errors, worst first."""
+        off = np.abs(self.calibration - 1)
+        errors = np.divide(off, self.calibration_error, out=np.zeros(len(off)), where=self.calibration_error > 0)
+        wrong = [k for k in np.argsort(-errors).tolist() if errors[k] > 2 and off[k] > OFF]
+        found = [
+            f"The propensities of '{self.actions[k]}' do not fit the log: 1 / propensity of its rows adds up to "
+            f"{self.calibration[k]:.2f} times the number of all rows (standard error {self.calibration_error[k]:.2g}), "
+            f"which should be 1. With propensities that fit, always '{self.actions[k]}' would be worth "
+            f"{self.calibrated[k]:.4g}, not {self.constants[k]:.4g}."
+            for k in wrong[:LISTED]
+        ]
+        if wrong[LISTED:]:
+            found.append(f"Nor do those of {len(wrong) - LISTED} other actions; by chance one in twenty would not.")
+        return found
+
+
+def diagnose(
+    log: Log, weight: Floats, propensity: Floats, inverse: Floats, table: Floats, regression: Floats, **known: object
+) -> Diagnostics:
+    """Return how far scores can be trusted.
+
+    Parameters
+    ----------
+    log : the log
+    weight : (n,) of the rows
+    propensity : (n, K), NaN where it is not known
+    inverse : (n, K) 1 / propensity where an action was taken, clipped; 0 elsewhere
+    table, regression : (n, K) the scores and their regression
+    known : clipped, min_propensity, outcome_r2, regression_only
+
+    """
+    columns = {k: Mean(inverse[:, k], weight, np.inf) for k in range(len(log.actions))}
+    fits = estimates(columns, "normal", 0.95, seed=0, group=log.group)
+    calibration = np.array([fit.value for fit in fits.values()])
+    shares = weight / weight.sum()
+    constants, modelled = shares @ table, shares @ regression
+    rows = np.arange(len(log))
+    residual = inverse[rows, log.action] * (log.outcome - regression[rows, log.action])
+    noise = np.bincount(log.members, weight * residual)
+    squares = np.square(noise / (np.abs(noise).max() or 1.0))
+    size = float(squares.sum())
+    return Diagnostics(
+        actions=log.actions,
+        least_propensity=np.nanmin(propensity, axis=0),
+        effective_size=effective_sizes(weight[:, None] * inverse),
+        calibration=calibration,
+        calibration_error=np.array([fit.standard_error for fit in fits.values()]),
+        constants=constants,
+        calibrated=modelled + (constants - modelled) / calibration,
+        events=size**2 / float(np.square(squares).sum()) if size else np.inf,
+        largest=float(squares.max()) / size if size else 0.0,
+        rows=len(noise),
+        grouped=log.group is not None,
+        **known,  # type: ignore[arg-type]
+    )
+
+
+def explained(log: Log, taken: Bools, weight: Floats, regression: Floats) -> Floats:
+    """Return R2 (K,) of the regression in the rows of each action."""
+    missed = weight @ np.where(taken, np.square(log.outcome[:, None] - regression), 0.0)
+    spread = [_spread(log.outcome[own], weight[own]) for own in taken.T]
+    return np.asarray(1 - missed / np.maximum(spread, np.finfo(float).tiny))
+
+
+def _spread(outcome: Floats, weight: Floats) -> float:
+    mean = weight @ outcome / (weight.sum() or 1.0)
+    return float(weight @ np.square(outcome - mean))
+
 
 def effective_sizes(weights: Floats) -> Floats:
     """Return (sum w)^2 / sum w^2 of each column of weights (n, K)."""
     return np.asarray(weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0))
-
-
-def effective_events(noise: Floats) -> float:
-    """Return (sum r^2)^2 / sum r^4 of residuals r (n,), infinite where there is no noise at all."""
-    squares = np.square(noise / (np.abs(noise).max() or 1.0))
-    return float(squares.sum() ** 2 / np.square(squares).sum()) if squares.any() else np.inf

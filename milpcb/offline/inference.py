@@ -8,14 +8,14 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from milpcb.actions import check_order
 from milpcb.checks import ROUNDING, real, whole
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError, OracleInexact
+from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, band
-from milpcb.offline.evaluate import Evaluation, evaluate, held_out_actions
+from milpcb.offline.cross_fitting import best_policy, cross_fitted_claim
+from milpcb.offline.evaluate import Evaluation, evaluate
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.kept_aside import kept_aside
 from milpcb.offline.log import take_rows
@@ -24,10 +24,9 @@ from milpcb.offline.sampling import sampled_rows
 from milpcb.offline.scores import Scores
 from milpcb.offline.state import State, state_of
 from milpcb.oracles import open_oracle
-from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
 from milpcb.rng import child
-from milpcb.types import Floats, Ints
+from milpcb.types import Ints
 
 SMALL = 0.1  # standard deviations of the outcome: a gain that is called small where no amount is given
 
@@ -123,11 +122,10 @@ class Inference:
                 f"There is no evidence that treating people differently gives more than {other} ({p}).",
                 "The best of so many policies could look so good by chance.",
             ]
-        if self.lower > 0:
+        if self.state is State.TARGET:
             return [f"There is evidence that treating people differently gives more than {other} ({p})."]
-        return [
-            f"Policies learnt on other rows give more than {other} ({p}), but of this very policy it is not shown yet."
-        ]
+        learnt = f"Policies learnt on other rows give more than {other} ({p})"
+        return [f"{learnt}, but the band over all policies does not show it yet (p = {self.band.p_value:.2g})."]
 
 
 def inference(
@@ -178,7 +176,9 @@ def inference(
     sampled = sampled_rows(policies, contexts, oracle, constraints, kind, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))
     bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=progress)
-    crossed = _cross_fitted(oracle, contexts, scores, reference, share)
+    crossed = cross_fitted_claim(
+        oracle, contexts, scores, reference, sampled, draws=times, level=share, rng=child(seed, "offline", "signs")
+    )
     enough = scores.diagnostics.enough_events
     return Inference(
         policy=policy,
@@ -195,34 +195,6 @@ def inference(
         draws=times,
         enough=enough,
     )
-
-
-def best_policy(oracle: Oracle, costs: Floats) -> Policy:
-    """Return the proved best policy; raises OracleInexact where the oracle could not prove it."""
-    answer = oracle.minimise(costs)
-    if answer.policy is None:
-        raise OracleInexact("the oracle found no policy in time; give it more time")
-    _ = answer.value  # raises unless proved
-    return answer.policy
-
-
-def held_out(oracle: Oracle, contexts: Any, scores: Scores) -> Ints:
-    """Return what is played in each row (n,) by the best policy of the other folds of the scores.
-
-    The rows of the fold cost nothing while it is searched for: the same oracle answers, under the same constraints.
-    """
-
-    def learn(rows: Ints) -> Policy:
-        costs = np.zeros_like(scores.costs)
-        costs[rows] = scores.costs[rows]
-        return best_policy(oracle, costs)
-
-    return held_out_actions(learn, _numbers, scores.fold, contexts)
-
-
-def _numbers(policy: Policy, contexts: Any) -> Ints:
-    """Return the columns (n,) of the scores that a policy plays, which the oracle found by their table."""
-    return np.asarray(policy.predict(contexts))
 
 
 def _small(small: float | None, scores: Scores) -> float:
@@ -244,54 +216,5 @@ def _on_rows(
     """Return what the policy is worth on the rows kept ``aside`` (n,)."""
     rows = np.flatnonzero(aside)
     here = take_rows(contexts, rows)
-    played = policy if hasattr(policy, "predict_names") else [scores.actions[k] for k in _numbers(policy, here)]
+    played = policy if hasattr(policy, "predict_names") else [scores.actions[k] for k in policy.predict(here).tolist()]
     return evaluate(scores.take(rows), played, contexts=here, level=level, reference=reference.on(rows))
-
-
-def _cross_fitted(oracle: Oracle, contexts: Any, scores: Scores, reference: Reference, level: float) -> Claim:
-    """Return the claim on the gain of learning, from the rows that were not learnt from.
-
-    It is compared with every lottery that may be the best, and the least favourable counts.
-    """
-    played = held_out(oracle, contexts, scores)
-    own = scores.gains[np.arange(len(played)), played]
-    if reference.candidates is None:
-        return _by_constants(own, scores, reference, level)
-    claims = [_over(own, scores, reference, p, level) for p in reference.candidates]
-    p_value = min(1.0, max(claim.p_value for claim in claims) + reference.error)
-    return Claim(
-        min(claim.gain for claim in claims),
-        min(claim.lower for claim in claims),
-        min(claim.upper for claim in claims),
-        p_value,
-    )
-
-
-def _over(own: Floats, scores: Scores, reference: Reference, lottery: Floats, level: float) -> Claim:
-    """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""
-    difference = Mean(own - reference.ways.mixed(lottery, scores.gains), scores.weight, np.inf)
-    gain = estimates({0: difference}, "normal", 2 * level - 1, seed=0, group=scores.log.group)[0]
-    p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
-    return Claim(gain.value, gain.lower, gain.upper, p_value)
-
-
-def _by_constants(own: Floats, scores: Scores, reference: Reference, level: float) -> Claim:
-    """Return a claim that holds over all lotteries where they are too many to go through.
-
-    The gain over any of them is estimated at no less than that over the best. Its standard error is convex in the
-    lottery, so it is largest where every stratum has one action; those of several strata are added up.
-    """
-    gain = _over(own, scores, reference, reference.lottery, level).gain
-    error = 0.0
-    for stratum in range(len(reference.lottery)):
-        here = reference.ways.stratum == stratum
-        differences = (here * (own - column) for column in scores.gains.T)
-        errors = [_standard_error(difference, scores) for difference in differences]
-        error += float(np.max(errors, where=reference.ways.playable[stratum], initial=0.0))
-    reach = float(norm.ppf(level)) * error
-    return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)
-
-
-def _standard_error(numbers: Floats, scores: Scores) -> float:
-    mean = Mean(numbers, scores.weight, np.inf)
-    return estimates({0: mean}, "normal", 0.95, seed=0, group=scores.log.group)[0].standard_error

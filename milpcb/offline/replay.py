@@ -20,27 +20,31 @@ class LoggedRounds:
     learner chooses, and if rows are independent and of one law, the rounds that count are what the learner would have
     met online (Li, Chu, Langford & Wang, WSDM 2011, for p = 1/K; rejection for others). About n p_min of n rows count.
 
+    p_min is the least probability of *any* action in any row. That of what was done does not do: it is larger by chance
+    where the rare action was not taken, and then more of the rounds without it count, so that their costs are biased.
+
     Parameters
     ----------
-    log : with the probability of what was done, given or "randomised"
+    log : with the probability of every action in every row: a table (n, K), (K,) or "randomised"; of two actions that
+        of what was done is enough
     outcome_range : least and greatest outcome, which become the costs 0 and 1, or 1 and 0 where it is a reward
     seed : of the rejections
 
     Raises
     ------
-    InputError : the log has no propensities, features that are no numbers, or an outcome outside the range
+    InputError : the log has not all propensities, or one that is 0; features that are no numbers, or an outcome outside
+        the range
 
     """
 
     def __init__(self, log: Log, *, outcome_range: tuple[float, float] = (0.0, 1.0), seed: int = 0) -> None:
-        if log.propensity is None:
-            raise InputError("replay needs to know how likely what was done was: give read_log the propensity")
+        table = _every_propensity(log)
         self.contexts = context_array(log.features)
         self._actions = log.action.tolist()
         self._costs = _costs(log, outcome_range).tolist()
-        logged = log.propensity[np.arange(len(log)), log.action]
-        self._kept = (logged.min() / logged).tolist()
-        self.expected_rounds = float(logged.min() * len(log))
+        least = float(table.min())
+        self._kept = (least / table[np.arange(len(log)), log.action]).tolist()
+        self.expected_rounds = least * len(log)
         self.begin(seed)
 
     def begin(self, seed: int) -> None:
@@ -63,6 +67,27 @@ class LoggedRounds:
         row = self._next - 1
         counts = self._rng.random() < self._kept[row]
         return self._costs[row] if counts and self._actions[row] == action else None
+
+
+def _every_propensity(log: Log) -> Floats:
+    """Return the propensities (n, K); raises InputError where one is not known or is 0."""
+    if log.propensity is None:
+        raise InputError("replay needs to know how likely what was done was: give read_log the propensity")
+    table = log.propensity
+    if len(log.actions) == 2:
+        table = np.where(np.isnan(table), 1 - table[:, ::-1], table)
+    if np.isnan(table).any():
+        raise InputError(
+            "replay needs the probability of every action in every row, not only of what was done: "
+            f"give read_log a propensity of shape ({len(log)}, {len(log.actions)})"
+        )
+    if table.min() <= 0:
+        row, action = np.unravel_index(table.argmin(), table.shape)
+        raise InputError(
+            f"action '{log.actions[action]}' had no chance in row {row}, so a learner that chooses it cannot be "
+            "replayed; leave out such rows, or the action"
+        )
+    return table
 
 
 def _costs(log: Log, outcome_range: tuple[float, float]) -> Floats:

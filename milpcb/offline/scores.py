@@ -21,12 +21,13 @@ import numpy as np
 from milpcb.actions import by_action, place
 from milpcb.checks import choice, number_array, real, whole
 from milpcb.errors import InputError
-from milpcb.offline.diagnostics import Diagnostics, effective_events, effective_sizes
+from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.log import Log
 from milpcb.offline.nuisances import cross_fitted, outcome_model, propensity_model, stratified_folds
-from milpcb.types import Bools, Floats, Ints
+from milpcb.types import Floats, Ints
 
 METHODS = ("dr", "ips", "snips", "dm")
+MODELLED = ("dr", "dm")
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,9 @@ def scores(
     min_propensity : smaller propensities are raised to it, and counted
     treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
         from names of actions, 0 for those not named
-    sample_weight : (n,) weights of the rows in every mean, none negative; the models do not see them
+    sample_weight : (n,) weights of the rows, none negative: in every mean, in the shares of a randomised trial and in
+        the Hajek means of "snips". Folds and models do not see them, so only where there are no models (ips and snips
+        with propensities given or "randomised") is a weight of 2 the same as the row twice
 
     Raises
     ------
@@ -133,43 +136,35 @@ def scores(
     fold = _folds(log, cv, seed)
     charge = _charge(treatment_cost, log)
     weight = _row_weights(sample_weight, len(log))
-    table = _propensities(log, model_propensity, fold, seed)
+    propensity = _propensities(log, weight, model_propensity, fold, seed)
     taken = log.action[:, None] == np.arange(len(log.actions))
-    logged = table[taken]
+    logged = propensity[taken]
     clipped = np.maximum(logged, least)
     inverse = taken / clipped[:, None]
-    regression = _regression(log, method, inverse, model_outcome, fold, seed)
-    residual = inverse * (log.outcome[:, None] - regression) * (method != "dm")
-    noise = _noise(log, weight, inverse, regression)
+    regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed)
+    r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
+    table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
     return Scores(
-        table=regression + residual + charge,
+        table=table + charge,
         log=log,
         method=method,
         weight=weight,
         fold=fold,
         regression=regression + charge,
         charge=charge,
-        diagnostics=Diagnostics(
-            actions=log.actions,
-            least_propensity=np.nanmin(table, axis=0),
-            effective_size=effective_sizes(inverse),
+        diagnostics=diagnose(
+            log,
+            weight,
+            propensity,
+            inverse,
+            table,
+            regression,
             clipped=int((logged < least).sum()),
             min_propensity=least,
-            calibration=inverse.mean(axis=0),
-            calibration_error=inverse.std(axis=0) / np.sqrt(len(log)),
-            outcome_r2=_explained(log, taken, regression, method),
+            outcome_r2=r2,
             regression_only=method == "dm",
-            events=effective_events(noise),
-            rows=len(noise),
         ),
     )
-
-
-def _noise(log: Log, weight: Floats, inverse: Floats, regression: Floats) -> Floats:
-    """Return the weighted residual of each row, (n,) or by group."""
-    rows = np.arange(len(log))
-    noise = weight * inverse[rows, log.action] * (log.outcome - regression[rows, log.action])
-    return np.asarray(noise if log.group is None else np.bincount(log.members, noise), dtype=float)
 
 
 def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
@@ -178,27 +173,21 @@ def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
     return stratified_folds(log, whole("cv", cv, 2), seed)
 
 
-def _propensities(log: Log, model: Any, fold: Ints, seed: int) -> Floats:
-    """Return the propensities (n, K), NaN where they are not known."""
+def _propensities(log: Log, weight: Floats, model: Any, fold: Ints, seed: int) -> Floats:
+    """Return the propensities (n, K), NaN where they are not known; shares of the log are shares of the weight."""
+    if log.shares:
+        shares = np.bincount(log.action, weight, len(log.actions)) / weight.sum()
+        return np.asarray(np.broadcast_to(shares, (len(log), len(shares))))
     return cross_fitted(propensity_model(log, model, seed), fold) if log.propensity is None else log.propensity
 
 
 def _regression(log: Log, method: str, inverse: Floats, model: Any, fold: Ints, seed: int) -> Floats:
-    """Return m (n, K) of the method."""
+    """Return m (n, K) of the method; ``inverse`` (n, K) has the weight of each row in the mean of its action."""
     if method == "ips":
         return np.zeros(inverse.shape)
     if method == "snips":
         return np.tile(log.outcome @ inverse / inverse.sum(axis=0), (len(log), 1))
     return cross_fitted(outcome_model(log, model, seed), fold)
-
-
-def _explained(log: Log, taken: Bools, regression: Floats, method: str) -> Floats:
-    """Return R2 (K,) of the regression in the rows of each action."""
-    if method not in {"dr", "dm"}:
-        return np.full(taken.shape[1], np.nan)
-    missed = np.where(taken, log.outcome[:, None] - regression, 0.0)
-    spread = [np.square(log.outcome[own] - log.outcome[own].mean()).sum() for own in taken.T]
-    return np.asarray(1 - np.square(missed).sum(axis=0) / np.maximum(spread, np.finfo(float).tiny))
 
 
 def _charge(treatment_cost: Any, log: Log) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
@@ -9,8 +10,11 @@ import numpy as np
 
 from milpcb.actions import check_order
 from milpcb.checks import whole
-from milpcb.offline.inference import best_policy, held_out
-from milpcb.offline.intervals import IntervalEstimate, Mean, estimates, resampled
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InfeasibleError
+from milpcb.offline.band import Progress
+from milpcb.offline.cross_fitting import best_policy, held_out
+from milpcb.offline.intervals import IntervalEstimate, Mean, drawn_again, estimates
 from milpcb.offline.scores import Scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
@@ -62,16 +66,29 @@ class Stability:
 
 
 def stability(
-    policies: PolicyClass, contexts: Any, scores: Scores, *, resamples: int = 100, seed: int = 0, kind: str = "search"
+    policies: PolicyClass,
+    contexts: Any,
+    scores: Scores,
+    *,
+    resamples: int = 100,
+    seed: int = 0,
+    kind: str = "search",
+    constraints: Sequence[LabelConstraint] = (),
+    progress: Progress | None = None,
 ) -> Stability:
     """Return how stable the best policy is: one query for each resample of the rows.
 
+    A resample counts what was seen of each row as often as it is drawn. The constraints stay on the rows of the log as
+    they are: who is there is known, what each action gives them is what is estimated. So every policy of a resample
+    keeps them where the policy does.
+
     Parameters
     ----------
-    policies, contexts, kind : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
+    policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``
-    resamples : how often the rows are drawn again, with replacement
+    resamples : how often the rows, or the groups of rows, are drawn again, with replacement
     seed : of the resamples
+    progress : called as ``progress(done, total)`` after every resample
 
     Raises
     ------
@@ -79,22 +96,28 @@ def stability(
 
     """
     check_order(policies, scores.actions)
-    oracle = open_oracle(policies, contexts, kind=kind)
-    policy = best_policy(oracle, scores.costs)
-    rng, n = child(seed, "offline", "resamples"), len(scores.table)
-    drawn = (resampled(rng, n, 1)[0] for _ in range(whole("resamples", resamples, 1)))
-    again = [best_policy(oracle, scores.costs * counts[:, None]) for counts in drawn]
+    oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
+    costs, n = scores.costs, len(scores.table)
+    policy = best_policy(oracle, costs)
     played = np.asarray(policy.predict(contexts))
-    alike = np.mean([np.asarray(other.predict(contexts)) == played for other in again], axis=0)
-    tests = [_tests(other) for other in again]
+    rng, times = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
+    members = None if scores.log.group is None else scores.log.members
+    alike, tests = np.zeros(n), []
+    for done in range(1, times + 1):
+        other = best_policy(oracle, costs * drawn_again(rng, members, n)[:, None])
+        alike += np.asarray(other.predict(contexts)) == played
+        tests.append(_tests(other))
+        if progress is not None:
+            progress(done, times)
+    alike /= times
     parts = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else np.zeros(n, dtype=np.int64)
     return Stability(
         policy=policy,
         agreement=float(alike.mean()),
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
         leaves=tuple(float(alike[parts == part].mean()) for part in np.unique(parts)),
-        near_best=_near_best(policies, contexts, scores),
-        by_depth=_by_depth(policies, contexts, scores, kind),
+        near_best=_near_best(policies, contexts, scores, constraints),
+        by_depth=_by_depth(policies, contexts, scores, kind, constraints),
     )
 
 
@@ -106,28 +129,36 @@ def _tests(policy: Policy) -> list[str]:
     return list(dict.fromkeys(label for node, label in graph.nodes(data="label") if graph.out_degree(node)))
 
 
-def _near_best(policies: PolicyClass, contexts: Any, scores: Scores) -> int | None:
+def _near_best(
+    policies: PolicyClass, contexts: Any, scores: Scores, constraints: Sequence[LabelConstraint]
+) -> int | None:
     """Return how many labelings lose less than the standard error of what they lose to the best; None if too many."""
     opened = policies.on(contexts)
     if opened.log_size > np.log(MOST_LISTED) or "policies" not in opened.can:
         return None
-    oracle = cast("EnumerationOracle", open_oracle(opened, contexts, kind="enumeration"))
+    oracle = cast("EnumerationOracle", open_oracle(opened, contexts, kind="enumeration", constraints=constraints))
     totals = oracle.totals(scores.costs)
     best = oracle.labelings[totals.argmin()]
     rows = np.arange(len(best))
     own = Mean(scores.table[rows, best], scores.weight, np.inf)
-    error = estimates({"best": own}, "normal", 0.95, seed=0)["best"].standard_error
+    error = estimates({"best": own}, "normal", 0.95, seed=0, group=scores.log.group)["best"].standard_error
     return int((totals - totals.min() <= error * scores.weight.sum()).sum())
 
 
-def _by_depth(policies: PolicyClass, contexts: Any, scores: Scores, kind: str) -> tuple[DepthValue, ...]:
+def _by_depth(
+    policies: PolicyClass, contexts: Any, scores: Scores, kind: str, constraints: Sequence[LabelConstraint]
+) -> tuple[DepthValue, ...]:
     if not (is_dataclass(policies) and "depth" in {field.name for field in fields(policies)}):
         return ()
     found = []
     for depth in range(1, cast("Any", policies).depth + 1):
-        oracle = open_oracle(cast("Any", replace(policies, depth=depth)), contexts, kind=kind)
-        played = held_out(oracle, contexts, scores)
+        shallow = cast("Any", replace(policies, depth=depth))
+        try:
+            oracle = open_oracle(shallow, contexts, kind=kind, constraints=constraints)
+        except InfeasibleError:  # so shallow a tree cannot keep the constraints
+            continue
+        played = held_out(oracle, contexts, scores.costs, scores.fold)
         own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)
-        value = estimates({"value": own}, "normal", 0.95, seed=0)["value"]
+        value = estimates({"value": own}, "normal", 0.95, seed=0, group=scores.log.group)["value"]
         found.append(DepthValue(depth, best_policy(oracle, scores.costs), value))
     return tuple(found)

@@ -11,11 +11,10 @@ from milpcb.offline.reference import Reference
 class State(StrEnum):
     """What follows from a log for treating people differently.
 
-    ``TARGET``: policies learnt on other rows are shown to give more than the best allowed way that does not look at
-    people (the cross-fitted p-value is at most 1 - level), *and* this very policy is shown to gain, whatever it was
-    chosen for (the lower end of its band is above 0).
-    ``ALIKE``: there is no such evidence (the p-value is above 1 - level), *and* the band shows that no policy of the
-    class gains more than a stated small amount.
+    ``TARGET``: that some policy gives more than the best allowed way that does not look at people is shown twice: by
+    policies learnt on other rows, *and* by the band over all policies (both p-values are at most 1 - level).
+    ``ALIKE``: it is not shown by policies learnt on other rows (their p-value is above 1 - level), *and* the band shows
+    that no policy of the class gains more than a stated small amount.
     ``EARLY``: neither is shown; or a few rows decide, or the two claims do not agree.
     """
 
@@ -42,5 +41,5 @@ def state_of(
     if not enough:
         return State.EARLY
     if cross_fitted.p_value <= 1 - level:
-        return State.TARGET if bounds.claim.lower > 0 else State.EARLY
+        return State.TARGET if bounds.claim.p_value <= 1 - level else State.EARLY
     return State.ALIKE if bounds.most <= small and reference.allowed else State.EARLY

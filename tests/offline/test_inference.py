@@ -82,7 +82,9 @@ def test_the_cross_fitted_claim_is_a_test_on_rows_not_learnt_from():
         error = gain.std(ddof=1) / np.sqrt(N)
         claims.append((gain.mean(), gain.mean() - norm.ppf(0.95) * error, norm.sf(gain.mean() / error)))
     gain, lower, tail = zip(*claims, strict=True)
-    assert (found.gain, found.lower, found.p_value) == pytest.approx((min(gain), min(lower), max(tail)))
+    assert (found.gain, found.lower) == pytest.approx((min(gain), min(lower)))
+    assert max(tail) < 0.05
+    assert found.p_value == 1 / 21  # none of 20 draws with random signs is as good: no less can be known
 
 
 def test_a_constant_that_is_chosen_gains_nothing_for_sure():
