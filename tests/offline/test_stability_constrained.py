@@ -55,7 +55,7 @@ def test_depths_that_cannot_keep_the_constraints_are_left_out():
     X = scored.log.features
     rules = [
         never_play(1, (X[:, 0] == 1) & (X[:, 1] == 1), n_contexts=N, n_actions=2),
-        never_play(0, (X[:, 0] == 1) & (X[:, 1] == 0), n_contexts=N, n_actions=2),
+        never_play(0, X[:, 0] != X[:, 1], n_contexts=N, n_actions=2),
     ]
     assert [each.depth for each in stability(TREES, X, scored, resamples=1, constraints=rules).by_depth] == [2]
 
