@@ -20,7 +20,7 @@ from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.kept_aside import kept_aside
 from milpcb.offline.log import take_rows
 from milpcb.offline.reference import Reference, best_reference
-from milpcb.offline.sampling import sampled_rows
+from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores
 from milpcb.offline.state import State, state_of
 from milpcb.oracles import open_oracle
@@ -49,8 +49,8 @@ class Inference:
     state : "target", "alike" or "early", see ``milpcb.offline.State``
     small : the gain up to which differences between people are called small, in the unit of the outcome
     level : how often each claim holds
-    draws : of the band
-    enough : whether there are enough rare, large outcomes for these claims
+    draws : of the band, as many as were made
+    enough : whether enough rows carry the noise for the claims to hold
 
     """
 
@@ -148,7 +148,8 @@ def inference(
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``; their folds are those of the cross-fitted claim
-    draws : of the band, 2 queries each and 3 for every lottery compared with; at least 19 at 95 %
+    draws : of the band, 2 queries each and 3 for every lottery compared with; at least 19 at 95 %. Where queries are
+        long there are fewer, see ``Inference.draws``, and where rows are many each is on 10 000 of them
     level : how often each claim holds
     seed : of the resamples, and of the rows kept aside
     holdout : share (0..1) of the rows, or of the groups, that the policy is not learnt from; it is evaluated on them
@@ -167,7 +168,8 @@ def inference(
     if oracle.n_contexts != len(scores.table):
         raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
-    times = whole("draws", draws, ceil(share / (1 - share) - ROUNDING))
+    least = ceil(share / (1 - share) - ROUNDING)
+    asked = whole("draws", draws, least)
     limit = _small(small, scores)
     aside = kept_aside(scores.log, holdout, seed) if holdout else None
     reference = best_reference(scores, constraints)
@@ -175,6 +177,7 @@ def inference(
     rng = child(seed, "offline", "band")
     sampled = sampled_rows(policies, contexts, oracle, constraints, kind, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))
+    times = affordable(asked, least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
     bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=progress)
     crossed = cross_fitted_claim(
         oracle, contexts, scores, reference, sampled, draws=times, level=share, rng=child(seed, "offline", "signs")

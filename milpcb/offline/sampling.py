@@ -1,4 +1,4 @@
-"""The rows that the noise of a band is drawn on: all, or a sample where they are many.
+"""How much of a log is gone through again and again: the rows that noise is drawn on, and how many draws.
 
 The noise of all policies is a process whose covariances are means over rows. A sample of m of n rows estimates them as
 well as anything that is done with 1 000 draws; its noise is sqrt(n / m) times as large, which is divided out. Side
@@ -21,7 +21,8 @@ from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, PolicyClass
 from milpcb.types import Floats, Ints
 
-MOST_CELLS = 100_000  # numbers (rows times actions) that a draw goes through
+MOST_ROWS = 10_000  # that a draw goes through
+WORK = 2e9  # of all draws: rows times actions times pairs of features; half a minute on one core
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ def sampled_rows(
     rng: np.random.Generator,
 ) -> Sampled:
     """Return the rows to draw noise on, all where these are few enough; rows of a group stay together."""
-    n, size = oracle.n_contexts, max(1, MOST_CELLS // oracle.n_actions)
+    n, size = oracle.n_contexts, MOST_ROWS
     members = None if group is None else np.unique(group, return_inverse=True)[1]
     if n <= size or isinstance(policies, Opened):
         return Sampled(np.arange(n), oracle, members, n)
@@ -66,6 +67,14 @@ def sampled_rows(
     own = None if members is None else np.unique(members[rows], return_inverse=True)[1]
     kept = [_widened(rule, rows, n, oracle.n_actions) for rule in constraints]
     return Sampled(rows, open_oracle(policies, take_rows(contexts, rows), kind=kind, constraints=kept), own, n)
+
+
+def affordable(asked: int, least: int, n: int, n_actions: int, n_features: int) -> int:
+    """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer, but ``least``, where each is long.
+
+    It goes by sizes alone, so that the same log gives the same numbers on every machine.
+    """
+    return max(least, min(asked, int(WORK / (n * n_actions * max(1.0, n_features**2 / 2)))))
 
 
 def _some(n: int, size: int, members: Ints | None, rng: np.random.Generator) -> Ints:

@@ -15,12 +15,14 @@ from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
 from milpcb.offline.cross_fitting import best_policy, held_out
 from milpcb.offline.intervals import IntervalEstimate, Mean, drawn_again, estimates
+from milpcb.offline.sampling import affordable
 from milpcb.offline.scores import Scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
 
+FEW = 20  # resamples that are made however long each is
 MOST_LISTED = 1e5  # policies, above which those near the best are not counted
 
 
@@ -46,6 +48,7 @@ class Stability:
     near_best : how many labelings of the class are within one standard error of the best; None where the class is too
         large to list
     by_depth : the best policy of each depth up to that of the class; () for classes without one
+    resamples : as many as were made
 
     """
 
@@ -55,6 +58,7 @@ class Stability:
     leaves: tuple[float, ...]
     near_best: int | None
     by_depth: tuple[DepthValue, ...]
+    resamples: int
 
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
@@ -86,7 +90,7 @@ def stability(
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
     scores : see ``milpcb.offline.scores``
-    resamples : how often the rows, or the groups of rows, are drawn again, with replacement
+    resamples : how often the rows, or the groups of rows, are drawn again, with replacement; 20 where that takes long
     seed : of the resamples
     progress : called as ``progress(done, total)`` after every resample
 
@@ -100,7 +104,8 @@ def stability(
     costs, n = scores.costs, len(scores.table)
     policy = best_policy(oracle, costs)
     played = np.asarray(policy.predict(contexts))
-    rng, times = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
+    rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
+    times = affordable(asked, min(asked, FEW), n, oracle.n_actions, oracle.contexts.shape[1])
     members = None if scores.log.group is None else scores.log.members
     alike, tests = np.zeros(n), []
     for done in range(1, times + 1):
@@ -118,6 +123,7 @@ def stability(
         leaves=tuple(float(alike[parts == part].mean()) for part in np.unique(parts)),
         near_best=_near_best(policies, contexts, scores, constraints),
         by_depth=_by_depth(policies, contexts, scores, kind, constraints),
+        resamples=times,
     )
 
 

@@ -151,9 +151,14 @@ def report(name: str, found: Counter[str], n_sets: int, *, evidence: bool, promi
     return len(broken) if promised else 0
 
 
-def same(_X: Floats) -> Floats:
+def same(X: Floats) -> Floats:
     """Return what an action adds that helps everybody alike."""
-    return np.full(len(_X), 0.3)
+    return np.full(len(X), 0.3)
+
+
+def nothing(X: Floats) -> Floats:
+    """Return what an action adds that changes nothing."""
+    return np.zeros(len(X))
 
 
 def different(X: Floats) -> Floats:
@@ -168,9 +173,11 @@ def alike(n_sets: int, draws: int) -> int:
         design = Design(same, rules)
         found = counted(f"alike {name}", design, n_sets, draws, holdout=0.3)
         wrong += report(f"alike, {name}", found, n_sets, evidence=False)
-    large = Design(lambda X: np.full(len(X), 0.3), n=20_000)
-    found = counted("alike large", large, max(1, n_sets // 10), draws)
-    return wrong + report("alike, none, 20 000 rows", found, max(1, n_sets // 10), evidence=False)
+    found = counted("nothing", Design(nothing), n_sets, draws, holdout=0.3)
+    wrong += report("no effect at all", found, n_sets, evidence=False)
+    fewer = max(1, n_sets // 10)
+    found = counted("alike large", Design(same, n=20_000), fewer, draws)
+    return wrong + report("alike, none, 20 000 rows", found, fewer, evidence=False)
 
 
 def targeted(n_sets: int, draws: int) -> int:
@@ -196,7 +203,7 @@ def rare(n_sets: int, draws: int) -> int:
     """Check logs with rare, large losses."""
     wrong = 0
     for chance, n in ((0.02, 200), (0.05, 200), (0.1, 200), (0.02, 2000), (0.2, 200)):
-        design = Design(lambda X: np.zeros(len(X)), loss=chance, n=n)
+        design = Design(nothing, loss=chance, n=n)
         found = counted(f"rare {chance} {n}", design, n_sets, draws)
         report(f"losses of chance {chance:g}, {n} rows", found, n_sets, evidence=False, promised=False)
         if found[State.TARGET.value] > EVIDENCE * n_sets or found[State.ALIKE.value]:
