@@ -37,7 +37,7 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
 
     Raises InputError on a wrong shape, on text, and on numbers that are NaN, infinite or beyond 1e100.
     """
-    array = number_array("contexts", contexts)
+    array = contexts if _is_kept(contexts) else number_array("contexts", contexts)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
             f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}"
@@ -46,7 +46,7 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
         raise InputError(
             f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them"
         )
-    if not (np.abs(array) <= LARGEST).all():
+    if not -LARGEST <= array.min() <= array.max() <= LARGEST:  # NaN is neither; no further table is made
         row, column = np.argwhere(~(np.abs(array) <= LARGEST))[0]
         raise InputError(
             f"contexts[{row}, {column}] is {array[row, column]}; "
@@ -54,6 +54,12 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
         )
     array.setflags(write=False)
     return array
+
+
+def _is_kept(contexts: Any) -> bool:
+    """Return whether a table is one of our own that nobody can write to: it need not be copied, which may be large."""
+    own = isinstance(contexts, np.ndarray) and contexts.dtype == np.float64
+    return own and contexts.flags.owndata and not contexts.flags.writeable
 
 
 def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:

@@ -31,6 +31,8 @@ HERE = ("constraints", "treatment_cost", "random_state", "policies", "model_outc
 
 
 SHOWN = 12  # lines of a table of values
+TABLES = 10  # of rows times features and actions, which are in memory at once at most
+NOTED = 1e9  # bytes
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -66,7 +68,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     showing = partial(step, err)
     with showing(f"reading {log.name}"):
         source = source_of(log, given)
-    for note in source.notes:
+    for note in (*source.notes, *_memory(source)):
         err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
@@ -77,6 +79,14 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
     out.print(f"report: {page}")
+
+
+def _memory(source: Source) -> Iterator[str]:
+    """Yield how much memory a large log will take."""
+    rows, columns = source.frame.shape
+    needed = TABLES * rows * (columns + len(source.log.actions)) * 8
+    if needed > NOTED:
+        yield f"{rows:,} rows of {columns} features: this takes about {needed / 1e9:.1f} GB of memory."
 
 
 def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:

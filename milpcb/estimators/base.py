@@ -135,6 +135,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         columns = self._policy().names.columns
         features = read_features(self, checked(self, X, reset=False))
         contexts = encoded(columns, features.values, range(len(columns)))
+        contexts.setflags(write=False)
         each = np.ones(len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
         rules = bind_all(self.constraints, FittedRows(features.values, self.actions_.tolist(), rows))

@@ -30,8 +30,15 @@ class Rows:
     @classmethod
     def merge(cls, contexts: Floats, weight: Floats, done: Ints | None = None) -> Rows:
         """Merge equal rows of ``contexts`` (n, d)."""
-        distinct, group = np.unique(contexts + 0.0, axis=0, return_inverse=True)  # adding 0 makes -0 and 0 the same
-        group = group.ravel().astype(np.int64)
+        order = np.lexsort(contexts.T[::-1])
+        first = np.zeros(len(order), dtype=bool)
+        first[0] = True
+        for column in contexts.T:
+            first[1:] |= column[order[1:]] != column[order[:-1]]
+        group = np.empty(len(order), dtype=np.int64)
+        group[order] = np.cumsum(first) - 1
+        distinct = contexts[order[first]] + 0.0  # adding 0 makes -0 and 0 the same
+        distinct.setflags(write=False)  # so that whoever opens a class on it need not copy it
         sizes = exact_sums(weight[:, None], np.ones_like(weight), group, len(distinct))[:, 0]
         return cls(distinct, group, weight, sizes, done)
 

@@ -125,17 +125,17 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
     learnt = _rows(source, estimator, numbers, step, "what each action would have given")
-    with step("the best policy"):
+    with step("the best rule"):
         estimator.fit_scores(learnt.frame, learnt.scores)
         problem = estimator.problem(learnt.frame)
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
     claims = stable = None
     if questions.draws:
-        with step(f"what can be claimed of it ({questions.draws:,} searches)") as tick:
+        with step("what can be claimed of it") as tick:
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
     if questions.resamples and not problem.constraints:
-        with step(f"its stability ({questions.resamples:,} searches)"):
+        with step("its stability"):
             options = {"seed": questions.seed, "kind": problem.kind, "resamples": questions.resamples}
             stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
             stable = _in_words(stable, estimator.policy_)
