@@ -182,8 +182,9 @@ def _worth_table(found: Findings) -> Table:
     unit, lines = Unit.of(found), worth(found)
     table = Table("", unit.words, f"{found.questions.level:.0%} interval", "")
     for line in lines[:SHOWN]:
-        ends = "" if line.interval is None else f"{unit.amount(line.interval[0])} to {unit.amount(line.interval[1])}"
-        table.add_row(line.name, unit.amount(line.value), ends, line.how)
+        table.add_row(
+            line.name, unit.value(line.value), "" if line.interval is None else unit.ends(*line.interval), line.how
+        )
     if len(lines) > SHOWN:
         table.add_row(f"and {len(lines) - SHOWN:,} more: see the page", "", "", "")
     return table

@@ -37,8 +37,8 @@ def leaf_summaries(found: Findings) -> list[Any]:
 def _note(unit: Unit, value: Any, *, held_out: bool) -> str:
     of = " of 100" if unit.binary else ""
     if held_out:
-        return f"{unit.amount(value.value)}{of}, {unit.interval(value)}"
-    return f"looks like {unit.amount(value.value)}{of}"
+        return f"{unit.value(value.value)}{of}, {unit.ends(value.lower, value.upper)}"
+    return f"looks like {unit.value(value.value)}{of}"
 
 
 def rule_figure(found: Findings) -> Any:
@@ -53,8 +53,8 @@ def worth_drawing(found: Findings, lines: list[Worth]) -> Drawing:
     for place, line in enumerate(lines):
         colour = COLOURS[0] if line.name.startswith(RULE) else "0.25"
         if line.interval is not None:
-            axes.plot(line.interval, [place, place], color=colour, linewidth=2.5, alpha=0.6)
-        axes.plot([line.value], [place], "o", color=colour, markersize=7)
+            axes.plot(list(map(unit.inside, line.interval)), [place, place], color=colour, linewidth=2.5, alpha=0.6)
+        axes.plot([unit.inside(line.value)], [place], "o", color=colour, markersize=7)
     axes.axvline(found.reference.value, color=GREY, linestyle="--", linewidth=1)
     axes.set_xlabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.amount(value)))
@@ -63,7 +63,7 @@ def worth_drawing(found: Findings, lines: list[Worth]) -> Drawing:
         "worth",
         "What it is worth",
         figure,
-        "; ".join(f"{line.name}: {unit.amount(line.value)}" for line in lines),
+        "; ".join(f"{line.name}: {unit.value(line.value)}" for line in lines),
         f"Bars: {found.questions.level:.0%} intervals that hold for what stands beside them. Dashed: "
         f"{other(found)}. {'Farther right' if unit.maximise else 'Farther left'} is better.",
     )
@@ -98,7 +98,7 @@ def budget_drawing(found: Findings) -> Drawing:
         "budget",
         f"Value against the budget of '{action}'",
         figure,
-        f"From {unit.amount(first.held_out.value)} at {first.share:.0%} to {unit.amount(last.held_out.value)} at "
+        f"From {unit.value(first.held_out.value)} at {first.share:.0%} to {unit.value(last.held_out.value)} at "
         f"{last.share:.0%}.",
         "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
         f"is one for all budgets at once ({found.questions.level:.0%}); dashed is the best way to treat all alike that "

@@ -41,7 +41,7 @@ def page(found: Findings, command: str) -> str:
         unit=unit.words,
         level=f"{found.questions.level:.0%}",
         worth=picture(worth_drawing(found, _first(lines))),
-        values=[_value_row(unit, line) for line in lines],
+        values=[line.cells(unit) for line in lines],
         gain=words.gain(found),
         leaves=list(_leaves(found, unit)),
         leaf_headings=_leaf_headings(found),
@@ -54,7 +54,6 @@ def page(found: Findings, command: str) -> str:
         no_budget=words.no_budget(found),
         budget_rows=list(_budget_rows(found, unit)),
         stable=words.stable(found),
-        returns=_returns(found),
         depths=_depths(found, unit),
         trust=list(_trust(found)),
         shown=SHOWN,
@@ -96,11 +95,6 @@ def _first(lines: Sequence[Worth]) -> list[Worth]:
     return list(lines[:SHOWN])
 
 
-def _value_row(unit: Unit, line: Worth) -> Row:
-    ends = "" if line.interval is None else f"{unit.amount(line.interval[0])} to {unit.amount(line.interval[1])}"
-    return [line.name, unit.amount(line.value), ends, line.how]
-
-
 def _leaf_headings(found: Findings) -> Row:
     if found.held_out is None:
         return ["part", "action", "share of rows", "looks worth", "looks better than treating all alike by"]
@@ -112,23 +106,23 @@ def _leaves(found: Findings, unit: Unit) -> Iterator[Row]:
     for leaf in (found.held_out or found.evaluation).leaves:
         first = [str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}"]
         if found.held_out is None:
-            yield [*first, unit.amount(leaf.value.value), unit.amount(leaf.gain.value)]
+            yield [*first, unit.value(leaf.value.value), unit.amount(leaf.gain.value)]
         else:
             own, gain = leaf.value, leaf.gain
-            yield [*first, unit.amount(own.value), unit.interval(own), unit.amount(gain.value), unit.interval(gain)]
+            yield [
+                *first,
+                unit.value(own.value),
+                unit.ends(own.lower, own.upper),
+                unit.amount(gain.value),
+                unit.interval(gain),
+            ]
 
 
 def _budget_rows(found: Findings, unit: Unit) -> Iterator[Row]:
     for point in found.budget:
         value = point.held_out
-        alike = unit.amount(point.reference.value)
-        yield [f"{point.share:.0%}", f"{point.used:.1%}", unit.amount(value.value), unit.interval(value), alike]
-
-
-def _returns(found: Findings) -> list[Row]:
-    if found.stability is None:
-        return []
-    return [[test, f"{share:.0%}"] for test, share in found.stability.tests.items()]
+        alike, ends = unit.value(point.reference.value), unit.ends(value.lower, value.upper)
+        yield [f"{point.share:.0%}", f"{point.used:.1%}", unit.value(value.value), ends, alike]
 
 
 def _depths(found: Findings, unit: Unit) -> list[dict[str, str]]:
@@ -137,7 +131,7 @@ def _depths(found: Findings, unit: Unit) -> list[dict[str, str]]:
     return [
         {
             "depth": str(each.depth),
-            "value": f"{unit.amount(each.value.value)} ({unit.interval(each.value)})",
+            "value": f"{unit.value(each.value.value)} ({unit.ends(each.value.lower, each.value.upper)})",
             "rules": str(each.policy),
         }
         for each in found.stability.by_depth

@@ -44,9 +44,21 @@ class Unit:
         """Return an amount without its unit."""
         return f"{100 * value:.1f}" if self.binary else f"{value:.4g}"
 
+    def value(self, value: float) -> str:
+        """Return what something is worth without its unit: a share of people is neither below 0 nor above 100."""
+        return self.amount(self.inside(value))
+
+    def inside(self, value: float) -> float:
+        """Return a value brought to the range of the outcome, where that is known: intervals lose nothing by it."""
+        return min(1.0, max(0.0, value)) if self.binary else value
+
     def of_value(self, value: float) -> str:
-        """Return a value in words."""
-        return f"{self.amount(value)} {self.words}" if self.binary else f"a {self.words} of {self.amount(value)}"
+        """Return what something is worth, in words."""
+        return f"{self.value(value)} {self.words}" if self.binary else f"a {self.words} of {self.value(value)}"
+
+    def ends(self, lower: float, upper: float) -> str:
+        """Return the ends of an interval of what something is worth."""
+        return f"{self.value(lower)} to {self.value(upper)}"
 
     def gain(self, value: float) -> str:
         """Return how much better in words; below 0 is worse."""
@@ -112,7 +124,7 @@ def _expected(found: Findings, claims: Inference, unit: Unit) -> str:
     sign = 1.0 if unit.maximise else -1.0
     base = found.reference.value
     return (
-        f"Expect about {unit.of_value(base + sign * claims.cross_fitted.gain)} instead of {unit.amount(base)}, "
+        f"Expect about {unit.of_value(base + sign * claims.cross_fitted.gain)} instead of {unit.value(base)}, "
         "as such rules give in rows that they were not learnt from"
     )
 
@@ -163,7 +175,7 @@ def _simpler(found: Findings) -> str:
     unit, each = Unit.of(found), found.stability.by_depth if found.stability else ()
     return (
         f" A simpler rule, of depth {simpler.depth}, did as well in rows that it was not learnt from "
-        f"({unit.amount(simpler.value.value)} against {unit.amount(each[-1].value.value)}): see below."
+        f"({unit.value(simpler.value.value)} against {unit.value(each[-1].value.value)}): see below."
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.checks import ROUNDING
 from milpcb.logs.findings import Findings
-from milpcb.logs.words import other
+from milpcb.logs.words import Unit, other
 from milpcb.offline import IntervalEstimate, Reference
 from milpcb.offline.intervals import Mean, estimates
 
@@ -24,6 +24,10 @@ class Worth:
     value: float
     interval: tuple[float, float] | None
     how: str
+
+    def cells(self, unit: Unit) -> list[str]:
+        """Return the line of a table: name, value, interval, and which interval that is."""
+        return [self.name, unit.value(self.value), "" if self.interval is None else unit.ends(*self.interval), self.how]
 
 
 def worth(found: Findings) -> list[Worth]:
