@@ -182,9 +182,7 @@ def _worth_table(found: Findings) -> Table:
     unit, lines = Unit.of(found), worth(found)
     table = Table("", unit.words, f"{found.questions.level:.0%} interval", "")
     for line in lines[:SHOWN]:
-        table.add_row(
-            line.name, unit.value(line.value), "" if line.interval is None else unit.ends(*line.interval), line.how
-        )
+        table.add_row(*line.cells(unit))
     if len(lines) > SHOWN:
         table.add_row(f"and {len(lines) - SHOWN:,} more: see the page", "", "", "")
     return table

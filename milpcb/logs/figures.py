@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid, row_grid
 from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import COLOURS
+from milpcb.logs.budget import budget_limit
 from milpcb.logs.findings import Findings
 from milpcb.logs.words import Unit, other
 from milpcb.logs.worth import RULE, Worth
@@ -74,12 +75,12 @@ def budget_drawing(found: Findings) -> Drawing:
     action, points, unit = found.questions.budget, found.budget, Unit.of(found)
     figure, (axes,) = grid(1, 1, 3.4, "")
     shares = [point.share for point in points]
-    values = [point.held_out for point in points]
+    values = [point.value for point in points]
     line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
     axes.fill_between(shares, [v.lower for v in values], [v.upper for v in values], color=COLOURS[0], alpha=BAND, lw=0)
     axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
-    axes.plot(shares, [point.reference.value for point in points], "--", color=GREY, label="treating all alike")
-    limit = budget_limit(found)
+    axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
+    limit = budget_limit(found.estimator, action)
     if limit is not None:
         axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
         axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -10),
@@ -98,20 +99,12 @@ def budget_drawing(found: Findings) -> Drawing:
         "budget",
         f"Value against the budget of '{action}'",
         figure,
-        f"From {unit.value(first.held_out.value)} at {first.share:.0%} to {unit.value(last.held_out.value)} at "
+        f"From {unit.value(first.value.value)} at {first.share:.0%} to {unit.value(last.value.value)} at "
         f"{last.share:.0%}.",
         "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
         f"is one for all budgets at once ({found.questions.level:.0%}); dashed is the best way to treat all alike that "
         f"keeps the budget.{chance}",
     )
-
-
-def budget_limit(found: Findings) -> float | None:
-    """Return the share that was asked for of the action of the curve, None for none."""
-    from milpcb.estimators import share_at_most
-
-    rules = (rule for rule in found.estimator.constraints if isinstance(rule, share_at_most))
-    return next((rule.share for rule in rules if rule.action == found.questions.budget), None)
 
 
 def _axis(unit: Unit) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.estimators import BudgetPoint, budget_curve, share_at_most
 from milpcb.logs.asked import Kept, what_is_kept
+from milpcb.logs.budget import BudgetValue, budget_values
 from milpcb.logs.source import Source
 from milpcb.offline import (
     Evaluation,
@@ -91,7 +91,7 @@ class Findings:
     stability: Stability | None
     asked: tuple[Kept, ...]
     asked_aside: tuple[Kept, ...]
-    budget: tuple[Any, ...]
+    budget: tuple[BudgetValue, ...]
 
     @property
     def scores(self) -> Scores:
@@ -134,9 +134,9 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         with step("what can be claimed of it") as tick:
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
-    if questions.resamples and not problem.constraints:
-        with step("its stability"):
-            options = {"seed": questions.seed, "kind": problem.kind, "resamples": questions.resamples}
+    if questions.resamples:
+        with step("its stability") as tick:
+            options = {**again, "resamples": questions.resamples, "progress": tick}
             stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
             stable = _in_words(stable, estimator.policy_)
     reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
@@ -159,7 +159,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         stable,
         _kept(estimator, learnt),
         () if other is None else _kept(estimator, other),
-        _budget(estimator, learnt, claims, questions, step),
+        _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
     )
 
 
@@ -199,26 +199,14 @@ def _named(searched: Any, policy: Any) -> Any:
 
 
 def _budget(
-    estimator: Any, learnt: ScoredRows, claims: Inference | None, questions: Asked, step: Step
-) -> tuple[BudgetPoint, ...]:
+    estimator: Any, learnt: ScoredRows, state: State | None, questions: Asked, step: Step
+) -> tuple[BudgetValue, ...]:
     """Return the value of learning for each share of the rows that may get an action.
 
     Where nothing is shown to gain anything, the curve would be of chance: it is left out unless it was asked for.
     """
-    supported = claims is not None and claims.state == State.TARGET
-    if questions.budget is None or not (supported or questions.curve):
+    if questions.budget is None or not (state == State.TARGET or questions.curve):
         return ()
     with step(f"the value against the budget of '{questions.budget}'") as tick:
-        free = _without_limit(estimator, questions.budget)
-        return tuple(
-            budget_curve(
-                free, learnt.frame, learnt.scores, action=questions.budget, level=questions.level, progress=tick
-            )
-        )
-
-
-def _without_limit(estimator: Any, action: str) -> Any:
-    """Return the estimator that learns from a table of values, with no limit on the share of the action."""
-    limits = (isinstance(rule, share_at_most) and rule.action == action for rule in estimator.constraints)
-    kept = [rule for rule, limit in zip(estimator.constraints, limits, strict=True) if not limit]
-    return estimator.on_table(constraints=kept)
+        options: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}
+        return budget_values(estimator, learnt.frame, learnt.scores, questions.budget, **options)

@@ -120,8 +120,8 @@ def _leaves(found: Findings, unit: Unit) -> Iterator[Row]:
 
 def _budget_rows(found: Findings, unit: Unit) -> Iterator[Row]:
     for point in found.budget:
-        value = point.held_out
-        alike, ends = unit.value(point.reference.value), unit.ends(value.lower, value.upper)
+        value = point.value
+        alike, ends = unit.value(point.alike), unit.ends(value.lower, value.upper)
         yield [f"{point.share:.0%}", f"{point.used:.1%}", unit.value(value.value), ends, alike]
 
 

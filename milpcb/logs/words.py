@@ -245,8 +245,7 @@ def proof(found: Findings) -> str:
 def stable(found: Findings) -> list[str]:
     """Return how much of the rule comes back on other rows, or why that is not known."""
     if found.stability is None:
-        asked = "Not asked (--resamples 0)" if not found.questions.resamples else "Not measured under limits"
-        return [f"{asked}: whether other rows of the same kind would give the same rule."]
+        return ["Not asked (--resamples 0): whether other rows of the same kind would give the same rule."]
     return found.stability.words()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,28 +80,31 @@ class Diagnostics:
                 f"{self.clipped} propensities below {self.min_propensity:g} were raised to it: the values of policies "
                 "that act there are biased."
             )
-        for k, name in enumerate(self.actions):
-            found += self._of_action(k, name)
-        found += self._uncalibrated()
+        found += [*self._by_action(), *self._uncalibrated()]
         if self.regression_only:
             found.append("Intervals of method 'dm' leave out the error of the regression: they are too narrow.")
         return found
 
-    def _of_action(self, k: int, name: str) -> list[str]:
-        found = []
-        if self.least_propensity[k] < RARE:
-            found.append(
-                f"'{name}' is hardly ever taken somewhere (least propensity {self.least_propensity[k]:.3g}): what it "
-                "would give there rests on few rows."
+    def _by_action(self) -> Iterator[str]:
+        """Yield a sentence for each kind of trouble, whatever the number of actions that have it, worst first."""
+        rare = self._named(self.least_propensity < RARE, self.least_propensity, "least propensity {:.3g}")
+        if rare:
+            yield f"Hardly ever taken somewhere: {rare}. What they would give there rests on few rows."
+        few = self._named(self.effective_size < FEW, self.effective_size, "worth {:.0f} rows of equal weight")
+        if few:
+            yield f"Little is known of {few}."
+        missed = self._named(self.outcome_r2 < -RARE, self.outcome_r2, "R2 {:.2f}")
+        if missed:
+            yield (
+                f"The regression of outcomes predicts worse than their mean would, for {missed}: intervals are wider "
+                'than they need be; method "snips" does without it (--method snips).'
             )
-        if self.effective_size[k] < FEW:
-            found.append(f"What is known of '{name}' is worth {self.effective_size[k]:.0f} rows of equal weight: few.")
-        if self.outcome_r2[k] < -RARE:
-            found.append(
-                f"The regression predicts outcomes of '{name}' worse than their mean would "
-                f"(R2 {self.outcome_r2[k]:.2f}); give another model_outcome."
-            )
-        return found
+
+    def _named(self, wrong: Bools, numbers: Floats, words: str) -> str:
+        """Return the actions that are ``wrong`` (K,), least number first, the first few by name; "" for none."""
+        order = [k for k in np.argsort(numbers).tolist() if wrong[k]]
+        named = [f"'{self.actions[k]}' ({words.format(numbers[k])})" for k in order[:LISTED]]
+        return ", ".join(named) + (f" and {len(order) - LISTED} more actions" if order[LISTED:] else "")
 
     def _uncalibrated(self) -> list[str]:
         """Return a warning for each action whose propensities are off by two standard errors, worst first."""

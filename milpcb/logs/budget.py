@@ -1,0 +1,102 @@
+"""The value against a budget: what learning under each budget gives on rows that it was not learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milpcb.errors import InfeasibleError
+from milpcb.estimators import share_at_most
+from milpcb.offline import IntervalEstimate, Scores, best_reference
+from milpcb.offline.cross_fitting import held_out
+from milpcb.offline.intervals import Mean, estimates
+from milpcb.oracles import open_oracle
+from milpcb.rng import child
+
+SHARES = tuple(round(0.1 * step, 1) for step in range(11))
+MOST_ROWS = 10_000  # that are gone through for each budget
+
+
+@dataclass(frozen=True)
+class BudgetValue:
+    """What learning gives where at most ``share`` (0..1) of the rows get the action.
+
+    Attributes
+    ----------
+    share : the budget
+    used : the share (0..1) that gets the action, in rows that were not learnt from
+    value : in these rows; the interval is one of a band that holds for all budgets at once
+    alike : what the best way to treat all alike within the budget gives
+
+    """
+
+    share: float
+    used: float
+    value: IntervalEstimate
+    alike: float
+
+
+def budget_values(
+    estimator: Any,
+    frame: pl.DataFrame,
+    scores: Scores,
+    action: str,
+    *,
+    level: float,
+    seed: int,
+    progress: Callable[[int, int], None],
+) -> tuple[BudgetValue, ...]:
+    """Return the value for each budget that the other limits allow.
+
+    Parameters
+    ----------
+    estimator : fitted to the rows of ``frame``; its own limit on the action is replaced by each budget
+    frame, scores : the features of the rows and their scores, of which at most 10 000 are gone through
+    action : name of the action
+    level : how often all intervals hold
+    seed : of the rows that are taken
+    progress : called with how many budgets are done
+
+    """
+    if len(frame) > MOST_ROWS:
+        rows = np.sort(child(seed, "logs", "budget").choice(len(frame), MOST_ROWS, replace=False))
+        frame, scores = frame[rows], scores.take(rows)
+    found, each = [], 1 - (1 - level) / len(SHARES)  # the union of so many errors
+    for number, share in enumerate(SHARES):
+        with suppress(InfeasibleError):  # by the other limits
+            found.append(_value(_limited(estimator, action, share), frame, scores, action, share, each))
+        progress(number + 1, len(SHARES))
+    return tuple(found)
+
+
+def budget_limit(estimator: Any, action: str | None) -> float | None:
+    """Return the share that an estimator allows an action, None where it is not limited."""
+    return min((rule.share for rule in estimator.constraints if _limits(rule, action)), default=None)
+
+
+def _limits(rule: Any, action: str | None) -> bool:
+    return isinstance(rule, share_at_most) and rule.action == action
+
+
+def _limited(estimator: Any, action: str, share: float) -> Any:
+    """Return the estimator with another limit on the action."""
+    other = copy(estimator)
+    other.constraints = [*(rule for rule in estimator.constraints if not _limits(rule, action))]
+    other.constraints.append(share_at_most(action, share))
+    return other
+
+
+def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, share: float, level: float) -> BudgetValue:
+    problem = estimator.problem(frame)
+    oracle = open_oracle(problem.policies, problem.contexts, kind=problem.kind, constraints=problem.constraints)
+    played = held_out(oracle, problem.contexts, scores.costs, scores.fold)
+    own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)
+    value = estimates({0: own}, "normal", level, seed=0, group=scores.log.group)[0]
+    used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
+    return BudgetValue(share, used, value, best_reference(scores, problem.constraints).value)
