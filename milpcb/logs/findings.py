@@ -116,8 +116,13 @@ class Findings:
         return self.held_out is not None and self.held_out.gain.lower > 0
 
     @property
+    def proved(self) -> bool:
+        """Whether the gain of this very policy is shown to be above 0, by the band or by the rows kept aside."""
+        return self.shown_aside or (self.inference is not None and self.inference.lower > 0)
+
+    @property
     def supported(self) -> bool:
-        """Whether it is shown that this very policy is better than treating all alike."""
+        """Whether it is shown that treating people differently is better than treating all alike."""
         return self.state == State.TARGET
 
 

@@ -100,7 +100,9 @@ def verdict(found: Findings) -> str:
         return f"whether a rule is better than {alike} was not asked (--draws 0)."
     p, sure = f"p = {claims.p_value:.2g}", f"{claims.level:.0%} confidence"
     if found.state == State.TARGET:
-        return f"deciding by the rule is better than {alike}. {_expected(found, claims, unit)}; {_own(found)} ({sure})."
+        what = "deciding by the rule" if found.proved else "deciding by a rule learnt in this way"
+        still = "" if found.proved else ", so that it is above 0 is likely, and not shown"
+        return f"{what} is better than {alike} ({p}). {_expected(found, claims, unit)}; {_own(found)} ({sure}){still}."
     if not claims.enough:
         return (
             "nearly all that differs between the actions comes from a few rows, too few such events to know whether "
@@ -144,7 +146,8 @@ def advice(found: Findings) -> str:
     if found.inference is None:
         return "So nothing is recommended here."
     if found.state == State.TARGET:
-        return f"Recommended: use the rule below.{_simpler(found)}"
+        check = "" if found.proved else ", and watch on further rows whether it gains"
+        return f"Recommended: use the rule below{check}.{_simpler(found)}"
     if not found.reference.allowed:
         return (
             "No way to treat all alike keeps what was asked for; the rule below keeps it, but that it is better than "

@@ -1,0 +1,30 @@
+"""Warnings on a log are a line for each kind of trouble, whatever the number of actions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.offline import read_log, scores
+
+
+def test_many_actions_in_trouble_are_one_line_each_kind():
+    """Eighty rare actions: the worst are named, the others counted, and what is advised can be done."""
+    draw = np.random.default_rng(0)
+    n, K = 400, 80
+    action = np.concatenate([np.arange(K), np.arange(K), draw.integers(0, K, n - 2 * K)])
+    log = read_log(draw.normal(size=(n, 2)), [f"a{k}" for k in action], reward=draw.normal(size=n), propensity=None)
+    words = scores(log).diagnostics.words()
+    by_kind = [line for line in words if line.startswith(("Hardly ever", "Little is known", "The regression"))]
+    assert len(by_kind) == len({line.split()[0] for line in by_kind})
+    assert any("more actions" in line for line in by_kind)
+    assert all(line.count("'a") <= 3 for line in by_kind)
+    assert not any("model_outcome" in line for line in words)
+    scores(log, "snips")
+
+
+def test_a_log_without_trouble_has_no_line():
+    """Two actions by lot, a thousand rows."""
+    draw = np.random.default_rng(1)
+    action = draw.integers(0, 2, 1000)
+    log = read_log(draw.normal(size=(1000, 2)), action, reward=draw.normal(size=1000), propensity="randomised")
+    assert scores(log).diagnostics.words() == []
