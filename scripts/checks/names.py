@@ -1,0 +1,357 @@
+"""Compares what follows from logs with odd names with plain definitions, and reads printed tests back.
+
+    python scripts/checks/names.py [--logs 2000] [--tests 10000] [--commands 20] [--seed 0]
+
+Each log has names of actions that are numbers, texts or truth values in any order, columns of propensities in any
+order, groups and categories that print alike, quotes, line breaks, and texts such as "missing". Learning, evaluating,
+cross-evaluating, side constraints, conditions and exports are compared with loops over the rows (names_logs.py).
+``--commands`` of the logs go through ``milpcb learn`` and ``milpcb evaluate``. Then printed tests are read as
+conditions. A line for each kind of disagreement is printed with one example; exit code 1 if there is any.
+"""
+
+# ruff: noqa: S608 - the SQL is ours, in a database of its own
+
+from __future__ import annotations
+
+import argparse
+import random
+import sqlite3
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import names_logs as plain
+import numpy as np
+import pandas as pd
+from click.testing import CliRunner
+from names_logs import RandomLog
+from rich.console import Console
+
+from milpcb import cli, estimators, offline
+from milpcb.columns import Membership, Number, Reached
+from milpcb.estimators import LoggedPolicyTree, OptimalPolicyTree
+
+try:
+    from milpcb.conditions import holds
+except ImportError:  # before conditions were everybody's
+    from milpcb.estimators.conditions import holds
+
+CLOSE = 1e-9
+Found = Iterator[tuple[str, bool]]  # what was compared, and whether it agrees
+
+
+def table_of(log: RandomLog) -> Any:
+    """Return the features as a data frame."""
+    x, g = log.columns
+    groups = pd.Series(log.g, dtype=object)
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in log.groups):
+        groups = groups.astype(float)
+    return pd.DataFrame({x: pd.Series(log.x, dtype=float), g: groups})
+
+
+def done_of(log: RandomLog) -> Any:
+    """Return what was done, by name, of the type that the names have."""
+    return np.array([log.names[a] for a in log.done])
+
+
+def propensity_of(log: RandomLog, rng: random.Random) -> Any:
+    """Return the chances as a data frame called by the actions, whose columns are in any order."""
+    order = rng.sample(range(log.n_actions), log.n_actions)
+    return pd.DataFrame({named(log.names[k]): [row[k] for row in log.chances] for k in order})
+
+
+def named(action: Any) -> str:
+    """Return what a log calls an action."""
+    return str(int(action)) if isinstance(action, float) and action == int(action) else str(action)
+
+
+class Fixed:
+    """A policy that plays names by the number of the row, which is its first column."""
+
+    def __init__(self, played: list[Any]) -> None:
+        self.played = played
+
+    def predict(self, contexts: Any) -> Any:
+        """Return the names (n,)."""
+        return np.array([self.played[int(row)] for row in np.asarray(contexts)[:, 0]])
+
+
+def close(one: float, other: float) -> bool:
+    """Return whether two numbers differ by rounding at most."""
+    return abs(one - other) <= CLOSE * max(1.0, abs(other))
+
+
+# ------------------------------------------------------------------- what is compared
+
+
+def evaluating(log: RandomLog, rng: random.Random) -> Found:
+    """A policy's actions, of every type, mean what the same names mean in the log."""
+    rows = np.arange(len(log.done), dtype=float)[:, None]
+    order = rng.sample(log.names, log.n_actions)
+    read = offline.read_log(rows, done_of(log), reward=log.earned, propensity=propensity_of(log, rng), actions=order)
+    scores = offline.scores(read, "ips", min_propensity=1e-6, cv=2)
+    played = [rng.randrange(log.n_actions) for _ in log.done]
+    truth, names = plain.value(log, played), [log.names[a] for a in played]
+    for kind, given in (
+        ("a list", names),
+        ("an array", np.array(names)),
+        ("texts", [named(name) for name in names]),
+        ("predict", Fixed(names)),
+    ):
+        yield f"evaluate {kind}", close(offline.evaluate(scores, given).value.value, truth)
+    crossed = offline.cross_evaluate(
+        lambda _scores, _rows: Fixed(names), read, folds=2, method="ips", min_propensity=1e-6
+    )
+    yield "cross_evaluate", close(crossed.value.value, truth)
+    constants = offline.evaluate(scores, names).constants
+    for k, name in enumerate(log.names):
+        yield "a constant", close(constants[named(name)].value, plain.value(log, [k] * len(log.done)))
+
+
+def learning(log: RandomLog, rng: random.Random) -> Found:
+    """The best tree of depth 1 has the best value there is, is valued so, and plays by name."""
+    X, done, chances = table_of(log), done_of(log), propensity_of(log, rng)
+    tree = LoggedPolicyTree(max_depth=1, thresholds="all", method="ips", min_propensity=1e-6, cv=2)
+    tree.fit(X, done, reward=log.earned, propensity=chances)
+    yield "learn", close(tree.policy_value_, max(plain.value(log, played) for played in plain.trees(log)))
+    played = [log.names.index(name) for name in tree.predict(X).tolist()]
+    yield "predict of what was learnt", close(plain.value(log, played), tree.policy_value_)
+    worth = tree.evaluate(X, done, reward=log.earned, propensity=chances)
+    yield "evaluate what was learnt", close(worth.value.value, plain.value(log, played))
+    yield from exports(log, tree, X, played)
+
+
+def exports(log: RandomLog, tree: Any, X: Any, played: list[int]) -> Found:
+    """SQL, Python and JSON play what ``predict`` plays; the printed test, read back, divides the rows as the rule."""
+    expected = [log.names[a] for a in played]
+    rows = [[None if pd.isna(entry) else entry for entry in row] for row in X.itertuples(index=False)]
+    base = sqlite3.connect(":memory:")
+    quoted = ['"' + name.replace('"', '""') + '"' for name in X.columns]
+    base.execute(f"CREATE TABLE t ({', '.join(quoted)})")
+    base.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    yield "SQL", [answer for (answer,) in base.execute(f"SELECT {tree.to_sql()} FROM t")] == expected
+    base.close()
+    scope: dict[str, Any] = {}
+    exec(tree.to_python(), scope)  # noqa: S102 - it is what is compared
+    yield "Python", [scope["decide"](dict(zip(X.columns, row, strict=True))) for row in rows] == expected
+    yield "JSON", estimators.from_json(tree.to_json()).predict(X).tolist() == expected
+    graph = tree.policy_.graph()
+    if graph.out_degree(0):
+        yes = tree.apply(X) == 0
+        yield "the printed test", read_back(graph.nodes[0]["label"], values_of(log), yes) == ""
+
+
+def values_of(log: RandomLog) -> dict[str, Any]:
+    """Return the columns as conditions read them."""
+    X = table_of(log)
+    x, g = log.columns
+    column: Any = X[g].to_numpy() if X[g].dtype == float else np.empty(len(X), dtype=object)
+    if column.dtype == object:
+        column[:] = log.g
+    return {x: X[x].to_numpy(), g: column}
+
+
+def constraining(log: RandomLog, rng: random.Random) -> Found:
+    """Under parity, a share, and a condition as a rule prints it, the best tree that keeps it is found."""
+    X, action = table_of(log), rng.randrange(log.n_actions)
+    table = pd.DataFrame(log.scores, columns=[named(name) for name in log.names])
+    share, delta = rng.choice([0.1, 0.25, 0.5]), rng.choice([0.0, 0.2, 0.4])
+    forbidden, where = condition(log, rng)
+    name = named(log.names[action])
+    cases: list[tuple[str, Any, Callable[[list[int]], bool]]] = [
+        (
+            "parity",
+            estimators.parity(name, group=log.columns[1], delta=delta),
+            lambda played: max(r := plain.rates(log, played, action)) - min(r) <= delta + CLOSE,
+        ),
+        (
+            "a share",
+            estimators.share_at_most(rng.choice([name, log.names[action]]), share),
+            lambda played: played.count(action) <= share * len(played) + CLOSE,
+        ),
+        (
+            "never, where a printed test holds",
+            estimators.never(name, where=where),
+            lambda played: not any(a == action and here for a, here in zip(played, forbidden, strict=True)),
+        ),
+    ]
+    for kind, rule, keeps in cases:
+        tree = OptimalPolicyTree(max_depth=1, thresholds="all", maximise=True, constraints=[rule]).fit(X, table)
+        best = max(plain.value(log, played) for played in plain.trees(log) if keeps(played))
+        yield f"the best under {kind}", close(tree.policy_value_, best)
+        found = [[named(each) for each in log.names].index(each) for each in tree.predict(X).tolist()]
+        yield f"{kind} is kept", keeps(found)
+
+
+def condition(log: RandomLog, rng: random.Random) -> tuple[list[bool], str]:
+    """Return where a test of the groups holds, and the test as rules print it."""
+    column, values = log.columns[1], values_of(log)[log.columns[1]]
+    if values.dtype == object:
+        chosen = rng.choice(log.groups)
+        return [value == chosen for value in log.g], Membership(column, (chosen,)).words(holds=True)
+    cut = sorted(log.groups)[1]
+    return [value <= cut for value in log.g], Number(column).test("<=", float(cut))
+
+
+# ------------------------------------------------------------------- printed tests
+
+PIECES = [
+    *('"', "\\", "\n", "\\n", "{", "}", ",", "<=", ">", "=", "!=", "(", ")", "1", "1e3", "-2.5", "inf", "a", "B", "é"),
+    *(" and ", " is ", " not ", "is", "not", "in", "missing", "(or missing)", "true", "False", "None", " ", "\u202e"),
+]
+
+
+def text(rng: random.Random) -> str:
+    """Return a text of a few pieces, some of which mean something in a condition."""
+    return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 4)))
+
+
+def category(rng: random.Random) -> Any:
+    """Return a category: mostly a text."""
+    return rng.choice([text(rng), text(rng), text(rng), True, False, rng.randint(-2, 2), rng.random(), None])
+
+
+def printed_test(seed: int) -> tuple[str, dict[str, Any], Any]:
+    """Return a test as a rule prints it, a table, and where the rule's test holds."""
+    rng = random.Random(seed)  # noqa: S311 - cases, no secrets
+    name, sign = text(rng), rng.choice(["<=", ">"])
+    values: dict[str, Any] = {text(rng): np.zeros(6), name: None}
+    if rng.random() < 0.7:
+        listed = [category(rng) for _ in range(5)]
+        column = np.empty(6, dtype=object)
+        column[:] = [*listed, "a text"]
+        test = Membership(
+            name, tuple(dict.fromkeys(rng.choices(column.tolist(), k=rng.randint(1, 3)))), rng.randint(0, 1)
+        )
+        values[name], cut = column, 0.5
+    else:
+        cut = rng.choice([rng.random(), float(rng.randint(-3, 3)), rng.random() * 10.0 ** rng.randint(-9, 20)])
+        column = np.array([cut, np.nextafter(cut, np.inf), np.nextafter(cut, -np.inf), np.nan, 0.0, 1.0])
+        values[name] = column
+        kinds = [Number(name, -1e30), Number(name, 1e30), Reached(name, cut)]
+        test = rng.choice(kinds)
+        cut = 0.5 if isinstance(test, Reached) else cut
+    numbers = test.read(values[name])
+    return test.test(sign, cut), values, numbers <= cut if sign == "<=" else numbers > cut
+
+
+def read_back(printed: str, values: dict[str, Any], expected: Any) -> str:
+    """Return how a printed test is read: "" as what it was, else what is wrong."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            found = holds(printed, values)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            return f"ends in {type(error).__name__}"
+    if (found == expected).all():
+        return ""
+    return "differs, with a warning" if warned else "differs silently"
+
+
+# ------------------------------------------------------------------- command line
+
+
+def commands(log: RandomLog, rng: random.Random) -> Found:
+    """``milpcb learn`` and ``evaluate`` on a CSV file, with a column of propensities for each action."""
+    order = rng.sample(range(log.n_actions), log.n_actions)
+    names = ",".join(named(log.names[k]) for k in order)
+    frame = pd.DataFrame({"x": log.x, "done": [named(log.names[a]) for a in log.done], "earned": log.earned})
+    for k in order:
+        frame[f"p{k}"] = [row[k] for row in log.chances]
+    with tempfile.TemporaryDirectory() as folder:
+        frame.to_csv(Path(folder) / "log.csv", index=False)
+        said = ["--action", "done", "--reward", "earned", "--actions", names, "--method", "ips"]
+        said += [part for k in order for part in ("--propensity", f"p{k}")]
+        tried = f"{folder}/log.csv"
+        learn = ["learn", tried, *said, "--depth", "1", "--thresholds", "all", "--draws", "0", "--resamples", "0"]
+        done = CliRunner().invoke(cli.cli, [*learn, "--min-propensity", "1e-6", "--out", f"{folder}/out"])
+        if done.exit_code:
+            yield f"milpcb learn ends in {done.output[-200:]}{done.exception!r}", False
+            return
+        tree = estimators.from_json((Path(folder) / "out" / "policy.json").read_text())
+        played = [[named(name) for name in log.names].index(each) for each in tree.predict(frame[["x"]]).tolist()]
+        best = max(plain.value(log, play) for play in plain.trees(log) if _of_x(log, play))
+        yield "milpcb learn", close(tree.policy_value_, best) and close(plain.value(log, played), best)
+        shown = CliRunner().invoke(cli.cli, ["evaluate", tried, f"{folder}/out/policy.json", *said])
+        line = next((line for line in shown.output.splitlines() if "this policy" in line), "this policy │ nan")
+        yield "milpcb evaluate", abs(float(line.split("│")[2]) - best) <= 6e-4 * max(1.0, best)
+
+
+def _of_x(log: RandomLog, played: list[int]) -> bool:
+    """Return whether what is played depends on x alone."""
+    return len(set(zip(log.x, played, strict=True))) == len(set(log.x))
+
+
+# ------------------------------------------------------------------- all of it
+
+KINDS = (evaluating, learning, constraining)
+
+
+def check(kind: Callable[[RandomLog, random.Random], Found], seed: int) -> list[tuple[str, bool]]:
+    """Return what was compared on one log, and whether it agrees; an error of any kind is a disagreement."""
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found += list(kind(plain.draw(seed), random.Random(seed)))  # noqa: S311
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            found.append((f"{kind.__name__}: {type(error).__name__}", False))
+    return found
+
+
+def wrong_logs(kinds: tuple[Any, ...], seeds: range) -> tuple[int, Counter[str], dict[str, int]]:
+    """Return how much was compared, how often it was wrong by kind, and the first log of each kind."""
+    compared, wrong, first = 0, Counter[str](), {}
+    for seed in seeds:
+        for kind in kinds:
+            for what, agrees in check(kind, seed):
+                compared += 1
+                if not agrees:
+                    wrong[what] += 1
+                    first.setdefault(what, seed)
+    return compared, wrong, first
+
+
+def wrong_tests(seeds: range) -> tuple[Counter[str], dict[str, str]]:
+    """Return how often printed tests are not read as what they were, and an example of each kind."""
+    wrong, first = Counter[str](), {}
+    for seed in seeds:
+        printed, values, expected = printed_test(seed)
+        if how := read_back(printed, values, expected):
+            wrong[how] += 1
+            first.setdefault(how, printed)
+    return wrong, first
+
+
+def main() -> int:
+    """Print what disagrees; return 1 if anything does."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("logs", 2000), ("tests", 10_000), ("commands", 20), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = parser.parse_args()
+    console = Console()
+    seeds = range(asked.seed, asked.seed + asked.logs)
+    compared, wrong, first = wrong_logs(KINDS, seeds)
+    more, also, too = wrong_logs((commands,), _plain_names(seeds, asked.commands))
+    console.print(f"{asked.logs} logs, {compared + more} comparisons: {sum(wrong.values()) + sum(also.values())} wrong")
+    for what, times in (wrong + also).most_common():
+        console.print(f"  {what}: {times} wrong, first in log {(first | too)[what]}", markup=False)
+    unread, examples = wrong_tests(range(asked.seed, asked.seed + asked.tests))
+    console.print(f"{asked.tests} printed tests: {sum(unread.values())} wrong")
+    for how, times in unread.most_common():
+        console.print(f"  {how}: {times}, such as {examples[how]!r}", markup=False)
+    return int(bool(wrong or also or unread))
+
+
+def _plain_names(seeds: range, count: int) -> list[int]:
+    """Return logs whose actions can be named on a command line with commas between."""
+    simple = (seed for seed in seeds if all(named(name).strip().isalnum() for name in plain.draw(seed).names))
+    return [seed for seed, _ in zip(simple, range(count), strict=False)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
