@@ -21,6 +21,7 @@ from policies.exports import Decision, python_source, sql_expression, tested
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.plain import plain, read, read_fields
+from policies.sound import check_sound
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -170,6 +171,7 @@ class Rule(ABC):
         """Return the rule of ``document``; raises KeyError, TypeError or ValueError on what is none of this class."""
         names = read(Names, {"columns": [], **document["names"]})  # columns came later than the format
         rule = cls._from_plain(document["fields"], names)
+        check_sound(rule)
         if document.get("milpcb_policy") != 1 and str(rule) != document["rules"]:
             raise ValueError("its text in 'rules' is not that of its other entries")
         return rule

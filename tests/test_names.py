@@ -1,4 +1,4 @@
-"""A small share of scripts/checks/names.py: logs with odd names agree with plain definitions, printed tests read back."""
+"""A small share of scripts/checks/names.py: odd names against plain definitions, and printed tests read back."""
 
 from __future__ import annotations
 

@@ -168,9 +168,14 @@ def scores(
 
 
 def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
-    if isinstance(cv, np.ndarray):
-        return cv
-    return stratified_folds(log, whole("cv", cv, 2), seed)
+    if not isinstance(cv, np.ndarray):
+        return stratified_folds(log, whole("cv", cv, 2), seed)
+    if cv.shape != (len(log),) or cv.dtype.kind not in "iu" or len(np.unique(cv)) < 2:
+        raise InputError(
+            f"cv must be a number of folds, or the number of the fold of each of the {len(log)} rows, in two folds "
+            f"or more; got an array of {cv.dtype} of shape {cv.shape}"
+        )
+    return cv
 
 
 def _propensities(log: Log, weight: Floats, model: Any, fold: Ints, seed: int) -> Floats:

@@ -82,3 +82,31 @@ def test_a_document_of_the_first_format_is_read():
     assert from_json(json.dumps(old)) == tree
     with pytest.raises(MilpcbError, match="damaged"):
         from_json(json.dumps(old | {"milpcb_policy": 2}))
+
+
+def changed(rule, **fields):
+    """Return the document of a rule with other fields, in the first format, whose words are not compared."""
+    document = json.loads(rule.to_json()) | {"milpcb_policy": 1}
+    document["fields"] = document["fields"] | fields
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"cuts": [2.0, 1.0]}, "its cuts are not in increasing order"),
+        ({"feature": -1}, "its feature -1 is not there"),
+        ({"feature": 2}, "its feature 2 is not there"),
+        ({"cuts": [1.0, float("inf")]}, "its cuts is inf, which is no finite number"),
+        ({"actions": [0, 1, -2]}, "its actions -2 is not there"),
+        ({"actions": [0, 1, 7]}, "its actions 7 is not there"),
+    ],
+)
+def test_a_document_that_no_class_writes_is_refused(fields, message):
+    """Its rule, SQL and Python source could disagree: it is one line."""
+    names = {"feature_names": ["a", "b"], "action_names": ["x", "y", "z"]}
+    rules = ThresholdRules(3, max_cuts=2, thresholds=[[1.0, 2.0], []], **names).on([[0.0, 0.0], [1.5, 1.0], [3.0, 2.0]])
+    rule = next(each for each in rules.policies() if each.leaf_actions == (0, 1, 2))
+    assert from_json(changed(rule)) == rule
+    with pytest.raises(MilpcbError, match=message):
+        from_json(changed(rule, **fields))

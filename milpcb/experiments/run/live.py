@@ -40,8 +40,8 @@ class LiveStream:
         self._environment = environment
         self._patterns = opened.fixed().patterns if "fixed" in opened.can else np.asarray
         self._rows: dict[bytes, int] = {}
-        for row, pattern in enumerate(self._patterns(contexts)):
-            self._rows.setdefault(pattern.tobytes(), row)
+        for row, key in enumerate(self._keys(contexts)):
+            self._rows.setdefault(key, row)
 
     def reveal(self, t: int) -> int:
         """Return the row of the context of round ``t`` (0-based); raises InputError where it is like none of them."""
@@ -51,13 +51,16 @@ class LiveStream:
                 f"round {t + 1} shows a context of {shown.shape[1]} numbers, "
                 f"contexts= has {self.contexts.shape[1]} columns"
             )
-        row = self._rows.get(self._patterns(shown)[0].tobytes())
+        row = self._rows.get(self._keys(shown)[0])
         if row is None:
             raise InputError(
                 f"round {t + 1} shows a context that policies distinguish from every row of contexts=; "
                 "hand in all that may occur"
             )
         return row
+
+    def _keys(self, contexts: Floats) -> list[bytes]:
+        return [pattern.tobytes() for pattern in np.asarray(self._patterns(contexts)) + 0]  # so that -0.0 is 0.0
 
     def begin(self, seed: int) -> None:
         """Begin another play: from the start, where the environment can do that."""

@@ -1,0 +1,39 @@
+"""Whether a rule that was read from a file is one that its class writes: else its exports could disagree."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from math import isfinite
+from typing import Any
+
+ACTIONS = ("action", "actions", "inside", "outside", "default", "least")  # fields that hold numbers of actions
+INCREASING = ("cuts", "steps")
+
+
+def check_sound(rule: Any) -> None:
+    """Raise ValueError on numbers not finite, cuts out of order, and features or actions that are not there."""
+    names = rule.names
+    n_features, n_actions = len(names.columns or names.features), len(names.actions)
+    for field in fields(rule):
+        if field.name != "names":
+            _check(field.name, getattr(rule, field.name), n_features, n_actions)
+    for column in names.columns:
+        _check("columns", column, 0, 0)
+
+
+def _check(name: str, value: Any, n_features: int, n_actions: int) -> None:
+    if is_dataclass(value):
+        for field in fields(value):
+            _check(field.name, getattr(value, field.name), n_features, n_actions)
+    elif isinstance(value, tuple):
+        numbers = [entry for entry in value if isinstance(entry, (int, float))]
+        if name in INCREASING and numbers != sorted(numbers):
+            raise ValueError(f"its {name} are not in increasing order")
+        for entry in value:
+            _check(name, entry, n_features, n_actions)
+    elif isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"its {name} is {value}, which is no finite number")
+    elif name in ("feature", *ACTIONS) and type(value) is int:
+        most = n_features if name == "feature" else n_actions
+        if value < 0 or (most and value >= most):
+            raise ValueError(f"its {name} {value} is not there")
