@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from milpcb.experiments.study.config import read_config
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -18,6 +20,26 @@ def test_the_test_script_explains_itself(option: str) -> None:
     assert done.stdout.startswith("usage: ./scripts/test [--quick]")
     assert "SLOW in tests/conftest.py" in done.stdout
     assert done.stderr == ""
+
+
+def test_the_demo_plays_what_the_first_page_recommends() -> None:
+    """Exp4 at the certified rate and the adaptive leader stand beside BISTRO+; the files it shows are written."""
+    config = read_config(ROOT / "scripts/experiments/quickstart.toml")
+    found = {learner.component.name: learner.component.options for learner in config.learners}
+    assert found["exp4"]["rate"] == "certified"
+    assert found["ftpl"]["epsilon"] == "adaptive"
+    assert {"bistro_plus", "uniform"} <= found.keys()
+    demo = (ROOT / "scripts/demo").read_text()
+    assert "leader_exp4_seed0.txt" in demo
+    assert "best_policy_seed0.txt" in demo
+
+
+def test_the_demo_ends_with_a_command_that_works_as_printed() -> None:
+    """The last line names the clone, the program in its environment, and a config that is there."""
+    last = (ROOT / "scripts/demo").read_text().splitlines()[-1]
+    found = re.fullmatch(r'echo "cd \$PWD && \.venv/bin/milpcb run (scripts/[\w/.]+)"', last)
+    assert found
+    assert read_config(ROOT / found[1]).learners
 
 
 def test_what_is_left_out_is_there(slow: dict[str, str]) -> None:

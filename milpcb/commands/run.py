@@ -88,15 +88,16 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.experiments.results.tables import summary_table
 
     try:
-        frame = load(path)
+        load(path)
     except RunError:
         if failed:
             return
         raise
-    pictures = write_pictures(read_results(path), ["regret_loglog" if config.run.loglog else "regret"], path)
+    results = read_results(path)
+    pictures = write_pictures(results, ["regret_loglog" if config.run.loglog else "regret"], path)
     if quiet:
         return
-    _print_whole(summary_table(frame))
+    _print_whole(summary_table(results.frame))
     _print_policy(path)
     out.print(f"curves: {path / CSV}")
     out.print(f"picture: {pictures[0]}")

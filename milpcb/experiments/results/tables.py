@@ -15,6 +15,8 @@ from milpcb.experiments.study.cells import NO_ORACLE
 def summary_table(frame: pl.DataFrame) -> Table:
     """Return the table of the last rounds: means over seeds, the mean cost and the time of a round.
 
+    The best cost is that of the best policy in hindsight.
+
     The mean of the certificates, shown with two standard errors, bounds mean regret, and so does that of the bounds,
     which learners compute by their own analysis.
 
@@ -28,6 +30,7 @@ def summary_table(frame: pl.DataFrame) -> Table:
         "seeds",
         "rounds",
         "mean cost",
+        "best cost",
         "regret",
         "certificate",
         "bound",
@@ -42,6 +45,7 @@ def summary_table(frame: pl.DataFrame) -> Table:
             str(row.seeds),
             f"{row.horizon:,}",
             f"{row.mean_cost:.4f}",
+            f"{row.best_mean_cost:.4f}",
             f"{row.regret:,.1f}",
             _with_error(row.certificate, row.certificate_error),
             *(_or_none(value) for value in (row.bound, row.guarantee)),

@@ -34,6 +34,7 @@ def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_frame):
         "seeds",
         "rounds",
         "mean cost",
+        "best cost",
         "regret",
         "certificate",
         "bound",
@@ -42,8 +43,20 @@ def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_frame):
         "ms/round",
     ]
     assert lines == [
-        ["bistro_plus", "2", "2", "750.6250", "1,500.2", "1,502.2\u00b10.7", "1,503.2", "1,234.5", "6", "500.000"],
-        ["uniform", "1", "3", "1.6667", "4.0", "6.0\u00b11.0", "7.0", "none", "9", "500.000"],
+        [
+            "bistro_plus",
+            "2",
+            "2",
+            "750.6250",
+            "0.5000",
+            "1,500.2",
+            "1,502.2\u00b10.7",
+            "1,503.2",
+            "1,234.5",
+            "6",
+            "500.000",
+        ],
+        ["uniform", "1", "3", "1.6667", "0.3333", "4.0", "6.0\u00b11.0", "7.0", "none", "9", "500.000"],
     ]
 
 
@@ -59,7 +72,7 @@ def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
     )
     headings, *lines = printed(summary_table(frame))
     assert headings[:3] == ["learner", "environment", "oracle"]
-    assert [[*line[1:3], line[4], line[6]] for line in lines] == [
+    assert [[*line[1:3], line[4], line[7]] for line in lines] == [
         ["one", "x", "2", "2.0"],
         ["two", "x", "2", "3.0"],
         ["two", "y", "2", "4.0"],
