@@ -25,6 +25,11 @@ def labelings() -> Any:
     return open_oracle(TREES, np.array(CELLS, dtype=float), kind="enumeration").labelings
 
 
+def texts(where: str) -> Bandit:
+    """Return a bandit with a guard-rail on texts, of which those of an area are declared."""
+    return Bandit(TREES, constraints=milpcb.never("call", where), values={"area": ["north", "south"]})
+
+
 def played(bandit: Bandit, rounds: int, seed: int = 0) -> list[Any]:
     """Play on random contexts, more often young ones; return context, decision and cost of each round."""
     draws, made = np.random.default_rng(seed), []
@@ -155,6 +160,8 @@ def test_a_guard_rail_that_known_contexts_did_not_show_is_refused() -> None:
         (lambda: Bandit(TREES, constraints=milpcb.share_at_most("call", 2)).act([20, 1]), "between 0 and 1"),
         (lambda: Bandit(TREES, constraints=milpcb.never("call", "size > 3")).act([20, 1]), "'size > 3'"),
         (lambda: Bandit(TREES, constraints=milpcb.parity("call", "sex", 0.1)).act([20, 1]), "column of a constraint"),
+        (lambda: texts("vip = yes").act({"age": 20, "member": 1, "vip": "yes"}), r"as in .*values=\{'vip': \['yes'"),
+        (lambda: texts("area = nord").act({"age": 20, "member": 1, "area": "north"}), "'nord'.*; declare every text"),
     ],
 )
 def test_mistakes_end_in_one_line(make: Any, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError
 from milpcb.named_constraints import NamedConstraint, NamedRows, Never
 from milpcb.types import Bools, Floats
 
@@ -28,9 +30,25 @@ class ContextsSoFar:
         self._sums: list[dict[str, dict[int, Floats]]] = [{} for _ in constraints]
         self._decisions = 0
         self._bound_at = 0  # decisions when the constraints were bound last
+        self._read = False  # whether conditions were read once: what is declared stands in the rows of every context
 
     def tables(self, rows: NamedRows) -> Tables:
-        """Return the tables of each constraint at the first of ``rows``."""
+        """Return the tables of each constraint at the first of ``rows``.
+
+        Raises InputError where a condition names a text that no row has: here a guard-rail would never hold.
+        """
+        if self._read:
+            return self._tables(rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            try:
+                found = self._tables(rows)
+            except UserWarning as doubt:
+                raise InputError(f"{doubt}; declare every text that may come, in Bandit(..., values=...)") from doubt
+        self._read = True
+        return found
+
+    def _tables(self, rows: NamedRows) -> Tables:
         return [{key: table[0] for key, table in rule.tables(rows).items()} for rule in self._constraints]
 
     def forbidden(self, tables: Tables) -> Bools:

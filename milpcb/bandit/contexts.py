@@ -96,6 +96,10 @@ class ContextReader:
             table[:, i] = column
         return NamedRows(read_columns(table, list(columns), columns), actions)
 
+    def undeclared(self, context: Context) -> list[str]:
+        """Return the names under which the context has texts that were not declared: constraints do not read them."""
+        return [name for name, value in context.named.items() if isinstance(value, str) and name not in self.declared]
+
     def _read(self, row: Any) -> Context:
         named = row if hasattr(row, "keys") else None
         if named is not None:

@@ -16,7 +16,7 @@ from milpcb.bandit.decisions import Book, Decision, Open
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.locks import watch
 from milpcb.checks import check_range, real, unit_cost
-from milpcb.errors import InputError, MilpcbError
+from milpcb.errors import InputError, MilpcbError, shown
 from milpcb.named_constraints import NamedConstraint, as_documents, listed, of_document
 from milpcb.protocols import FoundPolicy, PolicyClass
 from milpcb.protocols.learners import Aside
@@ -347,7 +347,7 @@ class Bandit:
         row = int(self._oracle.rows(context.numbers)[0])
         tables, renewed = [], False
         if self._constraints:
-            tables = self._so_far.tables(self._reader.named_rows(context, self._names))
+            tables = self._tables(context)
             renewed = self._changing and self._so_far.due(row, tables)
         if renewed:
             self._rules = self._so_far.rules(self._oracle.n_contexts, row, tables)
@@ -363,6 +363,17 @@ class Bandit:
         if self._learner.delayed:
             self._learner.set_aside()
         return decision
+
+    def _tables(self, context: Context) -> budget.Tables:
+        """Return what constraints need to know of a context; raises InputError where they cannot read it."""
+        try:
+            return self._so_far.tables(self._reader.named_rows(context, self._names))
+        except InputError as error:
+            texts = self._reader.undeclared(context)
+            if not texts:
+                raise
+            example = f"values={{'{texts[0]}': [{shown(context.named[texts[0]])}, ...]}}"
+            raise InputError(f"{error}; declare texts that constraints read, as in Bandit(..., {example})") from error
 
     def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
         """Raise InputError where a guard-rail forbids what may be drawn."""
