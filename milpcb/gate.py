@@ -109,17 +109,24 @@ def check_registered(kind: str, name: Name) -> None:
 def inside(root: Path, *parts: str) -> Path:
     """Return the path of a file below ``root`` that a file names; raises InputError where it may lead anywhere else.
 
-    Each part must be the name of one file or folder: no separator, no "..", nothing that a terminal would obey. Links
-    below ``root`` are refused.
+    Each part must be the name of one file or folder (``plain_name``). Links below ``root`` are refused.
     """
     path = root
     for part in parts:
-        if part in {"", ".", ".."} or not part.isprintable() or set(part) & set('/\\:*?"<>|'):
-            raise InputError(f"'{clipped(part)}' cannot be the name of a file in {root}")
-        path = path / part
+        path = path / plain_name(part)
         if path.is_symlink():
             raise InputError(f"{path} is a link, and nothing is read or written through one here")
     return path
+
+
+def plain_name(text: str) -> str:
+    """Return a text that is the name of one file or folder, on every system; raises InputError for any other.
+
+    It has no separator, is not "..", and holds nothing that a terminal would obey.
+    """
+    if text in {"", ".", ".."} or not text.isprintable() or set(text) & set('/\\:*?"<>|'):
+        raise InputError(f"'{clipped(text)}' cannot be the name of a file")
+    return text
 
 
 def read_bytes(path: Path, *, follow: bool = False) -> bytes:
@@ -128,6 +135,8 @@ def read_bytes(path: Path, *, follow: bool = False) -> bytes:
     A pipe would be waited for, a device has no end, and a link may lead anywhere: only where ``follow`` is set, for a
     path that the user wrote, is one followed.
     """
+    if path.is_symlink() and not follow:
+        raise OSError(errno.ELOOP, "it is a link, which is not followed here", str(path))
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
     with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - of a descriptor
         state = os.fstat(file.fileno())

@@ -78,7 +78,7 @@ VENDORS = {
     "numba": ("milpcb.kernels",),
     "polars": ("milpcb.commands", "milpcb.experiments", "milpcb.logs", "milpcb.tables"),
     "pulp": ("milpcb.solvers.pulp",),
-    "pydantic": ("milpcb.experiments.study",),
+    "pydantic": ("milpcb.experiments.study", "milpcb.experiments.results.schemas"),
     "pyscipopt": ("milpcb.solvers.scip",),
     "rich": ("milpcb.commands", "milpcb.experiments"),
     "sklearn": (
@@ -89,6 +89,7 @@ VENDORS = {
     ),
     "threadpoolctl": ("milpcb.experiments.run.play", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
+    "typing_extensions": ("milpcb.experiments.results.schemas",),
     "vowpalwabbit": ("milpcb.learners.vw",),
     "xpress": ("milpcb.solvers.xpress",),
 }

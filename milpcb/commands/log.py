@@ -73,7 +73,7 @@ def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) 
             cells = [cell for cell in cells if cell.labels[axis] == wanted[axis]]
         elif len(known) > 1:
             raise InputError(f"{directory} differs in {axis}: name one of {len(known)}, as in --{axis} '{known[0]}'")
-    if read_record(directory, cells[0].key, cells[0].horizon) is None:
+    if read_record(directory, "cell", cells[0].key, cells[0].horizon) is None:
         raise RunError(
             f"{directory} holds no finished record of '{cells[0].title}' as its files and the source code are now; "
             f"milpcb resume {directory} plays it"

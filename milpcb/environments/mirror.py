@@ -156,7 +156,7 @@ class MirrorStream:
     def _compute(self, t: int) -> None:
         """Play the copies until round ``t`` is over; a play that an error or an interrupt cuts short begins anew."""
         if self._coming is None:
-            self._costly = (self._cache.load() if self._cache else None) or []
+            self._costly = self._kept()
             self._coming = self._play()
         try:
             while len(self._costly) <= t:
@@ -166,6 +166,13 @@ class MirrorStream:
         except BaseException:
             self._coming, self._costly = None, []
             raise
+
+    def _kept(self) -> list[int]:
+        """Return the actions that cost, as the cache holds them; none where it holds anything else."""
+        kept: Any = self._cache.load() if self._cache else None
+        if not isinstance(kept, list) or len(kept) != len(self._rows):
+            return []
+        return kept if all(type(action) is int and 0 <= action < len(self._costs) for action in kept) else []
 
     def _checked(self, t: int) -> int:
         if not 0 <= t < len(self._rows):

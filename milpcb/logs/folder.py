@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.errors import RunError
+from milpcb.experiments.results.schemas import Learned, checked
 from milpcb.files import contents, remove, sealed, unsealed, write_file
 from milpcb.logs.digest import ORIGIN, origin
 from milpcb.logs.findings import Findings
@@ -66,6 +67,6 @@ def _policy(found: Findings) -> str:
 
 def _index(folder: Path) -> dict[str, Any] | None:
     """Return which files were written here, None where the index is not there or not whole."""
-    with suppress(OSError):
-        return unsealed(contents(folder / INDEX))
+    with suppress(OSError, ValueError):
+        return dict(checked(Learned, unsealed(contents(folder / INDEX))))
     return None

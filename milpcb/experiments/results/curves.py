@@ -114,9 +114,9 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
         yardstick = cell.pop("yardstick")
         if yardstick not in best:
             best = {
-                yardstick: read_record(path, yardstick, cell["horizon"])
+                yardstick: read_record(path, "yardstick", yardstick, cell["horizon"])
             }  # cells of one yardstick follow each other
-        measured, record = best[yardstick], read_record(path, cell["key"], cell["horizon"])
+        measured, record = best[yardstick], read_record(path, "cell", cell["key"], cell["horizon"])
         if measured is None or record is None or measured["rounds"] != record["rounds"]:
             continue
         guarantee = record["guarantee"]

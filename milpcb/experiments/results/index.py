@@ -13,6 +13,7 @@ from typing import Any
 
 from milpcb.errors import RunError
 from milpcb.experiments.results.layout import CONFIG, INDEX
+from milpcb.experiments.results.schemas import Index, checked
 from milpcb.experiments.study.cells import FORMAT, Cell, Study
 from milpcb.experiments.study.sections import Config
 from milpcb.files import contents, unsealed
@@ -88,7 +89,12 @@ def read_index(path: Path) -> dict[str, Any]:
         )
     if index.get("format") != FORMAT:
         raise RunError(f"{path / INDEX} is of another version of milpcb; run the experiment again in another directory")
-    return index
+    try:
+        return dict(checked(Index, index))
+    except ValueError as error:
+        raise RunError(
+            f"{path / INDEX} is not as milpcb writes it ({error}); milpcb run with its {CONFIG} mends it"
+        ) from error
 
 
 def whole_index(path: Path) -> dict[str, Any] | None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from milpcb import gate
+
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
 FOLDERS = ("cells", "costs", "live", "logs")
 _PLACES = {
+    "png": ("cells", "png"),
+    "svg": ("cells", "svg"),
     "record": ("cells", "json"),
     "part": ("cells", "part"),
     "costs": ("costs", "json"),
@@ -16,6 +20,9 @@ _PLACES = {
 
 
 def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part" (checkpoint), "costs", "live" (position), "log" or picture is kept."""
-    folder, suffix = _PLACES.get(what, ("cells", what))
-    return directory / folder / f"{key}.{suffix}"
+    """Return where a task's "record", "part" (checkpoint), "costs", "live" (position), "log", "png" or "svg" is kept.
+
+    Raises InputError where the folder is a link, or the key no name of a file.
+    """
+    folder, suffix = _PLACES[what]
+    return gate.inside(directory, folder) / gate.plain_name(f"{key}.{suffix}")

@@ -1,34 +1,25 @@
-"""Records of finished tasks: read only where they are whole, and of the task that is asked for."""
+"""Records of finished tasks: read only where they are whole, well formed, and of the task that is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from milpcb.experiments.results.layout import file_of
-from milpcb.experiments.study.cells import Task, Yardstick
+from milpcb.experiments.results.schemas import CellRecord, YardstickRecord, checked
+from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.files import contents, digest, unsealed
 
-_COLUMNS = {
-    "rounds",
-    "best_cost",
-    "cumulative_cost",
-    "certificate",
-    "certificate_error",
-    "bound",
-    "oracle_error",
-    "oracle_calls",
-    "seconds",
-    "oracle_seconds",
-}
+Kind = Literal["cell", "yardstick"]
+_SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "yardstick": YardstickRecord}
 
 
 class DamagedError(Exception):
     """A record is there, and is not as it was written."""
 
 
-def read_whole(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
+def read_whole(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any] | None:
     """Return a task's record, None where there is none; raises DamagedError."""
     try:
         content = contents(file_of(path, "record", key))
@@ -36,21 +27,29 @@ def read_whole(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise DamagedError from error
-    record = unsealed(content)
-    if record is None or not _is_record(record, key, horizon):
+    try:
+        record: dict[str, Any] = checked(_SCHEMAS[kind], unsealed(content))
+    except ValueError as error:
+        raise DamagedError from error
+    if record["key"] != key or not _fits(record, horizon):
         raise DamagedError
     return record
 
 
-def _is_record(record: Mapping[str, Any], key: str, horizon: int) -> bool:
-    """Return whether a record is that of a task, with columns of one length up to its horizon."""
-    columns = [record[name] for name in record if name in _COLUMNS]
-    lists = all(isinstance(column, list) and len(column) == len(columns[0]) > 0 for column in columns)
-    facts = all(isinstance(record.get(name), dict) for name in ("versions", "pictures"))
-    return record.get("key") == key and facts and lists and record.get("rounds", [None])[-1] == horizon
+def _fits(record: dict[str, Any], horizon: int) -> bool:
+    """Return whether all columns have one length, and the rounds go up to the horizon."""
+    rounds = record["rounds"]
+    columns = [column for column in record.values() if isinstance(column, list)]
+    increasing = all(one < other for one, other in pairwise(rounds))
+    return rounds[-1] == horizon and increasing and all(len(column) == len(rounds) for column in columns)
 
 
-def has_pictures(path: Path, task: Task, record: Mapping[str, Any]) -> bool:
+def kind_of(task: Task) -> Kind:
+    """Return what the record of a task is one of."""
+    return "cell" if isinstance(task, Cell) else "yardstick"
+
+
+def has_pictures(path: Path, task: Task, record: dict[str, Any]) -> bool:
     """Return whether the pictures that are wanted were drawn; raises DamagedError where one is not as it was drawn."""
     if not task.draw or not (isinstance(task, Yardstick) or "leader" in record):
         return True
@@ -64,9 +63,9 @@ def has_pictures(path: Path, task: Task, record: Mapping[str, Any]) -> bool:
     return bool(record["pictures"])
 
 
-def read_record(path: Path, key: str, horizon: int) -> dict[str, Any] | None:
+def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any] | None:
     """Return a task's record; None where there is none, or one that is damaged or not of this task."""
     try:
-        return read_whole(path, key, horizon)
+        return read_whole(path, kind, key, horizon)
     except DamagedError:
         return None

@@ -99,11 +99,12 @@ def read_policies(directory: Path) -> list[DrawnPolicy]:
 
 
 def read_leaders(directory: Path) -> list[DrawnPolicy]:
-    """Return the leaders that a run directory holds drawn; none if an older version wrote it."""
+    """Return the leaders that a run directory holds drawn."""
     found = []
-    for leader in read_index(directory).get("leaders", []):
-        records = (read_record(directory, leader[name], leader["horizon"]) for name in ("key", "yardstick"))
-        found += _read(directory, leader["file"], leader["title"], remark(*records))
+    for leader in read_index(directory)["leaders"]:
+        cell = read_record(directory, "cell", leader["key"], leader["horizon"])
+        yardstick = read_record(directory, "yardstick", leader["yardstick"], leader["horizon"])
+        found += _read(directory, leader["file"], leader["title"], remark(cell, yardstick))
     return found
 
 
@@ -117,7 +118,7 @@ def remark(cell: Mapping[str, Any] | None, yardstick: Mapping[str, Any] | None) 
     if cell["leader"] == yardstick["policy"]:
         return "The best policy in hindsight, rule for rule."
     mine, best = cell.get("actions"), yardstick.get("actions")
-    if not (mine and best):
+    if not (mine and best and len(mine) == len(best)):
         return "Its rules are not those of the best policy in hindsight."
     differ = sum(one != other for one, other in zip(mine, best, strict=True))
     if differ:
@@ -133,7 +134,7 @@ def _read(directory: Path, file: str, heading: str, note: str = "") -> list[Draw
     if not rules.exists():
         return []
     svg = contents(drawing) if drawing.exists() else b""
-    return [DrawnPolicy(heading, contents(rules).decode().rstrip(), svg, note)]
+    return [DrawnPolicy(heading, contents(rules).decode("utf-8", "replace").rstrip(), svg, note)]
 
 
 def _subtitle(results: Results) -> str:

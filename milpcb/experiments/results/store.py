@@ -32,7 +32,7 @@ from filelock import FileLock, Timeout
 from milpcb.errors import RunError
 from milpcb.experiments.results.index import index_of, read_index, whole_index
 from milpcb.experiments.results.layout import CONFIG, FOLDERS, INDEX, LOCK, file_of
-from milpcb.experiments.results.records import DamagedError, has_pictures, read_record, read_whole
+from milpcb.experiments.results.records import DamagedError, Kind, has_pictures, kind_of, read_record, read_whole
 from milpcb.experiments.results.versions import describe, installed
 from milpcb.experiments.study.cells import FORMAT, Study, Task
 from milpcb.experiments.study.sections import Config
@@ -136,7 +136,7 @@ class RunDirectory:
         made_with: dict[str, dict[str, str]] = {}
         for task in tasks:
             try:
-                record = read_whole(self.path, task.key, task.horizon)
+                record = read_whole(self.path, kind_of(task), task.key, task.horizon)
                 if record is None or not has_pictures(self.path, task, record):
                     continue
             except DamagedError:
@@ -182,8 +182,10 @@ class RunDirectory:
         """
         index, names = read_index(self.path), set()
         of_cells = [{**of_cell, "draw": True} for of_cell in index["leaders"]]
-        for of_task, rules in [(y, "policy") for y in index["yardsticks"]] + [(c, "leader") for c in of_cells]:
-            record = read_record(self.path, of_task["key"], of_task["horizon"])
+        drawn: list[tuple[Any, Kind, str]] = [(task, "yardstick", "policy") for task in index["yardsticks"]]
+        drawn += [(task, "cell", "leader") for task in of_cells]
+        for of_task, kind, rules in drawn:
+            record = read_record(self.path, kind, of_task["key"], of_task["horizon"])
             if record is None or rules not in record:
                 continue
             files = {"txt": f"{record[rules]}\n".encode()}
@@ -202,9 +204,10 @@ def remarks(path: Path) -> tuple[str, ...]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
     index = read_index(path)
     damaged, made_with = [], {}
-    for task in [*index["cells"], *index["yardsticks"]]:
+    kinds: list[tuple[Kind, str]] = [("cell", "cells"), ("yardstick", "yardsticks")]
+    for kind, task in ((kind, task) for kind, tasks in kinds for task in index[tasks]):
         try:
-            record = read_whole(path, task["key"], task["horizon"])
+            record = read_whole(path, kind, task["key"], task["horizon"])
         except DamagedError:
             damaged.append(f"record {task['key']} is damaged and left out; milpcb resume {path} plays it again")
             continue

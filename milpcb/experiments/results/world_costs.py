@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.experiments.results.layout import file_of
+from milpcb.experiments.results.schemas import Kept, checked
 from milpcb.files import contents, sealed, unsealed, write_file
 
 
@@ -26,10 +27,10 @@ class WorldCosts:
     def load(self) -> Any:
         """Return what was kept; None where there is nothing, or a byte of it is not as it was written."""
         try:
-            kept = unsealed(contents(file_of(self.directory, "costs", self.key)))
-        except OSError:
+            kept = checked(Kept, unsealed(contents(file_of(self.directory, "costs", self.key))))
+        except (OSError, ValueError):
             return None
-        return None if kept is None or kept.get("key") != self.key else kept["data"]
+        return kept["data"] if kept["key"] == self.key else None
 
     def save(self, data: Any) -> None:
         """Keep plain data; raises RunError when the disk refuses."""

@@ -73,7 +73,10 @@ class LearnerPlayer:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state; raises ValueError where its points are not those of its round."""
+        known = [point["rounds"] for point in state["points"]]
+        if known != [round_ for round_ in self.at if round_ <= state["round"]] or state["round"] > self.at[-1]:
+            raise ValueError(f"a state after round {state['round']} with points at {known}")
         self.tally = Tally(state["round"], state["cost"], state["seconds"])
         self.learner.restore(state["learner"])
         rng.thaw(self._rng, state["actions"])

@@ -8,14 +8,15 @@ part of its pace.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
 from typing import Protocol
 
+from milpcb.experiments.results.schemas import Live, checked
 from milpcb.files import contents
+from milpcb.gate import read_json
 
 
 class TaskInfo(Protocol):
@@ -62,8 +63,7 @@ def read_positions(live: Path, tasks: Iterable[TaskInfo]) -> list[Position]:
 
 def _read(path: Path, task: TaskInfo) -> Position | None:
     try:
-        written = json.loads(contents(path))
-        seconds = time() - float(written["started"])
-        return Position(task, int(written["round"]), int(written.get("first", 0)), float(written["cost"]), seconds)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # the task has ended, or is writing just now
+        written = checked(Live, read_json(contents(path)))
+    except (OSError, ValueError):  # the task has ended, or is writing just now
         return None
+    return Position(task, written["round"], written.get("first", 0), written["cost"], time() - written["started"])

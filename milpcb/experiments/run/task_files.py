@@ -11,6 +11,7 @@ from time import perf_counter, time
 from typing import Any
 
 from milpcb.experiments.results.layout import file_of
+from milpcb.experiments.results.schemas import Checkpoint, checked
 from milpcb.experiments.results.versions import describe, installed
 from milpcb.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
 
@@ -40,15 +41,15 @@ class TaskFiles:
     def saved(self) -> dict[str, Any] | None:
         """Return the last checkpoint; None where there is none, or none to go on from, which goes to ``remarks``."""
         try:
-            state = unsealed(contents(self._part))
+            state: dict[str, Any] = dict(checked(Checkpoint, unsealed(contents(self._part))))
         except FileNotFoundError:
             return None
-        except OSError:
-            state = None
-        if state is None or state.get("key") != self._facts["key"]:
+        except (OSError, ValueError):
+            state = {}
+        if state.get("key") != self._facts["key"]:
             self.reject("is damaged")
             return None
-        if others := describe([state.get("versions", {})]):
+        if others := describe([state["versions"]]):
             self.reject(f"was made with other versions, {others}")
             return None
         return state

@@ -126,10 +126,17 @@ UNFIT = {  # with a checksum that fits: what becomes of its content, and why it 
         lambda state: state | {"versions": {"milpcb": "0.0.1"}},
         "was made with other versions, milpcb 0.0.1",
     ),
-    "without the learner": (lambda state: without(state, "learner"), "cannot be restored (KeyError)"),
-    "without the round": (lambda state: without(state, "round"), "cannot be restored (KeyError)"),
-    "with a learner of another kind": (lambda state: state | {"learner": 3}, "cannot be restored ("),
-    "with points of another kind": (lambda state: state | {"points": [3]}, "led to an error ("),
+    "without the learner": (lambda state: without(state, "learner"), "is damaged"),
+    "without the round": (lambda state: without(state, "round"), "is damaged"),
+    "with a learner of another kind": (lambda state: state | {"learner": 3}, "is damaged"),
+    "with another learner": (lambda state: state | {"learner": {}}, "cannot be restored ("),
+    "with points of another kind": (lambda state: state | {"points": [3]}, "is damaged"),
+    "without its points": (lambda state: state | {"points": []}, "cannot be restored (ValueError)"),
+    "of a round past the horizon": (lambda state: state | {"round": 41}, "cannot be restored (ValueError)"),
+    "with a column more": (
+        lambda state: state | {"points": [{**point, "pictures": 1} for point in state["points"]]},
+        "is damaged",
+    ),
 }
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.errors import RunError
+from milpcb.errors import RunError, clipped
 from milpcb.experiments.results.curves import load
 from milpcb.experiments.results.figures.looks import Look, looks
 from milpcb.experiments.results.figures.meaning import entries, registered, without_void
 from milpcb.experiments.results.layout import CONFIG
+from milpcb.experiments.results.schemas import Settings, checked
 from milpcb.files import contents
 from milpcb.types import Floats
 
@@ -92,9 +93,10 @@ def read_results(directory: Path) -> Results:
     """Read curves and config of a run directory; raises RunError where it holds none."""
     frame = load(directory)
     try:
-        settings = tomllib.loads(contents(directory / CONFIG).decode())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RunError(f"cannot read {directory / CONFIG}: {error}; run its config again into {directory}") from error
+        settings: dict[str, Any] = dict(checked(Settings, tomllib.loads(contents(directory / CONFIG).decode())))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = clipped(str(error), 200)
+        raise RunError(f"cannot read {directory / CONFIG}: {reason}; run its config again into {directory}") from error
     return Results(without_void(in_order(frame, settings), settings), settings["experiment"]["name"], settings)
 
 

@@ -1,0 +1,221 @@
+"""What each file of a run directory may hold. A checksum shows damage; that a file is well formed is shown here.
+
+Whoever makes a directory can write any checksum, so nothing that is read back is used before it has passed: keys are
+the names of files, names of policies' files lead nowhere else, pictures are png or svg, numbers are numbers.
+"""
+
+from __future__ import annotations
+
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,  # pydantic brings it, and asks for it before Python 3.12
+    TypeVar,
+)
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+from milpcb.errors import clipped
+from milpcb.experiments.study.cells import FORMAT
+from milpcb.experiments.study.sections import MOST_CELLS
+
+T = TypeVar("T")
+CLOSED = ConfigDict(extra="forbid", strict=True)
+OPEN = ConfigDict(extra="allow", strict=True)  # of what has keys of its own, which nothing here reads
+
+Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Text = Annotated[str, Field(max_length=2000)]  # a label, or a title, which is made of labels
+File = Annotated[str, Field(pattern=r"^(best_policy|leader)_[\w.+-]+$", max_length=200)]
+Version = Annotated[str, Field(max_length=100)]
+Versions = Annotated[dict[Version, Version], Field(max_length=100)]
+Whole = Annotated[int, Field(ge=0, le=2**53)]
+Round = Annotated[int, Field(ge=1, le=2**53)]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
+Actions = Annotated[str, Field(pattern=r"^[0-9a-z]*$")]
+Pictures = dict[Literal["png", "svg"], Digest]
+
+
+@with_config(CLOSED)
+class CellEntry(TypedDict):
+    """A cell in study.json, with the labels that curves call it by."""
+
+    key: Key
+    yardstick: Key
+    learner: Text
+    environment: Text
+    policies: Text
+    oracle: Text
+    seed: Seed
+    horizon: Round
+
+
+@with_config(CLOSED)
+class YardstickEntry(TypedDict):
+    """A best policy in hindsight in study.json, with the name of its files."""
+
+    key: Key
+    title: Text
+    file: File
+    horizon: Round
+    seed: Seed
+    draw: bool
+
+
+@with_config(CLOSED)
+class LeaderEntry(TypedDict):
+    """A drawn policy that a learner ended with in study.json."""
+
+    key: Key
+    title: Text
+    file: File
+    horizon: Round
+    yardstick: Key
+
+
+@with_config(CLOSED)
+class Index(TypedDict):
+    """study.json."""
+
+    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
+    name: Annotated[str, Field(max_length=100)]
+    cells: Annotated[list[CellEntry], Field(min_length=1, max_length=MOST_CELLS)]
+    yardsticks: Annotated[list[YardstickEntry], Field(min_length=1, max_length=MOST_CELLS)]
+    leaders: Annotated[list[LeaderEntry], Field(max_length=MOST_CELLS)]
+    written: list[Text]
+
+
+@with_config(CLOSED)
+class CellRecord(TypedDict):
+    """cells/KEY.json of a cell: a curve by columns, and the policy that the learner ended with."""
+
+    key: Key
+    guarantee: Number | None
+    rounds: Annotated[list[Round], Field(min_length=1)]
+    cumulative_cost: list[Number]
+    certificate: list[Number | None]
+    certificate_error: list[Number | None]
+    bound: list[Number | None]
+    oracle_error: list[float]
+    oracle_calls: list[Whole]
+    seconds: list[Number]
+    oracle_seconds: list[Number]
+    leader: NotRequired[str]
+    actions: NotRequired[Actions | None]
+    pictures: Pictures
+    versions: Versions
+
+
+@with_config(CLOSED)
+class YardstickRecord(TypedDict):
+    """cells/KEY.json of a yardstick: costs of the best policy after each round, and the policy of the last one."""
+
+    key: Key
+    rounds: Annotated[list[Round], Field(min_length=1)]
+    best_cost: list[Number]
+    policy: str
+    actions: Actions | None
+    pictures: Pictures
+    versions: Versions
+
+
+@with_config(CLOSED)
+class Point(TypedDict):
+    """A point of a curve, as a checkpoint keeps it."""
+
+    rounds: Round
+    cumulative_cost: Number
+    certificate: Number | None
+    certificate_error: Number | None
+    bound: Number | None
+    oracle_error: float
+    oracle_calls: Whole
+    seconds: Number
+    oracle_seconds: Number
+
+
+@with_config(CLOSED)
+class Checkpoint(TypedDict):
+    """cells/KEY.part: a play that is not over; the learner checks its own state."""
+
+    key: Key
+    versions: Versions
+    round: Whole
+    cost: Number
+    seconds: Number
+    learner: dict[str, Any]
+    actions: dict[str, Any]
+    oracle: Annotated[list[Number], Field(min_length=2, max_length=2)] | None
+    points: list[Point]
+
+
+@with_config(CLOSED)
+class Kept(TypedDict):
+    """costs/KEY.json: what an environment keeps, which it checks itself."""
+
+    key: Key
+    data: Any
+
+
+@with_config(OPEN)
+class Live(TypedDict):
+    """live/KEY.json: how far a task is."""
+
+    first: NotRequired[Whole]
+    started: Number
+    round: Whole
+    cost: Number
+
+
+@with_config(CLOSED)
+class Learned(TypedDict):
+    """learned.json, in a folder of ``milpcb learn``: the files that were written there."""
+
+    written: list[Text]
+
+
+@with_config(OPEN)
+class Section(TypedDict):
+    """A table of config.toml, as far as pages and figures read it."""
+
+    name: NotRequired[Text]
+    label: NotRequired[Text]
+
+
+@with_config(OPEN)
+class Experiment(TypedDict):
+    """``[experiment]`` of config.toml, as far as pages and figures read it."""
+
+    name: Annotated[str, Field(max_length=100)]
+    seeds: NotRequired[list[Seed]]
+
+
+@with_config(OPEN)
+class Settings(TypedDict):
+    """config.toml, as far as pages and figures read it."""
+
+    experiment: Experiment
+    environment: NotRequired[Section | list[Section]]
+    policies: NotRequired[Section | list[Section]]
+    oracle: NotRequired[Section | list[Section]]
+    learners: NotRequired[list[Section]]
+    constraints: NotRequired[list[Section]]
+
+
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
+
+
+def checked(schema: type[T], data: Any) -> T:
+    """Return plain data of a schema; raises ValueError with the place and the reason on one line."""
+    if schema not in _ADAPTERS:
+        _ADAPTERS[schema] = TypeAdapter(schema)
+    try:
+        found: T = _ADAPTERS[schema].validate_python(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(clipped(str(part), 40) for part in first["loc"])
+        raise ValueError(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+    return found

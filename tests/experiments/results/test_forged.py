@@ -1,0 +1,117 @@
+"""Files of a run directory with right checksums and wrong contents: left out or refused in one line, never followed."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+
+import milpcb
+from milpcb.errors import MilpcbError
+from milpcb.experiments.results import store
+from milpcb.experiments.results.figures.results import read_results
+from milpcb.experiments.results.index import read_index
+from milpcb.experiments.results.report import report
+from milpcb.files import digest, sealed, unsealed
+
+
+@pytest.fixture
+def held(tmp_path, tiny, play_into):
+    """Return the path of a finished run."""
+    play_into(tiny, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def record_of(path, kind):
+    """Return the file of the first cell or yardstick."""
+    return path / f"cells/{json.loads((path / 'study.json').read_bytes())[kind][0]['key']}.json"
+
+
+def forge(file, change):
+    """Change a sealed file, and give it the checksum that fits."""
+    body = unsealed(file.read_bytes())
+    change(body)
+    file.write_bytes(sealed(body))
+
+
+@pytest.mark.parametrize("name", ["x/../../../mine", "../../mine", "/tmp/mine", "html", "", "svg/../../../mine"])  # noqa: S108
+def test_a_picture_leads_nowhere_else(name, held, tiny, play_into):
+    """A record that calls its picture by a path is damaged, and what lies there stays as it is."""
+    mine = held.parent / "mine"
+    mine.write_text("mine")
+    file = record_of(held, "yardsticks")
+    (held / f"cells/{file.stem}.x").mkdir()
+    forge(file, lambda body: body.update(pictures={name: digest(b"mine")}))
+    again = play_into(tiny, held)
+    assert again.remarks == [f"record {file.stem} of 'best policy in hindsight, seed 0' is damaged; it is played again"]
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["../../mine", "/etc/mine", "best_policy_/../../../mine", "leader_x\x1b[2J", "mine"])
+def test_a_policy_s_file_leads_nowhere_else(name, held):
+    """study.json names files of policies, which a page shows: no file of somewhere else gets there."""
+    (held.parent / "mine.txt").write_text("a secret")
+    forge(held / "study.json", lambda body: body["yardsticks"][0].update(file=name))
+    with pytest.raises(MilpcbError, match=r"study\.json is not as milpcb writes it \(yardsticks\.0\.file: "):
+        report(held)
+
+
+@pytest.mark.parametrize("name", ["best_policy_seed0.txt", "best_policy_seed0.svg", "config.toml", "study.json"])
+def test_a_page_shows_nothing_that_a_link_leads_to(name, held):
+    """A link in a run directory is not read: the page would carry a file of one's own to others."""
+    (held.parent / "mine").write_text("a secret")
+    (held / name).unlink()
+    (held / name).symlink_to(held.parent / "mine")
+    with pytest.raises((MilpcbError, OSError)) as refused:
+        report(held)
+    assert "a secret" not in str(refused.value)
+
+
+STRANGE = [
+    None,
+    True,
+    -1,
+    2**70,
+    1e308,
+    float("nan"),
+    "x",
+    "../../x",
+    [],
+    {},
+    [[]],
+    {"a": 1},
+    "\x1b]0;x\x07",
+    "$\\frac",
+]
+
+
+def leaves(data, path=()):
+    """Yield the path of every value in plain data, the first of each list standing for all."""
+    yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data[:1]) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from leaves(value, (*path, key))
+
+
+@pytest.mark.parametrize("file", ["study.json", "cells", "yardsticks"])
+def test_every_value_is_checked(file, held):
+    """Whatever stands in the place of any one value: what is read is well formed, or one line says that it is not."""
+    target = held / file if file == "study.json" else record_of(held, file)
+    whole = target.read_bytes()
+    paths = [path for path in leaves(unsealed(whole)) if path]
+    for number, path in enumerate(paths):
+        for value in STRANGE[number % 2 :: 2]:
+            body = unsealed(whole)
+            *above, last = path
+            place = body
+            for key in above:
+                place = place[key]
+            place[last] = value
+            target.write_bytes(sealed(body))
+            with suppress(MilpcbError):  # one line, by its constructor
+                store.remarks(held)
+                assert read_results(held).finals["cumulative_cost"].is_finite().all()
+                read_index(held)
+    target.write_bytes(whole)
+    assert milpcb.load(held).height > 0
