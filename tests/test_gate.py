@@ -83,7 +83,7 @@ def test_only_plain_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_bytes(b"x")
     (tmp_path / "link").symlink_to("file")
-    for path in (tmp_path / "pipe", tmp_path, tmp_path / "link", "/dev/zero"):
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "link", Path("/dev/zero")):
         with pytest.raises(OSError, match=r"plain|directory|link"):
             gate.read_bytes(path)
     with pytest.raises(OSError, match=r"plain|device"):

@@ -153,7 +153,7 @@ class Checkpoint(TypedDict):
 
 
 @with_config(CLOSED)
-class Kept(TypedDict):
+class KeptCosts(TypedDict):
     """costs/KEY.json: what an environment keeps, which it checks itself."""
 
     key: Key
@@ -161,7 +161,7 @@ class Kept(TypedDict):
 
 
 @with_config(OPEN)
-class Live(TypedDict):
+class LivePosition(TypedDict):
     """live/KEY.json: how far a task is."""
 
     first: NotRequired[Whole]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.experiments.results.layout import file_of
-from milpcb.experiments.results.schemas import Kept, checked
+from milpcb.experiments.results.schemas import KeptCosts, checked
 from milpcb.files import contents, sealed, unsealed, write_file
 
 
@@ -27,7 +27,7 @@ class WorldCosts:
     def load(self) -> Any:
         """Return what was kept; None where there is nothing, or a byte of it is not as it was written."""
         try:
-            kept = checked(Kept, unsealed(contents(file_of(self.directory, "costs", self.key))))
+            kept = checked(KeptCosts, unsealed(contents(file_of(self.directory, "costs", self.key))))
         except (OSError, ValueError):
             return None
         return kept["data"] if kept["key"] == self.key else None

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import time
 from typing import Protocol
 
-from milpcb.experiments.results.schemas import Live, checked
+from milpcb.experiments.results.schemas import LivePosition, checked
 from milpcb.files import contents
 from milpcb.gate import read_json
 
@@ -63,7 +63,7 @@ def read_positions(live: Path, tasks: Iterable[TaskInfo]) -> list[Position]:
 
 def _read(path: Path, task: TaskInfo) -> Position | None:
     try:
-        written = checked(Live, read_json(contents(path)))
+        written = checked(LivePosition, read_json(contents(path)))
     except (OSError, ValueError):  # the task has ended, or is writing just now
         return None
     return Position(task, written["round"], written.get("first", 0), written["cost"], time() - written["started"])
