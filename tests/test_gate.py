@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
