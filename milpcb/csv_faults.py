@@ -11,6 +11,12 @@ from milpcb.errors import clipped
 
 FIRST_BYTES = {
     b"\x1f\x8b": "is compressed (gzip); unpack it first",
+    b"x\x01": "is compressed (zlib); unpack it first",
+    b"x\x9c": "is compressed (zlib); unpack it first",
+    b"x\xda": "is compressed (zlib); unpack it first",
+    b"\x28\xb5\x2f\xfd": "is compressed (zstd); unpack it first",
+    b"BZh": "is compressed (bzip2); unpack it first",
+    b"\xfd7zX": "is compressed (xz); unpack it first",
     b"PK\x03\x04": "is a zip archive or a spreadsheet; save the table as CSV",
     b"PAR1": "is a Parquet file; call it .parquet",
     b"\xff\xfe": "is in UTF-16; save it as UTF-8",

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.checks import check_file
-from milpcb.csv_faults import csv_fault, disguised
+from milpcb.csv_faults import csv_fault
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.frames import read_columns
 from milpcb.logs.features import usable, words
 from milpcb.offline import Log, read_log
+from milpcb.tables import check_table
 from milpcb.types import Floats, Ints
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None"]  # what a CSV file writes for a missing value
@@ -136,7 +136,7 @@ def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, 
 
 def read_frame(path: Path) -> pl.DataFrame:
     """Read a .csv or .parquet file; raises InputError."""
-    check_file(path)
+    check_table(path)
     read: Any = pl.read_parquet if path.suffix == ".parquet" else _read_csv
     try:
         frame: pl.DataFrame = read(path)
@@ -154,10 +154,10 @@ def read_frame(path: Path) -> pl.DataFrame:
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
-    kind = disguised(path)
-    if kind:
-        raise InputError(f"{path} {kind}")
-    frame = pl.read_csv(path, null_values=MISSING, infer_schema_length=None)
+    with path.open("rb") as file:
+        plain = file.read(2) != b"x^"  # polars takes such a header for compressed, unless a mark comes first
+    source: Any = path if plain else b"\xef\xbb\xbf" + path.read_bytes()
+    frame = pl.read_csv(source, null_values=MISSING, infer_schema_length=None)
     if any("_duplicated_" in column or not column.strip() for column in frame.columns):
         raise ValueError  # the header is wrong: what of it is found below
     return frame
