@@ -15,6 +15,7 @@ from milpcb.types import Floats
 
 MOST_COLUMNS = 10_000
 MOST_CELLS = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
+DAMAGED = "is no Parquet file, or a damaged one; write it anew"
 LONGEST_TEXT = 10_000  # bytes of a text in a Parquet file, which may hold one long text any number of times
 
 
@@ -44,14 +45,14 @@ def _check_parquet(path: Path, first: bytes) -> None:
         import polars as pl
 
     if not first.startswith(b"PAR1"):
-        raise InputError(f"{path} is not a Parquet file")
+        raise InputError(f"{path} {DAMAGED}")
     try:
         columns = pl.read_parquet_schema(path)
         rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
     except (KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # the reader panics at some broken files, which is no Exception
-        raise InputError(f"{path} is not a Parquet file: {clipped(str(error), 200)}") from error
+        raise InputError(f"{path} {DAMAGED}") from error
     if len(columns) > MOST_COLUMNS or rows * len(columns) > MOST_CELLS:
         raise InputError(
             f"{path} has {rows:,} rows and {len(columns):,} columns; at most {MOST_COLUMNS:,} columns and "
@@ -86,7 +87,7 @@ def _read_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
     except (KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # the reader panics at some broken files, which is no Exception
-        raise InputError(f"{path} is not a Parquet file: {clipped(str(error), 200)}") from error
+        raise InputError(f"{path} {DAMAGED}") from error
     for name, kind in frame.schema.items():
         if not (kind.is_numeric() or kind == pl.Boolean):
             raise InputError(f"{path}, column '{clipped(name)}' holds {kind}; every column must hold numbers")

@@ -17,7 +17,7 @@ from milpcb.estimators.inputs import Features
 from milpcb.frames import read_columns
 from milpcb.logs.features import usable, words
 from milpcb.offline import Log, read_log
-from milpcb.tables import check_table
+from milpcb.tables import DAMAGED, check_table
 from milpcb.types import Floats, Ints
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None"]  # what a CSV file writes for a missing value
@@ -146,7 +146,7 @@ def read_frame(path: Path) -> pl.DataFrame:
         raise
     except BaseException as error:  # the reader panics at some broken files, which is no Exception
         if path.suffix == ".parquet":
-            raise InputError(f"{path} is no Parquet file, or a damaged one; write it anew") from error
+            raise InputError(f"{path} {DAMAGED}") from error
         raise InputError(f"{path}: {csv_fault(path) or 'it is no CSV table that can be read'}") from error
     if frame.is_empty():
         raise InputError(f"{path} has no rows; write a header and then a line for each decision")
