@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milpcb import registry
+from milpcb import gate, registry
 from milpcb.checks import cost_array
 from milpcb.columns import Column, Value
 from milpcb.errors import InputError, UnknownNameError
@@ -215,8 +215,8 @@ def from_json(text: str) -> Any:
 
     """
     try:
-        document = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
+        document = gate.read_json(text)
+    except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"this is no JSON of a policy: {error}") from error
     if isinstance(document, dict) and isinstance(document.get("policy"), dict):
         document = document["policy"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from milpcb import registry
+from milpcb import gate, registry
 from milpcb.checks import check_file
 from milpcb.commands.console import err, out
 from milpcb.commands.log_source import source_of, source_options
@@ -110,7 +110,7 @@ def _read(path: Path) -> tuple[Any, Any]:
 
     check_file(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = gate.read_bytes(path, follow=True).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
     fitted = '"milpcb_estimator"' in text
@@ -125,7 +125,7 @@ def _read(path: Path) -> tuple[Any, Any]:
 def _rule(text: str, path: Path) -> Any:
     """Return the policy that ``policy.to_json()`` wrote; raises InputError on another text."""
     try:
-        document = json.loads(text)
+        document = gate.read_json(text)
         name = str(document["class"])
     except (LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(_NO_POLICY.format(path)) from error

@@ -38,12 +38,15 @@ def to_json(estimator: Any) -> str:
 
 def restored(cls: Any, document: dict[str, Any]) -> Any:
     """Return the estimator of a class that ``to_json`` wrote; raises LookupError, TypeError, ValueError on others."""
-    estimator = cls(**{name: _unplain(value) for name, value in document["parameters"].items()})
+    parameters = {name: _unplain(value) for name, value in document["parameters"].items()}
+    if isinstance(named := parameters.get("policies"), str) and not registry.is_installed("policies", named):
+        raise UnknownNameError("policy class", named, registry.names("policies"))
+    estimator = cls(**parameters)
     policy = document["policy"]
     if policy["class"] not in registry.names("policy"):
         raise UnknownNameError("policy", policy["class"], registry.names("policy"))
     estimator.policy_ = registry.load("policy", policy["class"]).from_document(policy)
-    estimator.actions_ = np.array(document["actions"]["names"], dtype=document["actions"]["type"])
+    estimator.actions_ = _actions(**document["actions"])
     if document["feature_names_in_"] is not None:
         estimator.feature_names_in_ = np.array(document["feature_names_in_"], dtype=object)
     for name in SINGLE:
@@ -51,6 +54,14 @@ def restored(cls: Any, document: dict[str, Any]) -> Any:
     for name in ARRAYS:
         setattr(estimator, name, np.array(document[name], dtype=float))
     return estimator
+
+
+def _actions(type: str, names: list[Any]) -> Any:  # noqa: A002 - the key of the document
+    """Return the actions' names as the array that they were; raises ValueError on a type that no names have."""
+    kind = np.dtype(type).kind
+    if kind not in "biufUO" or not all(isinstance(name, (bool, int, float, str)) for name in names):
+        raise ValueError(f"names of actions of type {type}")
+    return np.array(names, dtype=str if kind == "U" else type)  # a text of any length would take as much for each name
 
 
 def _plain(value: Any) -> Any:

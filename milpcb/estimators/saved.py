@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from milpcb import gate
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import costs, logged
 from milpcb.estimators.base import PolicyEstimator
@@ -20,8 +20,8 @@ def from_json(text: str) -> Any:
 
     """
     try:
-        document = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
+        document = gate.read_json(text)
+    except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"this is no JSON of an estimator: {error}") from error
     if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
         raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")

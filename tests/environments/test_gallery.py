@@ -187,7 +187,7 @@ def test_replay_tells_what_is_wrong(tmp_path):
     wrong("0.5,0.5\n" * 299 + "0.5,nan\n", "finite")
     wrong("0.5,0.5\n" * 299 + "0.5,x\n", "line 300, column 2")
     (tmp_path / "broken.parquet").write_text("no parquet")
-    with pytest.raises(InputError, match="not a Parquet file"):
+    with pytest.raises(InputError, match="is no Parquet file"):
         Replay(paths[0], str(tmp_path / "broken.parquet"))
     pl.DataFrame({"a": ["x"]}).write_parquet(tmp_path / "text.parquet")
     with pytest.raises(InputError, match="column 'a'"):
