@@ -49,6 +49,17 @@ def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
     _own.folder, _own.trusted = wanted, trusted
 
 
+@contextmanager
+def seen_from(folder: Path) -> Iterator[None]:
+    """Within this block modules are looked for in another folder, without importing any."""
+    before = _own.folder, _own.trusted
+    _own.folder, _own.trusted = folder, False
+    try:
+        yield
+    finally:
+        _own.folder, _own.trusted = before
+
+
 def folders() -> list[Path]:
     """Return the folder that ``module:Class`` is looked for in after the path of imports, if there is one."""
     return [] if _own.folder is None else [_own.folder]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,7 +40,6 @@ def read_run(directory: Path, *, trust: bool) -> Config:
 def remember(directory: Path, config: Config) -> None:
     """Note that this user runs what a config asks for; nothing is noted where that is all milpcb's own."""
     note = _note(directory) if asked_for(config) else None
-    own_folder.look_in(config.run.folder)  # the note was made as of a foreign config; this one is the user's own
     if note:
         with suppress(RunError):
             write_file(note, f"{directory.resolve()}\n".encode())
@@ -62,11 +60,10 @@ def _note(directory: Path) -> Path | None:
     return state / "milpcb/trusted" / hashlib.sha256(b"\0".join(what)).hexdigest()
 
 
-def _code(directory: Path) -> Iterator[bytes]:
-    """Yield a digest of the source of each class that the config of a directory names; nothing is imported."""
+def _code(directory: Path) -> list[bytes]:
+    """Return a digest of the source of each class that the config of a directory names; nothing is imported."""
     tables, _ = read_tables(directory / CONFIG)
     run = validate(RunSection, tables["run"], "[run]") if isinstance(tables.get("run"), dict) else RunSection()
     folder = getattr(run, "folder", None)
-    own_folder.look_in(folder_of(folder, directory.absolute()), trusted=False)
-    for name in sorted({*named_classes(tables)}):
-        yield f"{name} {source_digest(name)}".encode()
+    with own_folder.seen_from(folder_of(folder, directory.absolute())):
+        return [f"{name} {source_digest(name)}".encode() for name in sorted({*named_classes(tables)})]

@@ -79,6 +79,8 @@ def parse_config(
     reader = _Reader(tables, text, where)
     run = _with_folder(reader.model("run", RunSection), tables, folder)
     own_folder.look_in(run.folder, trusted=trusted)
+    if not trusted:
+        run = run.model_copy(update={"folder": None})  # no task looks there
     if not reader.tables("learners"):
         raise InputError(f"{where} has no learner; add at least one [[learners]] section")
     config = Config(

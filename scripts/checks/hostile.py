@@ -1,0 +1,263 @@
+"""Hostile files: whatever somebody else made, no code of it runs, nothing outside is written, and one line answers.
+
+    python scripts/checks/hostile.py [--quick] [--without-gate] [--only GROUP] [--verbose]
+
+Each attack of hostile_cases.py is a run directory, Bandit file, policy file or log, well formed and with checksums that
+fit, and a command that reads it, called in this process. Its code would write a marker; its paths lead to a folder
+outside, whose files are compared; its scheduler is a socket that counts who connects. With ``--quick`` one of 25 is
+tried. With ``--without-gate`` the functions of milpcb.gate and its schemas let everything pass, which shows that the
+attacks are some. The exit code is 1 if an attack did what it may not, or, without the gate, if none did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import importlib
+import io
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hostile_cases import COLUMNS, CONFIG, LOG, QUIET, Base, Case, cases
+
+LEAST = 400
+
+
+def call(words: tuple[str, ...]) -> tuple[int, str, str]:
+    """Run the command line in this process; return its exit code and what it wrote."""
+    from milpcb.cli import main
+
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv, code = ["milpcb", *words], 0
+    console = importlib.import_module("milpcb.commands.console")
+    for name, stream in (("out", out), ("err", err)):
+        getattr(console, name).file = stream
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+    finally:
+        sys.argv = before
+    return code, out.getvalue(), err.getvalue()
+
+
+def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[str]:
+    """Carry out one attack; return what it did that it may not."""
+    from milpcb.errors import MilpcbError
+
+    before, calls = state(base.outside), len(connected)
+    folder.mkdir()
+    found: list[str] = []
+    what = case.make(folder)
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings(), contextlib.suppress(MilpcbError):
+            warnings.simplefilter("ignore")
+            if callable(what):
+                what(folder)
+            else:
+                found += complaints(*call(what))
+    except BaseException as error:  # noqa: BLE001 - an attack may end in anything
+        found.append(f"raised {type(error).__name__}: {str(error)[:150]}")
+    finally:
+        os.chdir(here)
+    if (base.outside / "marker").exists():
+        found.append("ran code of a file")
+        (base.outside / "marker").unlink()
+    if state(base.outside) != before:
+        found.append("wrote outside the directory")
+        restore(base.outside)
+    if len(connected) > calls:
+        found.append("connected to a scheduler")
+    if any("TOP-SECRET" in page.read_text(errors="replace") for page in folder.rglob("*.html") if page.is_file()):
+        found.append("showed a file of outside on a page")
+    shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def complaints(code: int, out: str, err: str) -> list[str]:
+    """Return what is wrong with how a command ended."""
+    found = []
+    if "Traceback" in out + err:
+        found.append("a traceback")
+    if "unexpected error" in err:
+        found.append(f"an unexpected error: {err[err.index('unexpected') :][:150]}")
+    if code not in {0, 2}:
+        found.append(f"exit code {code}")
+    if code == 2 and not err.splitlines()[-1:][0].startswith("milpcb: "):
+        found.append(f"no line: {err[:80]!r}")
+    if any(sign in out + err for sign in "\x1b\x07"):
+        found.append("a control character on the terminal")
+    return found
+
+
+def state(outside: Path) -> str:
+    """Return a digest of all files outside, but for the marker."""
+    parts = [f"{file.relative_to(outside)} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+             for file in sorted(outside.rglob("*")) if file.is_file() and file.name != "marker"]  # fmt: skip
+    return "\n".join(parts)
+
+
+def restore(outside: Path) -> None:
+    """Write the files outside anew."""
+    shutil.rmtree(outside, ignore_errors=True)
+    (outside / "folder").mkdir(parents=True)
+    (outside / "bashrc").write_text("mine")
+    (outside / "secret.csv").write_text("TOP-SECRET\n1\n2\n")
+    (outside / "secret.txt").write_text("TOP-SECRET")
+    (outside / "folder/file").write_text("mine")
+
+
+def make_base(place: Path, address: str) -> Base:
+    """Make what honest users have: a run, a policy of a log, a rule, a Bandit."""
+    import milpcb
+    from policies import DecisionTrees
+
+    base = Base(place / "home", place / "outside", address)
+    base.home.mkdir()
+    restore(base.outside)
+    here = Path.cwd()
+    os.chdir(base.home)
+    try:
+        Path("tiny.toml").write_text(CONFIG)
+        Path("log.csv").write_text(LOG)
+        for words in (
+            ("run", "tiny.toml", "--out", "run", *QUIET),
+            ("report", "run"),
+            ("learn", "log.csv", *COLUMNS, "--draws", "0", "--resamples", "0", "--depth", "1", "--out", "found"),
+        ):
+            code, _, err = call(words)
+            if code:
+                raise SystemExit(f"an honest command failed: {words}: {err}")
+        shutil.copy("found/policy.json", "policy.json")
+        Path("rule.json").write_text(json.dumps(json.loads(Path("policy.json").read_text())["policy"]))
+        names = {"feature_names": ["a", "b"], "action_names": ["x", "y"]}
+        bandit = milpcb.Bandit(DecisionTrees(n_actions=2, depth=1, thresholds=[[1.5], [0.5]], **names), seed=0)
+        for i in range(6):
+            decision = bandit.act([i % 3, i % 2])
+            if i < 5:
+                bandit.learn(decision, cost=0.5)
+        bandit.save("bandit.json")
+    finally:
+        os.chdir(here)
+    return base
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[tuple[str, list[Any]]]:
+    """Yield the address of a socket that takes connections, and the list of those that came."""
+    came: list[Any] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    came.append(server.accept()[0])
+                    came[-1].close()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}", came
+
+
+def take_the_gate_out() -> None:
+    """Let everything pass: names, paths, links, schemas, sizes, what a config asks for."""
+    from milpcb import cli, gate, interfaces, own_folder, registry, tables  # noqa: F401
+    from milpcb.experiments.results import layout, schemas
+    from milpcb.experiments.study import foreign
+
+    for name in ("run", "resume", "log", "learn", "evaluate", "report", "plot", "certify", "solve"):
+        registry.load("command", name)
+    for module in ("milpcb.experiments.run.runner", "milpcb.experiments.run.trust", "milpcb.logs.folder",
+                   "milpcb.experiments.results.report", "milpcb.bandit"):  # fmt: skip
+        importlib.import_module(module)
+
+    @contextlib.contextmanager
+    def no_limit(_what: str) -> Iterator[None]:
+        yield
+
+    @contextlib.contextmanager
+    def on_path() -> Iterator[None]:
+        folder = [str(folder) for folder in own_folder.folders()]
+        sys.path[:] = [*sys.path, *folder]
+        try:
+            yield
+        finally:
+            sys.path[:] = sys.path[: len(sys.path) - len(folder)]
+
+    def file_of(directory: Path, what: str, key: str) -> Path:
+        folder, suffix = layout._PLACES.get(what, ("cells", what))  # noqa: SLF001 - as it was
+        return directory / folder / f"{key}.{suffix}"
+
+    instead = {
+        gate.registered_only: no_limit,
+        gate.check_registered: lambda *_: None,
+        gate.plain_name: lambda text: text,
+        gate.inside: lambda root, *parts: root.joinpath(*parts),
+        gate.read_bytes: lambda path, **_: Path(path).read_bytes(),
+        gate.read_json: lambda text, **_: json.loads(text),
+        own_folder.check: lambda *_: None,
+        own_folder.open_folder: on_path,
+        foreign.asked_for: lambda _: [],
+        schemas.checked: lambda _, data: data or {}["nothing"],
+        layout.file_of: file_of,
+        tables.check_table: lambda _: None,
+    }
+    for module in [module for name, module in sys.modules.items() if name.partition(".")[0] in {"milpcb", "policies"}]:
+        for name, value in list(vars(module).items()):
+            if callable(value) and getattr(value, "__hash__", None) and value in instead:
+                setattr(module, name, instead[value])
+
+
+def run(*, quick: bool, only: str = "", verbose: bool = False) -> tuple[int, Counter[str], list[str]]:
+    """Try the attacks; return how many there were, how often each bad thing happened, and a line for each."""
+    with tempfile.TemporaryDirectory(prefix="hostile-") as name, listening() as (address, connected):
+        place = Path(name).resolve()
+        os.environ["XDG_STATE_HOME"] = str(place / "state")
+        base = make_base(place, address)
+        every = [case for case in cases(base) if not only or case.group == only]
+        chosen = every[::25] if quick else every
+        counts: Counter[str] = Counter()
+        lines = []
+        for number, case in enumerate(chosen):
+            if verbose:
+                print(f"{case.group}: {case.name}", flush=True)
+            for bad in outcome(case, place / f"case{number}", base, connected):
+                counts[bad.partition(":")[0]] += 1
+                lines.append(f"{case.group}: {case.name}: {bad}")
+    return len(chosen), counts, lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    for flag in ("--quick", "--without-gate", "--verbose"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    if given.without_gate:
+        take_the_gate_out()
+    tried, counts, lines = run(quick=given.quick, only=given.only, verbose=given.verbose)
+    for line in lines[: None if given.without_gate or given.verbose else 40]:
+        print(line)
+    print(f"{tried} attacks{' without the gate' if given.without_gate else ''}")
+    for what in ("ran code of a file", "wrote outside the directory", "connected to a scheduler", "a traceback",
+                 "an unexpected error", *sorted(counts)):  # fmt: skip
+        print(f"  {what}: {counts.pop(what, 0)}") if what in counts or what[0] in "rwca" else None
+    enough = given.quick or given.only or tried >= LEAST
+    sys.exit(not enough or bool(lines) != given.without_gate)
+
+
+if __name__ == "__main__":
+    main()
