@@ -112,7 +112,7 @@ def test_a_run_goes_on_when_nobody_reads_on(tmp_path, write, start, config, unti
     with start(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "plain", "--backend", "serial") as process:
         process.stdout.readline()
         process.stdout.close()
-        assert (process.stderr.read(), process.wait(timeout=120)) == ("", 0)
+        assert (process.stderr.read(), process.wait(timeout=600)) == ("", 0)
     assert len(untimed(tmp_path / "out")) > 2
     assert (tmp_path / "out/regret.png").is_file()
 

@@ -42,6 +42,16 @@ from pathlib import Path
 from milpcb import registry
 from milpcb.errors import SolverMissingError
 from milpcb.experiments.run.play import Failure
+from milpcb.learners import BistroPlus
+
+HOLD = Path(__file__).with_name("hold")
+
+
+class Held(BistroPlus):
+    def _act(self, row):
+        while self.played == 300 and HOLD.exists():
+            time.sleep(0.01)
+        return super()._act(row)
 
 
 def begin(folder, task):
@@ -115,6 +125,12 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for schedulers and workers as long as a machine under load may need."""
+    monkeypatch.setattr(dask, "SECONDS", 600)
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +228,7 @@ def test_a_worker_killed_in_the_middle_costs_no_result(scheduler: str, work: Any
         if len(found) == 8:
             victim = pids(tmp_path)[-1]
             os.kill(victim, signal.SIGKILL)
-    assert not alive(victim)
+    until(lambda: not alive(victim))
     assert os.getpid() not in pids(tmp_path)
     assert found == results(Serial(), partial(work.square, str(tmp_path)), tasks)
 
@@ -318,13 +334,13 @@ def addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 OTHER_KEY = "distributed.Security.temporary()"
 
 
-def connects(address: str, security: str) -> bool:
-    """Return whether another process of the same user can connect.
+def connects(address: str, security: str, seconds: float) -> bool:
+    """Return whether another process of the same user can connect; who has no key is refused, or hears nothing.
 
     In this one it could hang: a client that failed stops its loop when it is collected, and takes a lock that a new one
     may hold.
     """
-    code = f"import distributed; distributed.Client('{address}', timeout=2, security={security})"
+    code = f"import distributed; distributed.Client('{address}', timeout={seconds}, security={security})"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
@@ -338,7 +354,7 @@ def test_a_cluster_of_ones_own_is_closed_by_a_key(
     (address,) = addresses
     assert address.startswith("tls://127.0.0.1:")
     for stranger, security in ((address, "None"), (address.replace("tls://", "tcp://"), "None"), (address, OTHER_KEY)):
-        assert not connects(stranger, security)
+        assert not connects(stranger, security, 2)
     assert list(stream) == [(3, 9)]
     assert caplog.messages == []
 
@@ -355,7 +371,7 @@ def test_without_cryptography_a_line_says_who_can_connect(
     stream = Dask(workers=1).map(partial(work.square, str(tmp_path)), [2, 3])
     assert next(stream) == (2, 4)
     assert addresses[0].startswith("tcp://127.0.0.1:")
-    assert connects(addresses[0], "None")
+    assert connects(addresses[0], "None", 600)
     assert list(stream) == [(3, 9)]
     (line,) = caplog.messages
     assert line.startswith("every user of this machine can connect to the Dask workers")
@@ -401,26 +417,30 @@ def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> N
 
 
 class Killer:
-    """Progress that kills a worker as soon as a cell has a checkpoint."""
+    """Progress that kills a worker as soon as a cell has a checkpoint; cells of Held wait for that in their middle."""
 
-    def __init__(self, victim: int, path: Path) -> None:
-        self.victim, self.path, self.ended = victim, path, []
+    def __init__(self, victim: int, path: Path, hold: Path) -> None:
+        self.victim, self.path, self.hold, self.ended = victim, path, hold, []
 
     def __enter__(self) -> Killer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        return None
+        self.thread.join()
 
     def start(self, tasks: Any) -> None:
         """Watch from now on."""
         assert len(tasks) == 4
-        threading.Thread(target=self.kill).start()
+        self.hold.touch()
+        self.thread = threading.Thread(target=self.kill)
+        self.thread.start()
 
     def kill(self) -> None:
         """Wait for the checkpoint, and kill."""
         until(lambda: list(self.path.glob("**/*.part")))
         os.kill(self.victim, signal.SIGKILL)
+        until(lambda: not alive(self.victim))
+        self.hold.unlink()
 
     def done(self, task: Any, failure: str | None) -> None:
         """Note how it ended."""
@@ -432,20 +452,21 @@ class Killer:
 
 
 def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
-    scheduler: str, tiny: str, play_into: Any, untimed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scheduler: str, work: Any, tiny: str, play_into: Any, untimed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run on a cluster, a worker killed in the middle: curves.csv is that of serial, apart from the seconds.
 
     The workers have another working directory than this process, whose run directory is a relative path.
     """
     monkeypatch.chdir(tmp_path)
-    text = tiny.replace("horizon = 40", "horizon = 3000\nseeds = [0, 1]")
+    text = tiny.replace("horizon = 40", "horizon = 600\nseeds = [0, 1]")
+    text = text.replace('"bistro_plus"', '"work_of_workers:Held"\nlabel = "bistro_plus"')
     play_into(text, Path("serial"))
     with Client(scheduler, timeout=600, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=600)
         victim = next(iter(client.run(os.getpid).values()))
-    on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\ncheckpoint_seconds = 0.1\n'
-    killer = Killer(victim, tmp_path / "dask")
+    on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\ncheckpoint_seconds = 1e-9\n'
+    killer = Killer(victim, tmp_path / "dask", Path(work.HOLD))
     config = parse_config(tomllib.loads(on_dask), on_dask)
     assert run(config, RunDirectory(Path("dask")), killer) == []
     assert [failure for _, failure in killer.ended] == [None] * 4
