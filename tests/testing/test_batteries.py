@@ -30,16 +30,20 @@ from policies.thresholds.program import ThresholdEncoding
 
 # These solvers come with the package: where one of them cannot run, that is a failure and no skip.
 MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
+# The instances of linear rules where a rule can be more than one action, and those of three ordered cuts, where only the
+# reverse of a rule is one as well.
+OF_THREE = ("binary, three actions", "integers, three actions, one feature", "reals, three actions", "one column")
+SCORED = (
+    *("binary", "binary, two features", "integers", "reals", "reals, given cuts", "mixed", "a line"),
+    *("columns alike", "columns alike, two features", *OF_THREE),
+)
 # Laws that a class, or an instance of it, does not follow, by its definition. Any other skip is a failure, and so is a
 # law of this table that is followed: that a class lost a capability would otherwise be a skip like these.
 UNMET = {
-    "linear_rules": {  # of three ordered cuts only the reverse is alike
+    "linear_rules": {  # only rules that are one action are printed without points
         "terms",
-        "printed rules",
-        "binary, three actions: renamed actions",
-        "integers, three actions, one feature: renamed actions",
-        "reals, three actions: renamed actions",
-        "one column: renamed actions",
+        *(f"{instance}: printed rules" for instance in SCORED),
+        *(f"{instance}: renamed actions" for instance in OF_THREE),
     },
     "halfspaces": {"search", "action weights", "terms", "forbidden cells", "side rows", "source code", "printed rules"},
     "monotone_rules": {  # actions are ordered; the sum is #P-hard
