@@ -30,8 +30,8 @@ from policies.thresholds.program import ThresholdEncoding
 
 # These solvers come with the package: where one of them cannot run, that is a failure and no skip.
 MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
-# The instances of linear rules where a rule can be more than one action, and those of three ordered cuts, where only the
-# reverse of a rule is one as well.
+# The instances of linear rules where a rule can be more than one action, and those of three ordered actions, where only
+# the reverse of a rule is one as well.
 OF_THREE = ("binary, three actions", "integers, three actions, one feature", "reals, three actions", "one column")
 SCORED = (
     *("binary", "binary, two features", "integers", "reals", "reals, given cuts", "mixed", "a line"),
