@@ -95,8 +95,8 @@ def test_terminals_are_not_steered(tmp_path, milpcb_, write, config):
     )
     solved = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--depth", "1")
     assert solved.returncode == 0
-    assert "if a\\x1b[2Jge <= " in solved.stdout
-    assert "play tr\\x1b]0;x\\x07eat" in solved.stdout
+    assert 'if "a\\x1b[2Jge" <= ' in solved.stdout
+    assert 'play "tr\\x1b]0;x\\x07eat"' in solved.stdout
     write(tmp_path, {"a.toml": config.replace('"uniform"', '"uni\\u001b[31mform\\u202e"')})
     refused = milpcb_(tmp_path, "run", "a.toml")
     assert refused.returncode == 2

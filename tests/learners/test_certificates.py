@@ -75,7 +75,7 @@ def test_resampling_does_not_overestimate(cap: int) -> None:
 
 def test_doubling_hands_on_what_its_learner_estimates() -> None:
     """In the first phase its certificate is that of the learner inside, and later phases add to it."""
-    learner = Doubling(oracle(), FinitePool(CONTEXTS), learner="ftpl", first=50)
+    learner = Doubling(oracle(), FinitePool(CONTEXTS), inner="ftpl", first=50)
     rng = np.random.default_rng(0)
     rows, costs = rng.integers(0, 4, 50), rng.random((50, 3))
     play(learner, 0, rows, costs)
