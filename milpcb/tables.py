@@ -104,6 +104,10 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
             lines = [(reader.line_num, line) for line in reader if line]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not a CSV text file: byte {error.start + 1} is no UTF-8; save it as CSV in UTF-8, unpacked"
+        ) from error
     except (csv.Error, ValueError) as error:
         raise InputError(f"{path} is not a CSV text file: {error}") from error
     if not lines:

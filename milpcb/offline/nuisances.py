@@ -71,9 +71,9 @@ def outcome_model(log: Log, model: Any, seed: int) -> Fitted:
         return np.column_stack([predicted(train[log.action[train] == k], rows) for k in range(len(log.actions))])
 
     def predicted(train: Ints, rows: Ints) -> Any:
+        known, features = _tables(log, model is None and template, train, rows)
         with _named("model_outcome", template):
-            copy = clone(template).fit(take_rows(log.features, train), log.outcome[train])
-            features = take_rows(log.features, rows)
+            copy = clone(template).fit(known, log.outcome[train])
             return copy.predict_proba(features) @ copy.classes_ if is_classifier(copy) else copy.predict(features)
 
     return fitted
@@ -86,11 +86,31 @@ def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
     template = _default_propensity(seed) if model is None else model
 
     def fitted(train: Ints, rows: Ints) -> Floats:
+        known, features = _tables(log, model is None and template, train, rows)
         with _named("model_propensity", template):
-            copy = clone(template).fit(take_rows(log.features, train), log.action[train])
-            return np.asarray(copy.predict_proba(take_rows(log.features, rows)), dtype=float)
+            return np.asarray(clone(template).fit(known, log.action[train]).predict_proba(features), dtype=float)
 
     return fitted
+
+
+def _tables(log: Log, default: Any, train: Ints, rows: Ints) -> tuple[Any, Any]:
+    """Return what a model is fitted on and what it predicts; for boosting by ``default``, numbers it can be fitted on.
+
+    Boosting fails on a column that is missing in all rows of the fit: there it is 0, which no tree divides.
+    """
+    known, asked = take_rows(log.features, train), take_rows(log.features, rows)
+    if not (default and "max_leaf_nodes" in default.get_params()):
+        return known, asked
+    try:
+        known, asked = np.array(known, dtype=float), np.array(asked, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "the default models read numbers and NaN, and some feature holds texts or other objects; turn them into "
+            "numbers, or give models that read them"
+        ) from error
+    empty = np.isnan(known).all(axis=0)
+    known[:, empty] = asked[:, empty] = 0.0
+    return known, asked
 
 
 def _default_outcome(log: Log, seed: int) -> Any:

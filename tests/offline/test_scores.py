@@ -211,7 +211,7 @@ WRONG = {
     "texts": (
         read_log(TEXTS, drawn()[1], reward=drawn()[2], propensity=drawn()[3]),
         {},
-        "model_outcome HistGradientBoostingRegressor cannot be fitted to this log: could not convert string",
+        "the default models read numbers and NaN, and some feature holds texts",
     ),
     "missing": (
         read_log(np.full((60, 1), np.nan), drawn()[1], reward=drawn()[2]),

@@ -1,0 +1,38 @@
+"""What the default models cannot read is said in our words, and a column that is never known does not stop them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.offline import read_log, scores
+
+N = 40
+
+
+def log_of(features, **known):
+    """Return a log of 40 rows with these features."""
+    return read_log(features, np.arange(N) % 2, reward=np.arange(N) % 7 * 1.0, **known)
+
+
+def test_a_column_that_is_missing_in_a_whole_fold_is_no_error():
+    """Boosting would refuse it; nothing can be learnt from it, and the scores are those without it."""
+    x = np.random.default_rng(0).normal(size=(N, 1))
+    alone = scores(log_of(x), "dr").table
+    assert np.array_equal(scores(log_of(np.column_stack([x, np.full(N, np.nan)])), "dr").table, alone)
+
+
+def test_texts_are_named_in_our_words():
+    """The default models take numbers; models of one's own may take what they like."""
+    with pytest.raises(InputError, match="the default models read numbers and NaN, and some feature holds texts"):
+        scores(log_of(np.array([["a"], ["b"]] * (N // 2), dtype=object)), "dr", cv=2)
+
+
+def test_a_table_in_another_encoding_is_named_in_our_words(tmp_path):
+    """No word of a codec: which byte it is, and what to do."""
+    from milpcb.tables import read_table
+
+    (tmp_path / "x.csv").write_bytes("a,b\n1,\xe9\n".encode("latin-1"))
+    with pytest.raises(InputError, match="byte 7 is no UTF-8; save it as CSV in UTF-8"):
+        read_table(tmp_path / "x.csv")
