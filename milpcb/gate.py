@@ -79,6 +79,19 @@ def named_classes(value: Any) -> Iterator[str]:
         yield name.text
 
 
+def nests_deeply(data: Any) -> bool:
+    """Return whether plain data nest deeper than DEEPEST, as the dotted keys of a TOML text may."""
+    layer, depth = [data], 0
+    while layer and depth <= DEEPEST:
+        depth += 1
+        layer = [item for each in layer if isinstance(each, (dict, list)) for item in _items(each)]
+    return bool(layer)
+
+
+def _items(data: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return data.values() if isinstance(data, dict) else data
+
+
 @contextmanager
 def registered_only(what: str) -> Iterator[None]:
     """Within this block a name is loaded only if it is registered; ``what`` is what a message calls the file.

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import threading
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,9 @@ def test_the_umask_decides_who_may_read(mask, tmp_path):
     finally:
         os.umask(before)
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in "ab"] == [0o666 & ~mask] * 2
+
+
+def test_data_that_nest_deeply_are_found():
+    """A thousand dots in one key of a TOML text make a table as deep."""
+    assert gate.nests_deeply(tomllib.loads(f"{'.'.join(['a'] * 1000)} = 1"))
+    assert not gate.nests_deeply(tomllib.loads("[a.b.c]\nd = [[1], [{ e = 2 }]]"))

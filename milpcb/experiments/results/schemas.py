@@ -193,7 +193,7 @@ class Experiment(TypedDict):
     seeds: NotRequired[list[Seed]]
 
 
-@with_config(OPEN)
+@with_config(CLOSED)
 class Settings(TypedDict):
     """config.toml, as far as pages and figures read it."""
 
@@ -202,7 +202,9 @@ class Settings(TypedDict):
     policies: NotRequired[Section | list[Section]]
     oracle: NotRequired[Section | list[Section]]
     learners: NotRequired[list[Section]]
-    constraints: NotRequired[list[Section]]
+    constraints: NotRequired[Section | list[Section]]
+    run: NotRequired[Section]
+    versions: NotRequired[Section]
 
 
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}

@@ -26,7 +26,7 @@ from milpcb.experiments.study.sections import (
     RunSection,
     oracle_label,
 )
-from milpcb.gate import named_classes
+from milpcb.gate import named_classes, nests_deeply
 from milpcb.oracles import unknown_option
 from milpcb.solvers import load_solver
 from milpcb.text import escaped
@@ -54,10 +54,13 @@ def read_tables(path: Path) -> tuple[dict[str, Any], str]:
     """Return what a config holds, unchecked, and its text; raises InputError where it is no TOML."""
     text = _read_text(path)
     try:
-        return tomllib.loads(text), text
+        tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # whole numbers of thousands of digits; brackets within brackets
         reason = "it nests too deeply" if isinstance(error, RecursionError) else clipped(str(error), 300)
         raise InputError(f"{path} is not valid TOML: {reason}") from error
+    if nests_deeply(tables):
+        raise InputError(f"{path} nests too deeply; no config of a study does")
+    return tables, text
 
 
 def parse_config(

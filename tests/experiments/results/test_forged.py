@@ -68,6 +68,15 @@ def test_a_page_shows_nothing_that_a_link_leads_to(name, held):
     assert "a secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("text", ["run = [1]\n", "x = 1\n", "[experiment]\nname = 3\n"])
+def test_a_config_of_another_shape_is_refused_by_pages(text, held):
+    """A page shows the settings of a study, and reads no more than these."""
+    config = held / "config.toml"
+    config.write_text(text if "experiment" in text else text + config.read_text())
+    with pytest.raises(MilpcbError, match=r"cannot read .*config\.toml: "):
+        read_results(held)
+
+
 STRANGE = [
     None,
     True,
