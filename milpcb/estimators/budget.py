@@ -20,7 +20,8 @@ class BudgetPoint:
     """The best policy where at most ``share`` (0..1) of the rows get the action.
 
     ``value`` is its mean value on the rows of the fit, too good where it was chosen by what was estimated on them;
-    ``lower_bound`` is what is proved of it on these rows (see PolicyEstimator), ``optimal`` whether they are equal, ``used`` (0..1) the share that it gives the action to; ``estimator`` is fitted.
+    ``lower_bound`` is what is proved of it on these rows (see PolicyEstimator), ``optimal`` whether they are equal.
+    ``used`` (0..1) is the share that it gives the action to; ``estimator`` is fitted.
     """
 
     share: float
