@@ -47,8 +47,8 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     seen = is_origin(kept, source)
     if seen:
         err.print(SEEN.format(policy))
-    with step(err, "what each action would have given"):
-        found = scores(source.log, method, seed=seed)
+    with step(err, "what each action would have given") as tick:
+        found = scores(source.log, method, seed=seed, progress=tick)
     best = found.actions[found.best_action]
     played = [best] * len(found.table) if read is None else read
     options: dict[str, Any] = {"interval": interval, "level": level, "seed": seed, "in_sample": seen}

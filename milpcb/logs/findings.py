@@ -138,6 +138,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     if questions.draws:
         with step("what can be claimed of it") as tick:
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
+            options["policy"] = _Printed(np.asarray(estimator.policy_.predict(learnt.frame)))
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
     if questions.resamples:
         with step("its stability") as tick:
@@ -168,6 +169,18 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     )
 
 
+@dataclass(frozen=True)
+class _Printed:
+    """The policy that is printed, on the rows it was learnt from: of several that are best, claims are of this one."""
+
+    played: Ints
+
+    def predict(self, contexts: Any) -> Ints:
+        """Return what is played in each row (n,)."""
+        del contexts
+        return self.played
+
+
 def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
     """Return the numbers of the rows to learn from, and of those kept aside, None for none."""
     if not questions.holdout:
@@ -178,9 +191,10 @@ def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
 
 def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) -> ScoredRows:
     every = len(numbers) == len(source.log)
-    with step(what):
+    with step(what) as tick:
         log = source.log if every else source.log.take(numbers)
-        return ScoredRows(numbers, source.frame if every else source.frame[numbers], estimator.estimate_scores(log))
+        frame = source.frame if every else source.frame[numbers]
+        return ScoredRows(numbers, frame, estimator.estimate_scores(log, progress=tick))
 
 
 def _kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:

@@ -78,7 +78,7 @@ class Diagnostics:
         if self.clipped:
             found.append(
                 f"{self.clipped} propensities below {self.min_propensity:g} were raised to it: the values of policies "
-                "that act there are biased."
+                "that act there are biased (--min-propensity sets the limit)."
             )
         found += [*self._by_action(), *self._uncalibrated()]
         if self.regression_only:
@@ -107,20 +107,22 @@ class Diagnostics:
         return ", ".join(named) + (f" and {len(order) - LISTED} more actions" if order[LISTED:] else "")
 
     def _uncalibrated(self) -> list[str]:
-        """Return a warning for each action whose propensities are off by two standard errors, worst first."""
+        """Return a warning on actions whose propensities are off by two standard errors; the worst is named."""
         off = np.abs(self.calibration - 1)
         errors = np.divide(off, self.calibration_error, out=np.zeros(len(off)), where=self.calibration_error > 0)
         wrong = [k for k in np.argsort(-errors).tolist() if errors[k] > 2 and off[k] > OFF]
-        found = [
-            f"The propensities of '{self.actions[k]}' do not fit the log: 1 / propensity of its rows adds up to "
-            f"{self.calibration[k]:.2f} times the number of all rows (standard error {self.calibration_error[k]:.2g}), "
-            f"which should be 1. With propensities that fit, always '{self.actions[k]}' would be worth "
-            f"{self.calibrated[k]:.4g}, not {self.constants[k]:.4g}."
-            for k in wrong[:LISTED]
-        ]
-        if wrong[LISTED:]:
-            found.append(f"Nor do those of {len(wrong) - LISTED} other actions; by chance one in twenty would not.")
-        return found
+        if not wrong:
+            return []
+        worst, others = wrong[0], len(wrong) - 1
+        also = f" Nor do those of {others} other actions; by chance one in twenty would not." if others else ""
+        found = (
+            f"The propensities of '{self.actions[worst]}' do not fit the log: 1 / propensity of its rows adds up to "
+            f"{self.calibration[worst]:.2f} times the number of all rows (standard error "
+            f"{self.calibration_error[worst]:.2g}), which should be 1. With propensities that fit, always "
+            f"'{self.actions[worst]}' would be worth {self.calibrated[worst]:.4g}, not {self.constants[worst]:.4g}."
+            f"{also}"
+        )
+        return [found]
 
 
 def diagnose(

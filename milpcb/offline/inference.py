@@ -140,6 +140,7 @@ def inference(
     constraints: Sequence[LabelConstraint] = (),
     holdout: float = 0.0,
     small: float | None = None,
+    policy: FoundPolicy | None = None,
     progress: Progress | None = None,
 ) -> Inference:
     """Return the best policy and what can be claimed of its value, and of its gain over treating all alike.
@@ -156,6 +157,7 @@ def inference(
         by ordinary intervals. 0: none
     small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
         standard deviation of the outcomes
+    policy : the one to speak of, where it is known already; it reads ``contexts``. None: the best one is searched for
     progress : called as ``progress(done, total)`` after every draw
 
     Raises
@@ -173,7 +175,9 @@ def inference(
     limit = _small(small, scores)
     aside = kept_aside(scores.log, holdout, seed) if holdout else None
     reference = best_reference(scores, constraints)
-    policy = best_policy(oracle, scores.costs if aside is None else np.where(aside[:, None], 0.0, scores.costs))
+    policy = policy or best_policy(
+        oracle, scores.costs if aside is None else np.where(aside[:, None], 0.0, scores.costs)
+    )
     rng = child(seed, "offline", "band")
     sampled = sampled_rows(policies, contexts, oracle, constraints, kind, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))

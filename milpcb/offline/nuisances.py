@@ -15,6 +15,7 @@ from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
 SMALL = 500  # rows of the rarest action: with fewer, the default regression in a randomised trial is the mean
+Progress = Callable[[int, int], None]  # called with how much is done, and how much there is
 Fitted = Callable[[Ints, Ints], Floats]  # rows to fit on, rows (m,) to predict -> (m, K)
 
 
@@ -46,7 +47,7 @@ def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     return rows
 
 
-def cross_fitted(fitted: Fitted, fold: Ints) -> Floats:
+def cross_fitted(fitted: Fitted, fold: Ints, progress: Progress | None = None) -> Floats:
     """Return the predictions (n, K) of each row, by what was fitted on the other folds.
 
     The models use one thread: the same log gives the same bytes, and boosting on several is slower where cores are
@@ -56,8 +57,12 @@ def cross_fitted(fitted: Fitted, fold: Ints) -> Floats:
 
     everyone = np.arange(len(fold))
     parts = [(fold == number) for number in np.unique(fold)]
+    tables = []
     with threadpool_limits(1):
-        tables = [fitted(everyone[~part], everyone[part]) for part in parts]
+        for part in parts:
+            tables.append(fitted(everyone[~part], everyone[part]))
+            if progress is not None:
+                progress(len(tables), len(parts))
     return np.concatenate(tables)[np.argsort(np.concatenate([everyone[part] for part in parts]))]
 
 

@@ -23,7 +23,7 @@ from milpcb.checks import choice, number_array, real, whole
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.log import Log
-from milpcb.offline.nuisances import cross_fitted, outcome_model, propensity_model, stratified_folds
+from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, propensity_model, stratified_folds
 from milpcb.types import Floats, Ints
 
 METHODS = ("dr", "ips", "snips", "dm")
@@ -104,6 +104,7 @@ def scores(
     min_propensity: float = 0.01,
     treatment_cost: Mapping[Any, float] | Any = None,
     sample_weight: Any = None,
+    progress: Progress | None = None,
 ) -> Scores:
     """Return the scores of a log, cross-fitted: no model predicts a row that it has seen.
 
@@ -118,12 +119,14 @@ def scores(
         boosting
     cv : number of folds, >= 2, each with rows of every action; or the number of the fold of each row (n,)
     seed : of the folds and of the default models
-    min_propensity : smaller propensities are raised to it, and counted
+    min_propensity : smaller propensities are raised to it, and counted; those of a randomised trial are left as they
+        are, as its rare actions have no rare rows
     treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
         from names of actions, 0 for those not named
     sample_weight : (n,) weights of the rows, none negative: in every mean, in the shares of a randomised trial and in
         the Hajek means of "snips". Folds and models do not see them, so only where there are no models (ips and snips
         with propensities given or "randomised") is a weight of 2 the same as the row twice
+    progress : called as ``progress(done, total)`` after every fold of the regression
 
     Raises
     ------
@@ -139,9 +142,9 @@ def scores(
     propensity = _propensities(log, weight, model_propensity, fold, seed)
     taken = log.action[:, None] == np.arange(len(log.actions))
     logged = propensity[taken]
-    clipped = np.maximum(logged, least)
+    clipped = logged if log.randomised else np.maximum(logged, least)
     inverse = taken / clipped[:, None]
-    regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed)
+    regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
     return Scores(
@@ -159,7 +162,7 @@ def scores(
             inverse,
             table,
             regression,
-            clipped=int((logged < least).sum()),
+            clipped=int((logged < clipped).sum()),
             min_propensity=least,
             outcome_r2=r2,
             regression_only=method == "dm",
@@ -186,13 +189,15 @@ def _propensities(log: Log, weight: Floats, model: Any, fold: Ints, seed: int) -
     return cross_fitted(propensity_model(log, model, seed), fold) if log.propensity is None else log.propensity
 
 
-def _regression(log: Log, method: str, inverse: Floats, model: Any, fold: Ints, seed: int) -> Floats:
+def _regression(
+    log: Log, method: str, inverse: Floats, model: Any, fold: Ints, seed: int, progress: Progress | None
+) -> Floats:
     """Return m (n, K) of the method; ``inverse`` (n, K) has the weight of each row in the mean of its action."""
     if method == "ips":
         return np.zeros(inverse.shape)
     if method == "snips":
         return np.tile(log.outcome @ inverse / inverse.sum(axis=0), (len(log), 1))
-    return cross_fitted(outcome_model(log, model, seed), fold)
+    return cross_fitted(outcome_model(log, model, seed), fold, progress)
 
 
 def _charge(treatment_cost: Any, log: Log) -> Floats:

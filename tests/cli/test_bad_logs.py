@@ -136,6 +136,9 @@ BAD = [
     (nothing, (*TRIAL, "--min-samples-leef", "3"), "did you mean '--min-samples-leaf'"),
     (nothing, (*TRIAL, "--min-propensity", "2"), "min_propensity must be"),
     (nothing, (*TRIAL, "--level", "95"), "level must be"),
+    (nothing, (*TRIAL, "--holdout", "1.5"), "holdout must be"),
+    (nothing, (*TRIAL, "--leave-out", "aeg"), "did you mean 'age'"),
+    (nothing, (*TRIAL, "--group", "sx"), "did you mean 'sex'"),
     (nothing, (*TRIAL, "--missing", "mean"), "missing"),
     (nothing, (*TRIAL, "--learner", "exp4", "--solver", "nope", "--kind", "milp"), "nope"),
     # features
