@@ -38,6 +38,7 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     policy that was fixed without these rows.
     """
     from milpcb.logs.digest import is_origin
+    from milpcb.logs.source import numbered
     from milpcb.offline import evaluate as value_of
     from milpcb.offline import scores
 
@@ -48,7 +49,7 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     if seen:
         err.print(SEEN.format(policy))
     with step(err, "what each action would have given") as tick:
-        found = scores(source.log, method, seed=seed, progress=tick)
+        found = scores(numbered(source.log), method, seed=seed, progress=tick)
     best = found.actions[found.best_action]
     played = [best] * len(found.table) if read is None else read
     options: dict[str, Any] = {"interval": interval, "level": level, "seed": seed, "in_sample": seen}

@@ -12,7 +12,7 @@ import polars as pl
 
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.budget import BudgetValue, budget_values
-from milpcb.logs.source import Source
+from milpcb.logs.source import Source, numbered
 from milpcb.offline import (
     Evaluation,
     Inference,
@@ -194,7 +194,8 @@ def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) 
     with step(what) as tick:
         log = source.log if every else source.log.take(numbers)
         frame = source.frame if every else source.frame[numbers]
-        return ScoredRows(numbers, frame, estimator.estimate_scores(log, progress=tick))
+        scores = estimator.estimate_scores(numbered(log), progress=tick)
+        return ScoredRows(numbers, frame, replace(scores, log=log))  # the numbers are for models only
 
 
 def _kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:

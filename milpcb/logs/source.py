@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ class Source:
     columns : which column is what
     table : all of its columns
     frame : those that policies may read
-    log : checked; its features are the numbers that models read
+    log : checked; its features are ``frame``, see ``numbered``
     notes : which columns were left out, and why
     warnings : which features may be known only afterwards
 
@@ -96,7 +96,7 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
         raise InputError(f"{name} has no column left to decide by; add features")
     table = frame.select(features)
     log = read_log(
-        Features(read_columns(table, features, features)).numbers(),
+        table,
         done,
         **{"reward" if columns.maximise else "cost": outcome},
         propensity=propensity,
@@ -112,6 +112,12 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
         tuple(words(left, grouped=bool(columns.group))),
         tuple(_leaks(table, columns.outcome, log)),
     )
+
+
+def numbered(log: Log) -> Log:
+    """Return a log with its features as the numbers that models read, a table that may be large."""
+    names = log.features.columns
+    return replace(log, features=Features(read_columns(log.features, names, names)).numbers())
 
 
 def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, ...]:

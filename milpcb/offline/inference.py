@@ -157,7 +157,7 @@ def inference(
         by ordinary intervals. 0: none
     small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
         standard deviation of the outcomes
-    policy : the one to speak of, where it is known already; it reads ``contexts``. None: the best one is searched for
+    policy : the one that claims are of, where it is known already; it reads ``contexts``. None: it is searched for
     progress : called as ``progress(done, total)`` after every draw
 
     Raises

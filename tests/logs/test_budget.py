@@ -8,7 +8,7 @@ import pytest
 
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.logs.budget import SHARES, budget_limit, budget_values
-from milpcb.logs.source import Columns, make_source
+from milpcb.logs.source import Columns, make_source, numbered
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def learnt():
     source = make_source("log", frame, Columns("message", "bought", maximise=True, randomised=True))
     limits = [share_at_most("call", 0.2), never("call", "age > 75")]
     estimator = LoggedPolicyTree(max_depth=1, constraints=limits)
-    scores = estimator.estimate_scores(source.log)
+    scores = estimator.estimate_scores(numbered(source.log))
     return estimator.fit_scores(source.frame, scores), source.frame, scores
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.logs import source as sources
-from milpcb.logs.source import Columns, make_source
+from milpcb.logs.source import Columns, make_source, numbered
 
 ROWS = 240
 
@@ -123,7 +123,7 @@ def test_a_log_is_read_once(monkeypatch):
     monkeypatch.setattr("milpcb.estimators.logged.read_log", lambda *_, **__: pytest.fail("read again"))
     found = read(trial())
     estimator = LoggedPolicyTree(max_depth=1)
-    estimator.fit_scores(found.frame, estimator.estimate_scores(found.log))
+    estimator.fit_scores(found.frame, estimator.estimate_scores(numbered(found.log)))
     assert len(calls) == 1
     monkeypatch.undo()
     again = LoggedPolicyTree(max_depth=1).fit(
