@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 from rich.box import SIMPLE
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
-    from milpcb.theory.coins.runs import Run, RunVerdict
+    from milpcb.theory.coins.confidence import ConfidentVerdict
+    from milpcb.theory.coins.runs import RunVerdict
     from milpcb.theory.coins.verdicts import CoinVerdict
     from milpcb.theory.games import Game
     from milpcb.theory.player import Variant
@@ -27,10 +28,22 @@ if TYPE_CHECKING:
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
 RUN_COLUMNS = ("stated", "futures", "answers", "counts")
 COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played")
+CONFIDENT_COLUMNS = ("policy - delta", "regret - delta")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
 Row = tuple[list[str], bool]  # the cells of a verdict, and whether it passes
+_VerdictT = TypeVar("_VerdictT")
+
+
+class _Named(Protocol):
+    """What is judged, with the name that progress shows."""
+
+    @property
+    def name(self) -> str: ...
+
+
+_NamedT = TypeVar("_NamedT", bound=_Named)
 
 MEANING = """\b
 Columns:
@@ -58,6 +71,10 @@ Columns:
   played
         the largest difference between q and its definition, after any history;
         must be 0; - for a learner whose definition is not given here
+  policy - delta, regret - delta
+        the chance that a certificate with confidence 1 - delta is ever wrong, of
+        a policy's cost or of regret, less delta, where costs react to every
+        action so as to make that likeliest; must not be above 0
 
 \b
 Names:
@@ -81,7 +98,8 @@ def verify(*, quick: bool, noise: str | None) -> None:
 
     BISTRO+ itself is run with each relaxation, to see that it draws, answers and counts as verified, and that the
     guarantee is no less than Rel(empty). After that learners are played through all their coins, to compare mean regret
-    with the mean of what each run states about itself, and what they play with their definition. Mutants, too.
+    with the mean of what each run states about itself, and what they play with their definition; and what they state
+    with confidence is compared with the chance that it is wrong. Mutants, too.
 
     Exit code 2 if a relaxation or a learner is rejected, or a mutant is not.
     """
@@ -101,6 +119,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
     _verify_runs(names, games, mutants=not noise)
     if not noise:
         _verify_learners(quick=quick)
+        _verify_confidence()
 
 
 def _verify_runs(names: Sequence[str], games: list[Game], *, mutants: bool) -> None:
@@ -116,12 +135,12 @@ def _verify_runs(names: Sequence[str], games: list[Game], *, mutants: bool) -> N
     out.print(f"{len(good)} runs do what was verified, and state no less{rejected}")
 
 
-def _each(runs: list[Run], judge: Callable[[Run], RunVerdict]) -> list[RunVerdict]:
+def _each(judged: Sequence[_NamedT], judge: Callable[[_NamedT], _VerdictT]) -> list[_VerdictT]:
     with _progress() as bar:
-        task, verdicts = bar.add_task("", total=len(runs)), []
-        for run in runs:
-            bar.update(task, description=run.name)
-            verdicts.append(judge(run))
+        task, verdicts = bar.add_task("", total=len(judged)), []
+        for each in judged:
+            bar.update(task, description=each.name)
+            verdicts.append(judge(each))
             bar.advance(task)
     return verdicts
 
@@ -149,6 +168,20 @@ def _verify_learners(*, quick: bool) -> None:
     )
 
 
+def _verify_confidence() -> None:
+    from milpcb.theory.coins.confidence import CONFIDENT, CONFIDENT_MUTANTS, judge_confident
+    from milpcb.theory.coins.games import QUICK_GAMES
+
+    verdicts = _each([*CONFIDENT, *CONFIDENT_MUTANTS], lambda judged: judge_confident(judged, QUICK_GAMES))
+    good, bad = verdicts[: len(CONFIDENT)], verdicts[len(CONFIDENT) :]
+    out.print(_table("with confidence", CONFIDENT_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
+    _complain(good, bad)
+    out.print(
+        f"{len(good)} learners state nothing that is wrong more often than they say, whatever costs react to; "
+        f"all {len(bad)} mutants are rejected, as they should be"
+    )
+
+
 def _judge_all(variants: list[Variant], games: list[Game]) -> list[Verdict]:
     from milpcb.theory.verdicts import judge
 
@@ -166,7 +199,7 @@ def _progress() -> Progress:
     return Progress(*columns, console=out, transient=True, disable=not out.is_terminal)
 
 
-def _table(what: str, columns: Iterable[str], good: list[Row], bad: list[Row]) -> Table:
+def _table(what: str, columns: Iterable[str], good: Iterable[Row], bad: Iterable[Row]) -> Table:
     table = Table(what, *(Column(name, justify="right", no_wrap=True) for name in columns), "verdict", box=SIMPLE)
     for cells, passes in good:
         table.add_row(*cells, _VERDICT[passes], style=None if passes else "red")
@@ -190,13 +223,18 @@ def _coin_row(verdict: CoinVerdict) -> Row:
     return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
 
 
+def _confident_row(verdict: ConfidentVerdict) -> Row:
+    return [verdict.name, *(f"{excess:.4f}" for excess in verdict.excess)], verdict.passes
+
+
 def _short(slack: Fraction) -> str:
     exact = str(slack)
     return exact if len(exact) <= LONGEST else f"~{float(slack):.4f}"
 
 
 def _complain(
-    good: Sequence[Verdict | RunVerdict | CoinVerdict], bad: Sequence[Verdict | RunVerdict | CoinVerdict]
+    good: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict],
+    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict],
 ) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
     rejected = [verdict for verdict in good if not verdict.passes]
