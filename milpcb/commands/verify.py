@@ -177,7 +177,7 @@ def _verify_confidence() -> None:
     out.print(_table("with confidence", CONFIDENT_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
     _complain(good, bad)
     out.print(
-        f"{len(good)} learners state nothing that is wrong more often than they say, whatever costs react to; "
+        f"{len(good)} learners state nothing that is wrong more often than delta, whatever costs react to; "
         f"all {len(bad)} mutants are rejected, as they should be"
     )
 
