@@ -26,7 +26,7 @@ def from_json(text: str) -> Any:
     if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
         raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")
     known = {name: cls for module in (costs, logged) for name, cls in vars(module).items() if _is_estimator(cls)}
-    if document.get("class") not in known:
+    if not isinstance(document.get("class"), str) or document["class"] not in known:
         raise UnknownNameError("estimator", document.get("class"), known)
     try:
         return restored(known[document["class"]], document)

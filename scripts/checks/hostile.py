@@ -82,7 +82,11 @@ def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[
         restore(base.outside)
     if len(connected) > calls:
         found.append("connected to a scheduler")
-    if any("TOP-SECRET" in page.read_text(errors="replace") for page in folder.rglob("*.html") if page.is_file()):
+    if any(
+        "TOP-SECRET" in page.read_text(errors="replace")
+        for page in folder.rglob("*.html")
+        if page.is_file() and not page.is_symlink()
+    ):
         found.append("showed a file of outside on a page")
     shutil.rmtree(folder, ignore_errors=True)
     return found

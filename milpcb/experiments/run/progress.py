@@ -22,6 +22,7 @@ from rich.text import Text
 
 from milpcb.errors import InputError
 from milpcb.experiments.run.positions import Position, TaskInfo, read_positions
+from milpcb.text import escaped
 
 REFRESHES = 4  # of the live table, a second
 LINE_EVERY = 1.0  # seconds between two plain lines
@@ -96,7 +97,7 @@ class Quiet:
 
     def remark(self, line: str) -> None:
         """Write the line to standard error: standard output may be read by a program."""
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{escaped(line)}\n")
         sys.stderr.flush()
 
     def positions(self) -> list[Position]:

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 
 import pytest
+from rich.console import Console
 
 import milpcb
 from milpcb.errors import MilpcbError
@@ -13,6 +14,7 @@ from milpcb.experiments.results import store
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.report import report
+from milpcb.experiments.run.progress import Quiet
 from milpcb.files import digest, sealed, unsealed
 
 
@@ -124,3 +126,11 @@ def test_every_value_is_checked(file, held):
                 read_index(held)
     target.write_bytes(whole)
     assert milpcb.load(held).height > 0
+
+
+def test_a_version_does_not_steer_the_terminal(held, tiny, capsys):
+    """What a record names as its versions is shown on standard error as text."""
+    forge(record_of(held, "cells"), lambda body: body["versions"].update(numpy="1\x1b[2J"))
+    remark = store.remarks(held)[0]
+    Quiet(Console(), held / "live").remark(remark)
+    assert "1\\x1b[2J" in capsys.readouterr().err
