@@ -32,6 +32,8 @@ from typing import Any
 from hostile_cases import COLUMNS, CONFIG, LOG, QUIET, Base, Case, cases
 
 LEAST = 400
+HARMS = ("ran code of a file", "wrote outside the directory", "connected to a scheduler", "a traceback",
+         "an unexpected error")  # fmt: skip
 
 
 def call(words: tuple[str, ...]) -> tuple[int, str, str]:
@@ -256,9 +258,8 @@ def main() -> None:
     for line in lines[: None if given.without_gate or given.verbose else 40]:
         print(line)
     print(f"{tried} attacks{' without the gate' if given.without_gate else ''}")
-    for what in ("ran code of a file", "wrote outside the directory", "connected to a scheduler", "a traceback",
-                 "an unexpected error", *sorted(counts)):  # fmt: skip
-        print(f"  {what}: {counts.pop(what, 0)}") if what in counts or what[0] in "rwca" else None
+    for what in dict.fromkeys((*HARMS, *sorted(counts))):
+        print(f"  {what}: {counts[what]}")
     enough = given.quick or given.only or tried >= LEAST
     sys.exit(not enough or bool(lines) != given.without_gate)
 

@@ -128,7 +128,7 @@ def test_every_value_is_checked(file, held):
     assert milpcb.load(held).height > 0
 
 
-def test_a_version_does_not_steer_the_terminal(held, tiny, capsys):
+def test_a_version_does_not_steer_the_terminal(held, capsys):
     """What a record names as its versions is shown on standard error as text."""
     forge(record_of(held, "cells"), lambda body: body["versions"].update(numpy="1\x1b[2J"))
     remark = store.remarks(held)[0]
