@@ -47,7 +47,7 @@ def limit_files(size):
 def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, assert_one_line, config):
     """When the table of all curves does not fit, each finished curve is on disk, and the same command goes on later."""
     many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")  # two curves are 300 kB
-    write(tmp_path, {"big.toml": many})
+    write(tmp_path, {"big.toml": f"{many}[run]\ncheckpoint_seconds = 1e6\n"})  # a checkpoint would not fit either
     arguments = ("run", "big.toml", "--out", "out", "--backend", backend)
     failed = milpcb_(tmp_path, *arguments, preexec_fn=limit_files(170_000))
     assert_one_line(failed, "cannot write out/curves.csv", "too large", "finished before is kept", "run again")
