@@ -22,7 +22,7 @@ from milpcb.protocols import Opened, PolicyClass
 from milpcb.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that a draw goes through
-WORK = 2e9  # of all draws: rows times actions times pairs of features; half a minute on one core
+WORK = 1e9  # of all draws: rows times actions times pairs of features; a quarter of a minute on one core
 
 
 @dataclass(frozen=True, eq=False)
