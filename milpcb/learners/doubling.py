@@ -31,6 +31,7 @@ class Doubling(Learner):
     inner : registered name of a learner that takes a horizon and learns from played actions
     options : that learner's own options
     first : rounds of the first phase
+    learner : the former name of ``inner``, which goes on working in configs until the next version
 
     Raises
     ------
@@ -48,7 +49,9 @@ class Doubling(Learner):
         inner: str = "bistro_plus",
         options: dict[str, Any] | None = None,
         first: int = 1000,
+        learner: str | None = None,
     ) -> None:
+        inner = learner or inner
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self.horizon = horizon
         self._first = whole("first", first, 1)
