@@ -177,7 +177,8 @@ def read_json(content: bytes | str, *, finite: bool = True) -> Any:
     if finite and _LARGE.search(raw):
         checks["parse_float"] = _finite
     try:
-        return json.loads(raw.decode(), object_pairs_hook=_distinct, **checks)
+        text = content if isinstance(content, str) else content.decode()  # half a character may stand in a text of ours
+        return json.loads(text, object_pairs_hook=_distinct, **checks)
     except RecursionError as error:
         raise ValueError("it nests too deeply") from error
 

@@ -43,7 +43,7 @@ def test_characters_of_a_layout_are_kept() -> None:
 
 
 def test_no_other_file_has_a_rule_of_its_own() -> None:
-    """Unicode categories and escapes of characters are in one file."""
+    """Unicode categories and escapes of characters are in one file; the gate asks what may be the name of a file."""
     sources = [path for package in ("milpcb", "policies") for path in (ROOT / package).rglob("*.py")]
     own = re.compile(r"unicodedata|unicode_escape|isprintable")
-    assert [path.name for path in sources if own.search(path.read_text())] == ["text.py"]
+    assert {path.name for path in sources if own.search(path.read_text())} == {"text.py", "gate.py"}

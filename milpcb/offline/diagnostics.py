@@ -40,6 +40,7 @@ class Diagnostics:
         residuals r. It is a third of the rows for a normal law; for a large loss of chance 0.02, the number of losses
     largest : (0..1) the share of a single row in the variance of the noise, the largest
     rows : number of rows, of groups where there are groups
+    grouped : whether rows belong together in groups
 
     """
 

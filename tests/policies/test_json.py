@@ -97,7 +97,7 @@ def changed(rule, **fields):
         ({"cuts": [2.0, 1.0]}, "its cuts are not in increasing order"),
         ({"feature": -1}, "its feature -1 is not there"),
         ({"feature": 2}, "its feature 2 is not there"),
-        ({"cuts": [1.0, float("inf")]}, "its cuts is inf, which is no finite number"),
+        ({"cuts": [1.0, float("inf")]}, "Infinity is no number"),
         ({"actions": [0, 1, -2]}, "its actions -2 is not there"),
         ({"actions": [0, 1, 7]}, "its actions 7 is not there"),
     ],

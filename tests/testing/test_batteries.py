@@ -40,6 +40,11 @@ SCORED = (
 # Laws that a class, or an instance of it, does not follow, by its definition. Any other skip is a failure, and so is a
 # law of this table that is followed: that a class lost a capability would otherwise be a skip like these.
 UNMET = {
+    "decision_trees": {  # limits are kept by a search that keeps no totals
+        "leaves of two rows: terms",
+        "one feature: terms",
+        "three leaves: terms",
+    },
     "linear_rules": {  # only rules that are one action are printed without points
         "terms",
         *(f"{instance}: printed rules" for instance in SCORED),
@@ -204,8 +209,8 @@ def test_made_objects_are_entries_too():
     """A solver or an instance can be handed over as it is."""
     assert testing.run_all("solver", load_solver("highs")) == []
     instance = Instance("all of two contexts", FiniteClass(np.indices((2, 2)).reshape(2, -1).T, 2), np.eye(2))
-    (skipped,) = testing.run_all("policies", instance)
-    assert skipped.startswith("all of two contexts: terms: ")  # of a list there are none
+    skipped = testing.run_all("policies", instance)
+    assert {each.split(": ")[1] for each in skipped} == {"terms", "source code", "printed rules"}  # a list has none
 
 
 @pytest.mark.parametrize(("kind", "entry"), [("policy", "decision_trees"), ("policies", "decision_tree")])
@@ -511,7 +516,7 @@ def test_a_plug_in_gets_the_same_battery(installed):
     }
     laws = {check.partition(": ")[2] for kind, check in passed if kind == "policies"}
     every = {check.id.partition(": ")[2] for check in testing.battery("policies", "decision_trees")}
-    undeclared = {"terms", "side rows"}  # by the class
+    undeclared = {"terms", "side rows", "json", "source code", "printed rules"}  # by the class
     assert laws == every - undeclared
     assert {line[3].partition(": ")[2] for line in lines if line[0] == "skipped"} == undeclared
 
