@@ -1,6 +1,7 @@
 """How often regret exceeds the certificate with confidence, at any of 40 moments of a run.
 
     python scripts/checks/confidence.py [learner ...] [--runs 1000] [--rounds 1000] [--confidence 0.95]
+    python scripts/checks/confidence.py [learner ...] --planted 10000 --runs 5
 
 Costs of four kinds: of one law; reacting, where the action that was likeliest on this context when it was last shown
 pays most; vanishing, where an action that was unlikely then costs nothing; and mirror, costs written down beforehand to
@@ -8,12 +9,17 @@ the harm of epsilon-greedy. Costs know all rounds before, and nothing of the act
 
 Prints, for each learner and kind, in how many runs regret was ever above its certificate, and the means at the end;
 ends with 1 where that is more often than one minus the confidence by two standard errors.
+
+With --planted, plays that many rounds of the environment "planted" instead, with trees of depth 2 on its 12 features,
+and prints the means of regret and of both certificates, and the microseconds of a round: the figures of
+milpcb/theory/confidence.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
@@ -23,8 +29,9 @@ import numpy as np
 
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.mirror import Mirror
+from milpcb.environments.planted import Planted
 from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
-from milpcb.rng import child
+from milpcb.rng import child, draw_action
 from policies import DecisionTrees
 
 K, FEATURES, CONTEXTS, MOMENTS = 3, 6, 64, 40
@@ -104,6 +111,35 @@ def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> tupl
     return bool(above), paid - oracle.value(totals), learner.certificate(confidence=confidence)
 
 
+def planted(name: str, rounds: int, confidence: float, seed: int) -> tuple[float, float, float, float]:
+    """Play "planted" once; return regret, certificate, the one with confidence, and microseconds of a round."""
+    trees = DecisionTrees(n_actions=K, depth=2)
+    stream = Planted(n_actions=K).open(trees, rounds, seed)
+    oracle = open_oracle(trees, stream.contexts, kind="search")
+    learner, rng = LEARNERS[name](oracle, seed, rounds), child(seed, "coverage", "planted")
+    totals, paid, seconds = np.zeros((oracle.n_contexts, K)), 0.0, 0.0
+    for t in range(rounds):
+        row, costs = stream.reveal(t), np.asarray(stream.costs(t), dtype=float)
+        start = time.perf_counter()
+        q = learner.act(row)
+        action = draw_action(q, rng)
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        seconds += time.perf_counter() - start
+        totals[row] += costs
+        paid += costs[action]
+    regret = paid - oracle.value(totals)
+    return regret, learner.certificate(), learner.certificate(confidence=confidence), 1e6 * seconds / rounds
+
+
+def print_planted(arguments: argparse.Namespace) -> None:
+    """Print the means of each learner."""
+    print(f"{'learner':30s} {'regret':>8s} {'certificate':>12s} {'confident':>10s} {'us a round':>11s}")
+    for name in arguments.learners or LEARNERS:
+        found = [planted(name, arguments.planted, arguments.confidence, seed) for seed in range(arguments.runs)]
+        regret, certificate, confident, round_time = np.mean(found, axis=0)
+        print(f"{name:30s} {regret:8.0f} {certificate:12.0f} {confident:10.0f} {round_time:11.0f}", flush=True)
+
+
 def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield each learner with each kind of costs."""
     for name in arguments.learners or LEARNERS:
@@ -118,10 +154,14 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--confidence", type=float, default=0.95)
+    parser.add_argument("--planted", type=int, metavar="T")
     arguments = parser.parse_args()
     unknown = set(arguments.learners) - set(LEARNERS)
     if unknown:
         parser.error(f"no learner '{min(unknown)}'; there are {', '.join(LEARNERS)}")
+    if arguments.planted:
+        print_planted(arguments)
+        return 0
     delta, failed = 1 - arguments.confidence, False
     most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
     print(f"{'learner':30s} {'costs':10s} {'above':>12s} {'regret':>8s} {'certificate':>12s}")
