@@ -51,7 +51,7 @@ class Doubling(Learner):
         first: int = 1000,
         learner: str | None = None,
     ) -> None:
-        inner = learner or inner
+        inner = inner if learner is None else learner
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self.horizon = horizon
         self._first = whole("first", first, 1)
