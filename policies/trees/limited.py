@@ -150,7 +150,7 @@ class LimitedLiteralSearch(LimitedSearch):
         del here  # the path is enough
         if not path:
             small = small_leaves(self._patterns.astype(float), self._rows, self._limits, self._depth)
-            return small.reshape((1, 1) * (COMPILED_DEPTH - self._depth) + small.shape)
+            return np.ascontiguousarray(small).reshape((1, 1) * (COMPILED_DEPTH - self._depth) + small.shape)
         numbers = (part if i % 2 else part + 1 for i, part in enumerate(path))
         index = [slice(None)] * (2 * (COMPILED_DEPTH - self._depth)) + [slice(n, n + 1) for n in numbers]
         return np.ascontiguousarray(self._allowed.small[tuple(index)])
@@ -171,4 +171,4 @@ def feature_sets(literals: Literals, limits: Limits, depth: int) -> Bools:
     chosen = np.array(list(combinations(range(d), limits.features_of(d, depth))), dtype=np.int64)
     holds = np.zeros((len(chosen), d), bool)
     np.put_along_axis(holds, chosen, True, axis=1)
-    return np.pad(np.repeat(holds, np.diff(literals.first), axis=1), ((0, 0), (1, 0)))
+    return np.ascontiguousarray(np.pad(np.repeat(holds, np.diff(literals.first), axis=1), ((0, 0), (1, 0))))

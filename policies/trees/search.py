@@ -133,7 +133,8 @@ class TreeSearch(Search):
 
     @cached_property
     def _patterns(self) -> Bools:
-        return np.pad(self._literals.truth, ((0, 0), (1, 0)), constant_values=True)
+        # In order of rows: kernels are compiled for each order of memory.
+        return np.ascontiguousarray(np.pad(self._literals.truth, ((0, 0), (1, 0)), constant_values=True))
 
     @cached_property
     def _single(self) -> tuple[_Arrays, Filled]:
