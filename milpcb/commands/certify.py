@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from milpcb import own_folder
+from milpcb.checks import check_confidence
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
 from milpcb.errors import InputError
@@ -35,6 +36,7 @@ class Rounds(NamedTuple):
 @click.option("--kind", help="Oracle kind, see milpcb list [default: search, milp where the class has none].")
 @click.option("--solver", help="Solver, see milpcb solvers [default: highs, for kinds that use one].")
 @click.option("--time-limit", type=float, help="Seconds for a solver; a proved lower bound certifies too.")
+@click.option("--confidence", default=0.95, show_default=True, help="Of the certificate about this very run.")
 @click.pass_context
 def certify(
     ctx: click.Context,
@@ -44,6 +46,7 @@ def certify(
     kind: str | None,
     solver: str | None,
     time_limit: float | None,
+    confidence: float,
 ) -> None:
     """Bound the regret of whoever played the rounds of LOG against the best policy of a class, by what was shown alone.
 
@@ -53,6 +56,7 @@ def certify(
     """
     from milpcb.oracles import open_oracle
 
+    check_confidence(confidence)
     own_folder.look_in(Path.cwd())  # for a policy class of one's own
     played = read_log(log)
     given = {"n_actions": _n_actions(played, actions), "feature_names": played.features or None, "action_names": None}
@@ -60,7 +64,8 @@ def certify(
     opened = class_of(name, given, ctx.args, own).on(played.contexts)
     limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     kind = kind or ("search" if "search" in opened.can and solver is None and not limit else "milp")
-    found = _ledger(played).certify(open_oracle(opened, played.contexts, kind=kind, solver=solver, **limit))
+    ledger, oracle = _ledger(played), open_oracle(opened, played.contexts, kind=kind, solver=solver, **limit)
+    found = ledger.certify(oracle)
     out.print(str(found.policy) if found.policy is not None else "no policy found in time")
     out.print(f"rounds: {len(played.costs):,}   cost of the actions played: {sum(played.costs):,.12g}")
     out.print(f"certificate: {found.value:,.6g}   standard error: {found.error:,.6g}")
@@ -68,6 +73,15 @@ def certify(
         "Mean regret against the best policy of the class is at most the mean of the certificate, "
         "if costs did not react to the play; "
         "the regret of this one run may lie above it. The policy shown has the least estimated cost."
+    )
+    if max(played.costs) > 1:
+        out.print("There is no certificate with confidence, as some costs are above 1; divide them by the largest.")
+        return
+    out.print(f"{100 * confidence:.10g}% certificate: {ledger.confident(oracle, confidence):,.6g}")
+    out.print(
+        "The chance that the regret of this very run is above it, now or after any round before, is at most "
+        f"{100 - 100 * confidence:.10g}%, if all costs lie between 0 and 1 and contexts did not depend on the play; "
+        "costs may have."
     )
 
 

@@ -48,7 +48,7 @@ def _read(directories: Sequence[Path]) -> Results:
         results.frame.with_columns(learner=pl.lit(f"{name}: ") + pl.col("learner"))
         for name, results in zip(names, every, strict=True)
     ]
-    return Results(pl.concat(frames), ", ".join(names))
+    return Results(pl.concat(frames, how="diagonal"), ", ".join(names))
 
 
 def _short_names(directories: Sequence[Path]) -> list[str]:

@@ -78,3 +78,30 @@ def test_what_cannot_be_asked_is_one_line(text, options, fragment, milpcb_, writ
     done = milpcb_(tmp_path, "certify", "log.csv", *options)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done
     assert fragment in done.stderr
+
+
+def test_a_certificate_with_confidence_is_printed(logged, milpcb_, write, tmp_path):
+    """It holds for this very run, at the level asked for, more at a higher one; with its meaning in words."""
+    write(tmp_path, {"log.csv": logged[0]})
+    found = {}
+    for level in ("0.95", "0.999"):
+        done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--confidence", level)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        (line,) = [text for text in done.stdout.splitlines() if "% certificate: " in text]
+        name, value = line.split("% certificate: ")
+        found[name] = float(value.replace(",", ""))
+    assert list(found) == ["95", "99.9"]
+    assert logged[1].value < found["95"] < found["99.9"]
+    assert "regret of this very run is above it" in " ".join(done.stdout.split())
+    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--confidence", "95")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "confidence must be above 0 and below 1" in done.stderr
+
+
+def test_costs_above_one_have_no_certificate_with_confidence(milpcb_, write, tmp_path):
+    """The statement is for costs between 0 and 1, so none is printed, and a line says why."""
+    write(tmp_path, {"log.csv": "\n".join(GOOD).replace("1,0,0,1,0.25", "1,0,0,7,0.25") + "\n"})
+    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1")
+    assert done.returncode == 0
+    assert "% certificate: " not in done.stdout
+    assert "some costs are above 1" in " ".join(done.stdout.split())

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from milpcb.errors import InputError, RunError, shown
+from milpcb.experiments.results.confident import column_of
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.records import read_record
 from milpcb.experiments.results.store import RunDirectory
@@ -40,6 +41,7 @@ SCHEMA = {
     "oracle_seconds": pl.Float64,
     "key": pl.String,
 }
+UNKNOWN = float("nan")
 ORDER = ["learner", "environment", "policies", "oracle", "seed", "horizon", "round"]
 
 
@@ -53,7 +55,8 @@ def load(directory: str | Path) -> pl.DataFrame:
     certificate_error (its standard error; both NaN where no oracle answered), bound (what the learner's own analysis
     gives of this run, like a certificate; NaN where it gives none), oracle_error (what inexact oracle answers may have
     added so far), oracle_calls, seconds (of the learner, its oracle included; certificates are no part of either),
-    oracle_seconds, key.
+    oracle_seconds, key. Where the config asks for a confidence of 0.95 there is certificate_95 too, which the regret of
+    the actions that this run played exceeds, at any of all rounds, with a chance of 5 % at most.
 
     Parameters
     ----------
@@ -71,12 +74,15 @@ def load(directory: str | Path) -> pl.DataFrame:
 
 def assemble(path: Path) -> pl.DataFrame:
     """Return the sorted curves of every cell whose record and whose yardstick's are there."""
-    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA}
-    for cell in _curves(path):
+    cells = list(_curves(path))
+    schema = _with_confident({name for cell in cells for name in cell} - set(SCHEMA))
+    columns: dict[str, list[Any]] = {name: [] for name in schema}
+    for cell in cells:
         rows = len(cell["round"])
-        for name, values in cell.items():
+        for name in schema:
+            values = cell.get(name, UNKNOWN)
             columns[name] += values if isinstance(values, list) else [values] * rows
-    frame = pl.DataFrame(columns, schema=SCHEMA)
+    frame = pl.DataFrame(columns, schema=schema)
     return frame.with_columns(regret=pl.col("cumulative_cost") - pl.col("best_cost")).sort(ORDER)
 
 
@@ -131,9 +137,27 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
                 name: [_known(value) for value in record[name]]
                 for name in ("certificate", "certificate_error", "bound")
             },
+            **_confident(record),
         }
+
+
+def _confident(record: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the column of a record's certificates with confidence, where it has them."""
+    if not {"confidence", "confident"} <= record.keys():
+        return {}
+    return {column_of(record["confidence"]): [_known(value) for value in record["confident"]]}
+
+
+def _with_confident(more: set[str]) -> dict[str, Any]:
+    """Return the schema with further columns of certificates after those in the mean."""
+    schema: dict[str, Any] = {}
+    for name, kind in SCHEMA.items():
+        schema[name] = kind
+        if name == "certificate_error":
+            schema |= dict.fromkeys(sorted(more), pl.Float64)
+    return schema
 
 
 def _known(value: float | None) -> float:
     """Return a number of a record, NaN for what was not known: JSON has none."""
-    return float("nan") if value is None else value
+    return UNKNOWN if value is None else value

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.experiments.results.confident import column_in, meaning, percent_of
 from milpcb.experiments.results.figures.meaning import THIN, unconstrained, void_words
 from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.figures.words import CERTIFICATES, legible, number, with_separators
@@ -44,10 +45,11 @@ def report_table(results: Results) -> dict[str, Any]:
     rows = _sorted(summaries(frame))
     inexact = any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows)
     free = set(unconstrained(frame, results.settings))
+    confident = column_in(frame.columns)
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
     return {
-        "columns": _columns(keys, inexact=inexact),
-        "rows": [_entries(row, keys, wanted, free, inexact=inexact) for row in rows],
+        "columns": _columns(keys, confident, inexact=inexact),
+        "rows": [_entries(row, keys, wanted, free, confident, inexact=inexact) for row in rows],
         "caption": _caption(results),
     }
 
@@ -59,6 +61,8 @@ def _caption(results: Results) -> str:
         if np.isfinite(results.finals["certificate"].to_numpy()).any()
         else ""
     )
+    confident = column_in(results.finals.columns)
+    words += "" if confident is None else f" {meaning(confident)}"
     costs = (
         " Mean costs are per round: the error rate, where costs are 0 or 1. "
         "The best cost is the best policy's in hindsight."
@@ -74,7 +78,7 @@ def _sorted(rows: Sequence[Summary]) -> list[Summary]:
     return sorted(rows, key=lambda row: (worlds.index((row.environment, row.policies)), row.horizon, row.regret))
 
 
-def _columns(keys: Sequence[str], *, inexact: bool) -> list[ReportColumn]:
+def _columns(keys: Sequence[str], confident: str | None, *, inexact: bool) -> list[ReportColumn]:
     columns = [ReportColumn(key, key, numeric=False) for key in [*keys, "learner"]]
     columns += [ReportColumn("horizon", "horizon T"), ReportColumn("seeds", "seeds")]
     columns += [
@@ -84,6 +88,7 @@ def _columns(keys: Sequence[str], *, inexact: bool) -> list[ReportColumn]:
     ]
     columns += [
         ReportColumn("certificate", "certificate"),
+        *([] if confident is None else [ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate")]),
         ReportColumn("bound", "own bound"),
         ReportColumn("guarantee", "guarantee"),
         ReportColumn("share", "of the guarantee"),
@@ -97,7 +102,9 @@ def _columns(keys: Sequence[str], *, inexact: bool) -> list[ReportColumn]:
     ]
 
 
-def _entries(row: Summary, keys: Sequence[str], wanted: int, free: Collection[str], *, inexact: bool) -> list[Entry]:
+def _entries(
+    row: Summary, keys: Sequence[str], wanted: int, free: Collection[str], confident: str | None, *, inexact: bool
+) -> list[Entry]:
     """Return the entries of a row; ``wanted`` is the number of seeds that the study asks for.
 
     Learners of ``free`` need not keep the side constraints, and are marked.
@@ -109,7 +116,8 @@ def _entries(row: Summary, keys: Sequence[str], wanted: int, free: Collection[st
     entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
     doubt = f" \u00b1{THIN}{number(2 * row.certificate_error)}" if np.isfinite(row.certificate_error) else ""
     entries += [Entry(number(row.regret) + spread, row.regret)]
-    entries += [_measure(row.certificate, doubt), _measure(row.bound), _measure(row.guarantee)]
+    entries += [_measure(row.certificate, doubt), *([] if confident is None else [_measure(row.confident)])]
+    entries += [_measure(row.bound), _measure(row.guarantee)]
     entries += [_measure(share, f"{THIN}%", "")]
     entries += [_measure(row.oracle_error)] if inexact else []
     return [*entries, _count(row.oracle_calls), _measure(1e6 * row.seconds), _measure(1e6 * row.oracle_seconds)]

@@ -35,6 +35,7 @@ Whole = Annotated[int, Field(ge=0, le=2**53)]
 Round = Annotated[int, Field(ge=1, le=2**53)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
+Confidence = Annotated[float, Field(ge=0.5, le=0.999999)]
 Actions = Annotated[str, Field(pattern=r"^[0-9a-z]*$")]
 Pictures = dict[Literal["png", "svg"], Digest]
 
@@ -103,6 +104,8 @@ class CellRecord(TypedDict):
     oracle_calls: list[Whole]
     seconds: list[Number]
     oracle_seconds: list[Number]
+    confidence: NotRequired[Confidence]
+    confident: NotRequired[list[Number | None]]
     leader: NotRequired[str]
     actions: NotRequired[Actions | None]
     pictures: Pictures
@@ -135,6 +138,7 @@ class Point(TypedDict):
     oracle_calls: Whole
     seconds: Number
     oracle_seconds: Number
+    confident: NotRequired[Number | None]
 
 
 @with_config(CLOSED)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from milpcb.experiments.results.confident import column_in
 from milpcb.experiments.results.slopes import mean_interval
 from milpcb.types import Floats
 
@@ -24,7 +25,8 @@ class Summary:
     the best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``guarantee``
     the largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean
     regret, and ``certificate_error`` its standard error, ``bound`` the mean of the bounds that the learner's own
-    analysis gives of each run (these three NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per
+    analysis gives of each run, ``confident`` that of the certificates with confidence, each about its own run (these
+    four NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per
     round.
     """
 
@@ -41,6 +43,7 @@ class Summary:
     guarantee: float
     certificate: float
     certificate_error: float
+    confident: float
     bound: float
     oracle_error: float
     oracle_calls: float
@@ -58,6 +61,7 @@ def _summary(group: pl.DataFrame) -> Summary:
     first = group.row(0, named=True)
     horizon = first["horizon"]
     mean, half = mean_interval(_column(group, "regret")[:, None])
+    confident = column_in(group.columns)
     return Summary(
         **{name: first[name] for name in RUN},
         seeds=len(group),
@@ -68,6 +72,7 @@ def _summary(group: pl.DataFrame) -> Summary:
         guarantee=float(_column(group, "guarantee").max()),
         certificate=_mean(group, "certificate"),
         certificate_error=float(np.sqrt((_column(group, "certificate_error") ** 2).sum()) / len(group)),
+        confident=np.nan if confident is None else _mean(group, confident),
         bound=_mean(group, "bound"),
         oracle_error=_mean(group, "oracle_error"),
         oracle_calls=_mean(group, "oracle_calls"),

@@ -7,6 +7,7 @@ import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from milpcb.experiments.results.confident import column_in, percent_of
 from milpcb.experiments.results.figures.words import legible
 from milpcb.experiments.results.summary import summaries
 from milpcb.experiments.study.cells import NO_ORACLE
@@ -18,11 +19,13 @@ def summary_table(frame: pl.DataFrame) -> Table:
     The best cost is that of the best policy in hindsight.
 
     The mean of the certificates, shown with two standard errors, bounds mean regret, and so does that of the bounds,
-    which learners compute by their own analysis.
+    which learners compute by their own analysis. Where the study asks for a confidence, there is the mean of the
+    certificates that hold with it too, each about its own run.
 
     Environment, policies and oracle have a column each where there are several of them.
     """
     axes = [axis for axis in ("environment", "policies", "oracle") if (frame[axis].unique() != NO_ORACLE).sum() > 1]
+    confident = column_in(frame.columns)
     table = Table(box=SIMPLE_HEAD)
     for heading in ("learner", *axes):
         table.add_column(heading, no_wrap=True)
@@ -33,6 +36,7 @@ def summary_table(frame: pl.DataFrame) -> Table:
         "best cost",
         "regret",
         "certificate",
+        *([] if confident is None else [f"{percent_of(confident)}% cert."]),
         "bound",
         "guarantee",
         "oracle calls",
@@ -48,6 +52,7 @@ def summary_table(frame: pl.DataFrame) -> Table:
             f"{row.best_mean_cost:.4f}",
             f"{row.regret:,.1f}",
             _with_error(row.certificate, row.certificate_error),
+            *([] if confident is None else [_or_none(row.confident)]),
             *(_or_none(value) for value in (row.bound, row.guarantee)),
             f"{row.oracle_calls:,.0f}",
             f"{1e3 * row.seconds:.3f}",

@@ -156,13 +156,21 @@ class CellPlayer(LearnerPlayer):
         search = world.search(cell.constraints)
         at = checkpoints(cell.horizon, cell.checkpoints).tolist()
         super().__init__(
-            learner, oracle, world.stream, lambda: search or world.oracle(options, cell.constraints), at, cell.seed
+            learner,
+            oracle,
+            world.stream,
+            lambda: search or world.oracle(options, cell.constraints),
+            at,
+            cell.seed,
+            cell.confidence,
         )
 
     def record(self) -> dict[str, Any]:
         """Return the finished curve by columns."""
         columns = {name: [point[name] for point in self.points] for name in self.points[0]}
-        return {"key": self.cell.key, "guarantee": self.guarantee if np.isfinite(self.guarantee) else None, **columns}
+        known = {"guarantee": self.guarantee if np.isfinite(self.guarantee) else None}
+        known |= {} if self.confidence is None else {"confidence": self.confidence}
+        return {"key": self.cell.key, **known, **columns}
 
 
 def _world(task: Task, files: TaskFiles) -> World:

@@ -29,6 +29,7 @@ class LearnerPlayer:
         learner's own
     at : increasing rounds at which the curve has a point, the last of them the horizon
     seed : actions are drawn from a child of it
+    confidence : of certificates about this very run, at every point of the curve; None for none
 
     """
 
@@ -40,12 +41,14 @@ class LearnerPlayer:
         certifier: Callable[[], Minimiser],
         at: Collection[int],
         seed: int,
+        confidence: float | None = None,
     ) -> None:
         self.learner, self.oracle, self.stream = learner, oracle, stream
         self.tally = Tally()
         self.at = list(at)
         self.guarantee = float(learner.guarantee())
         self.points: list[dict[str, float | None]] = []
+        self.confidence = confidence
         self._certifier = certifier
         self._certified: tuple[int, Certificate] | None = None  # the last answer, and its round
         self._rng = rng.child(seed, "actions")
@@ -99,6 +102,15 @@ class LearnerPlayer:
         except OracleInexact:
             return Certificate(np.nan, np.nan, None)
 
+    def _confident(self) -> dict[str, float | None]:
+        """Return the certificate with confidence, as an entry of a point; nothing where none is asked for."""
+        if self.confidence is None:
+            return {}
+        try:
+            return {"confident": _known(self.learner.certificate(self._certifier(), confidence=self.confidence))}
+        except OracleInexact:
+            return {"confident": None}
+
     def _point(self) -> dict[str, float | None]:
         certificate = self.certify()
         return {
@@ -111,6 +123,7 @@ class LearnerPlayer:
             "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
             "seconds": round(self.tally.seconds, 6),
             "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
+            **self._confident(),
         }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb import registry, supply
-from milpcb.checks import context_array, whole
+from milpcb.checks import check_confidence, context_array, whole
 from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.errors import InputError, shown
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
@@ -38,6 +38,7 @@ def play(
     seeds: Sequence[int] = (0,),
     oracle: str | Mapping[str, Any] | None = None,
     contexts: Any = None,
+    confidence: float | None = None,
 ) -> Plays:
     """Play learners in an environment, each with every seed, and return what came of it: ``print`` shows a table.
 
@@ -62,6 +63,7 @@ def play(
         class's own search where it has one, else the default solver
     contexts : (m, d), for live environments: all contexts that may occur, up to those that no policy of the class
         distinguishes from one of them. Learners who imagine contexts to come know of those only that they have seen
+    confidence : such as 0.95, asks for certificates too that hold with it for each single play, at every round
 
     Raises
     ------
@@ -73,6 +75,7 @@ def play(
         raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}")
     if isinstance(seeds, (str, bytes)) or not isinstance(seeds, (Sequence, np.ndarray)) or not len(seeds):
         raise InputError(f"seeds must be a list of at least one, such as range(5), got {shown(seeds)}")
+    sure = None if confidence is None else check_confidence(confidence)
     named, made = named_learners(learners, oracle), _environment(environment)
     at = checkpoints(horizon, POINTS)
     played: list[Played] = []
@@ -80,7 +83,7 @@ def play(
         for seed in map(check_seed, seeds):
             world = _open(made, policies, horizon, seed, contexts)
             best = world.best(at, line)
-            players = [_player(each, world, best, at) for each in named]  # mistakes come before any is played
+            players = [_player(each, world, best, at, sure) for each in named]  # mistakes come before any is played
             played += [
                 _played(each.label, player, world, best, line) for each, player in zip(named, players, strict=True)
             ]
@@ -150,7 +153,9 @@ def _is_live(environment: Any) -> bool:
     return all(callable(getattr(environment, name, None)) for name in ("context", "cost"))
 
 
-def _player(each: NamedLearner, world: Surroundings, best: Hindsight | None, at: Ints) -> LearnerPlayer:
+def _player(
+    each: NamedLearner, world: Surroundings, best: Hindsight | None, at: Ints, confidence: float | None
+) -> LearnerPlayer:
     """Return a learner that is about to play; raises InputError that begins with its label."""
     try:
         learner, oracle = _learner(each, world, best)
@@ -158,7 +163,7 @@ def _player(each: NamedLearner, world: Surroundings, best: Hindsight | None, at:
         raise InputError(f"learner '{each.label}': {error}") from error
     search = world.oracle({}) if world.searched else None
     return LearnerPlayer(
-        learner, oracle, world.stream, lambda: search or world.oracle(each.oracle), at.tolist(), world.seed
+        learner, oracle, world.stream, lambda: search or world.oracle(each.oracle), at.tolist(), world.seed, confidence
     )
 
 
@@ -193,4 +198,4 @@ def _played(
         tick(player.tally.round)
     costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
     policy = player.certify().policy
-    return Played(label, world.seed, player.guarantee, tuple(player.points), costs, policy)
+    return Played(label, world.seed, player.guarantee, tuple(player.points), costs, policy, player.confidence)

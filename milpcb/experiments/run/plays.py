@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from milpcb.errors import InputError
+from milpcb.experiments.results.confident import column_in, column_of, meaning, percent_of
 from milpcb.extras import needs
 from milpcb.protocols import FoundPolicy
 
@@ -30,6 +31,7 @@ class Played:
     points : what was noted at each checkpoint: rounds, cumulative_cost, certificate, bound, ...
     best_costs : least cost of any policy at each checkpoint, None in live play
     policy : the best policy by what the learner was shown; None where the oracle found none
+    confidence : of the certificates about this very play; None where none was asked for
     """
 
     label: str
@@ -38,6 +40,7 @@ class Played:
     points: tuple[dict[str, float | None], ...]
     best_costs: tuple[float | None, ...]
     policy: FoundPolicy
+    confidence: float | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each checkpoint."""
@@ -51,12 +54,16 @@ class Played:
                 "regret": None if best is None else _number(point["cumulative_cost"]) - best,
                 "certificate": _number(point["certificate"]),
                 "certificate_error": _number(point["certificate_error"]),
+                **self._confident(point),
                 "bound": _number(point["bound"]),
                 "guarantee": self.guarantee,
                 "seconds": point["seconds"],
             }
             for point, best in zip(self.points, self.best_costs, strict=True)
         ]
+
+    def _confident(self, point: dict[str, float | None]) -> dict[str, float]:
+        return {} if self.confidence is None else {column_of(self.confidence): _number(point["confident"])}
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,8 @@ class Plays:
         Columns: learner, seed, round, cumulative_cost (expected; in live play of the actions played), best_cost and
         regret (null in live play), certificate and certificate_error (NaN where no oracle answered), bound (of the
         algorithm's own analysis of this play, NaN where it has none), guarantee (inf where there is none), seconds (of
-        the learner). Raises ExtraMissingError without polars.
+        the learner); and where a confidence of 0.95 was asked for, certificate_95, which the regret of the actions that
+        this play drew ever exceeds with a chance of 5 % at most. Raises ExtraMissingError without polars.
         """
         with needs("studies", "frame()"):
             import polars as pl
@@ -99,7 +107,11 @@ class Plays:
 
     def table(self) -> str:
         """Return a text: for each learner means over seeds at the horizon, and what they mean."""
-        rows = [COLUMNS, *(self._summary(label) for label in self.learners)]
+        confident = column_in(self.plays[0].rows()[-1])
+        titles = list(COLUMNS)
+        if confident is not None:
+            titles.insert(titles.index("certificate") + 1, f"{percent_of(confident)}% certificate")
+        rows = [titles, *(self._summary(label, confident) for label in self.learners)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(
@@ -112,6 +124,7 @@ class Plays:
         heading = f"{self.horizon:,} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
         return "\n".join(
             [heading, "", *(line.rstrip() for line in lines), "", *([LIVE] if self.live else []), CERTIFICATE]
+            + ([] if confident is None else [meaning(confident)])
         )
 
     def __str__(self) -> str:
@@ -133,7 +146,7 @@ class Plays:
             raise InputError(f"cannot write {target}: {error.strerror}") from error
         return target
 
-    def _summary(self, label: str) -> tuple[str, ...]:
+    def _summary(self, label: str, confident: str | None) -> tuple[str, ...]:
         last = [play.rows()[-1] for play in self.plays if play.label == label]
         certificate, error = _mean(last, "certificate"), [row["certificate_error"] for row in last]
         doubt = float(np.sqrt(np.square(error).sum()) / len(error))
@@ -142,6 +155,7 @@ class Plays:
             f"{_mean(last, 'cumulative_cost') / self.horizon:.3f}",
             UNKNOWN if self.live else _shown(_mean(last, "regret")),
             _shown(certificate) + (f" ± {_shown(doubt)}" if np.isfinite(doubt) else ""),
+            *([] if confident is None else [_shown(_mean(last, confident))]),
             _shown(_mean(last, "bound")),
             _shown(max(row["guarantee"] for row in last)),
         )

@@ -95,11 +95,13 @@ class Yardstick(Task):
 class Cell(Task):
     """The task to play one learner; ``oracle`` is None for a learner that needs none.
 
-    A learner that asks an oracle ends with its leader, the best policy so far.
+    A learner that asks an oracle ends with its leader, the best policy so far. With a ``confidence`` the curve has
+    certificates that hold with it; without one the key is what it was before there was a confidence.
     """
 
     learner: LearnerSection
     oracle: OracleSection | None
+    confidence: float | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
@@ -108,6 +110,7 @@ class Cell(Task):
             **super().settings(),
             "learner": {**_settings("learner", self.learner.component), "contexts": self.learner.contexts},
             "oracle": None if self.oracle is None else _oracle_settings(self.oracle),
+            **({} if self.confidence is None else {"confidence": self.confidence}),
         }
 
     @property
@@ -163,6 +166,7 @@ def build_study(config: Config) -> Study:
                 learner,
                 oracle,
                 folder=config.run.folder,
+                confidence=config.experiment.confidence,
             )
             for learner, oracle in _players(config, horizon)
         ]

@@ -32,13 +32,17 @@ def _folder_name(name: str) -> str:
 
 
 class ExperimentSection(BaseModel):
-    """``[experiment]``: what is measured. ``checkpoints`` log-spaced and as many evenly spaced rounds are logged."""
+    """``[experiment]``: what is measured. ``checkpoints`` log-spaced and as many evenly spaced rounds are logged.
+
+    ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: Annotated[str, Field(pattern=NAME, max_length=100), AfterValidator(_folder_name)]
     horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1)]
     seeds: tuple[Seed, ...] = Field(default=(0,), min_length=1)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
+    confidence: Annotated[float, Field(ge=0.5, le=0.999999)] | None = None
 
 
 class RunSection(BaseModel):

@@ -1,6 +1,7 @@
 """Colour and marker of each learner: the same in all figures of a study, and mostly from study to study.
 
-Lines of learners are always solid: dashes are certificates, dots guarantees.
+Lines of learners are always solid: dashes are certificates, dashes and dots those with
+confidence, dots guarantees.
 """
 
 from __future__ import annotations

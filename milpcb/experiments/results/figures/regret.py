@@ -9,6 +9,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from milpcb.experiments.results.confident import column_in, meaning, percent_of
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     LEAST,
@@ -39,6 +40,7 @@ from milpcb.types import Floats
 
 MOST_CERTIFIED = 10  # learners in a panel whose certificates are drawn: those of more would hide each other
 DASHED = (0, (5, 2))  # certificates
+DASH_DOTTED = (0, (5, 2, 1, 2))  # certificates with confidence
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
 FAR = 4.0  # a guarantee so many times above all regrets is not drawn on a linear axis, which it would flatten
 
@@ -75,7 +77,8 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     panels, finals = results.panels(longest(results.frame)), results.panels(results.finals)
     title = f"{results.title} ({count(results.seeds, 'seed')})"
     figure, every = curve_grid(len(panels), title)
-    with_fits, certified = loglog and len(results.horizons) > 1, False
+    with_fits, certified, sure = loglog and len(results.horizons) > 1, False, False
+    confident = column_in(results.frame.columns)
     for axes, panel, ends in zip(every, panels, finals, strict=True):
         _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
         if with_fits:
@@ -83,12 +86,16 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
                 draw_fit(axes, ends, learner, slope, results.looks[learner])
         _scale(axes, loglog=loglog)
         certified |= _draw_certificates(axes, panel, results, loglog=loglog)
+        sure |= _draw_confident(axes, panel, results, confident, loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name)
     label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
     entries = _entries(results, panels, _texts(finals, with_fits=with_fits))
     if certified:
         entries.append((Line2D([], [], color=GREY, linewidth=1, linestyle=DASHED), "certificate"))
+    if sure and confident:
+        name = f"{percent_of(confident)}\u202f% certificate"
+        entries.append((Line2D([], [], color=GREY, linewidth=1, linestyle=DASH_DOTTED), name))
     if any(_near(panel, loglog=loglog) for panel in panels):
         entries.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
     legend(figure, entries, below=len(panels) > 1)
@@ -146,25 +153,50 @@ def _draw_certificates(axes: Any, panel: Panel, results: Results, *, loglog: boo
         rounds, values = curve(panel.frame, learner, "certificate")
         errors = np.nan_to_num(curve(panel.frame, learner, "certificate_error")[1])
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
-        if not np.isfinite(mean[-1]) or mean[-1] > _far(panel):
-            continue
-        shown = mean >= LEAST if loglog else np.isfinite(mean)
         colour = results.looks[learner].colour
-        axes.plot(rounds[shown], mean[shown], color=colour, linewidth=1, linestyle=DASHED, scaley=False, scalex=False)
-        shown &= mean - doubt >= LEAST if loglog else shown
+        if not _draw_near(axes, rounds, mean, {"color": colour, "linestyle": DASHED}, _far(panel), loglog=loglog):
+            continue
+        shown = mean - doubt >= LEAST if loglog else np.isfinite(mean)
         low, high = (mean - doubt)[shown], (mean + doubt)[shown]
         axes.fill_between(rounds[shown], low, high, color=colour, alpha=0.07, linewidth=0)
-        axes.set_ylim(top=max(axes.get_ylim()[1], mean[-1] * (1.5 if loglog else 1.04)))
         drawn = True
     return drawn
 
 
+def _draw_confident(axes: Any, panel: Panel, results: Results, column: str | None, *, loglog: bool) -> bool:
+    """Draw the mean certificates with confidence, as ``_draw_certificates`` draws those in the mean; return likewise.
+
+    They have no band: each is about its own run, and no chance is left in it but that of being wrong.
+    """
+    drawn = False
+    for learner in panel.learners if column and len(panel.learners) <= MOST_CERTIFIED else ():
+        rounds, values = curve(panel.frame, learner, str(column))
+        style = {"color": results.looks[learner].colour, "linestyle": DASH_DOTTED}
+        drawn |= _draw_near(axes, rounds, values.mean(axis=0), style, _far(panel), loglog=loglog)
+    return drawn
+
+
+def _draw_near(axes: Any, rounds: Floats, mean: Floats, style: dict[str, Any], far: float, *, loglog: bool) -> bool:
+    """Draw a line that ends near the regrets, and make room for it; return whether it does."""
+    if not np.isfinite(mean[-1]) or mean[-1] > far:
+        return False
+    shown = mean >= LEAST if loglog else np.isfinite(mean)
+    axes.plot(rounds[shown], mean[shown], **style, linewidth=1, scaley=False, scalex=False)
+    axes.set_ylim(top=max(axes.get_ylim()[1], mean[-1] * (1.5 if loglog else 1.04)))
+    return True
+
+
 def _certificates(results: Results) -> str:
-    """Return the sentence on the dashed lines; nothing where no certificate is known."""
+    """Return the sentences on the dashed and dash-dotted lines; nothing where no certificate is known."""
     fewest = min(len(panel.learners) for panel in results.panels(results.finals))
     if fewest > MOST_CERTIFIED or not np.isfinite(results.finals["certificate"].to_numpy()).any():
         return ""
-    return f"Dashed: mean certificates with two standard errors, where they end near the regrets. {CERTIFICATES}"
+    dashed = f"Dashed: mean certificates with two standard errors, where they end near the regrets. {CERTIFICATES}"
+    column = column_in(results.finals.columns)
+    if column is None:
+        return dashed
+    sure = f"Dash-dotted: means of the {percent_of(column)}\u202f% certificates, where they end near the regrets."
+    return f"{dashed} {sure} {meaning(column)}"
 
 
 def _far(panel: Panel) -> float:
