@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg."
 )
+@click.option("--explain", is_flag=True, help="Also print which way the answer is found, and why.")
 @click.pass_context
 def solve(
     ctx: click.Context,
@@ -36,6 +37,8 @@ def solve(
     solver: str | None,
     time_limit: float | None,
     targets: tuple[Path, ...],
+    *,
+    explain: bool,
 ) -> None:
     """Find the policy of least total cost for CONTEXTS (m, d) and COSTS (m, K), two .csv or .parquet files.
 
@@ -59,10 +62,13 @@ def solve(
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     policies = class_of(name, given, ctx.args, own)
     limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
-    answer = open_oracle(policies, rows, kind=kind, solver=solver, **limit).minimise(matrix)
+    oracle = open_oracle(policies, rows, kind=kind, solver=solver, **limit)
+    answer = oracle.minimise(matrix)
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
     out.print(f"time: {1e3 * answer.seconds:.2f} ms with {_asked(kind, solver)}")
+    if explain:
+        out.print(oracle.explain())
     if targets:
         _save(answer, targets)
 

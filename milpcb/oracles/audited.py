@@ -59,6 +59,11 @@ class AuditedOracle(Oracle):
         self._asked = 0
         self.audits = 0
 
+    def route(self) -> list[str]:
+        """Return that of the search, how many questions are audited, and the solver's."""
+        audits = "every question" if self._every == 1 else f"one question in {self._every}"
+        return [*self._search.route(), f"audited: {audits}, by a solver", *self._milp.route()]
+
     def close(self) -> None:
         """Close the search and the solver's model; see Oracle.close."""
         super().close()

@@ -45,6 +45,21 @@ class Oracle(ABC):
         name = self._opened_class.class_name or type(self._opened_class).__name__
         return f"<{type(self).__name__}: {name}, {self.n_contexts} contexts, {self.n_actions} actions{by}>"
 
+    def explain(self) -> str:
+        """Return in a few lines what is asked, which way answers are found and why, and where constraints are kept."""
+        opened = self._opened_class
+        name = opened.class_name or type(opened).__name__
+        distinct = f"{self.n_contexts:,}, {len(opened.contexts):,} of them different to policies"
+        lines = [
+            f"policies: {name}, at most {_count_of(self.log_size)} on these contexts",
+            f"contexts: {distinct}; {self.n_actions} actions",
+        ]
+        return "\n".join([*lines, *self.route()])
+
+    @abstractmethod
+    def route(self) -> list[str]:
+        """Return the lines of ``explain`` on what this kind does with a question."""
+
     def close(self) -> None:
         """Free what a solver holds. Every question after this raises InputError; closing again does nothing."""
         self._closed = True
@@ -193,6 +208,14 @@ class Oracle(ABC):
         self.calls += 1
         self.seconds += seconds
         return seconds
+
+
+def _count_of(log: float) -> str:
+    """Return the number with this natural log: in digits up to a million, else to one digit."""
+    if log < np.log(1e6):
+        return f"{round(np.exp(log)):,}"
+    digits = log / np.log(10.0)
+    return f"{10 ** (digits % 1):.0f}e{int(digits)}"
 
 
 class _Grouping:

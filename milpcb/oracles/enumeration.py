@@ -27,6 +27,10 @@ class EnumerationOracle(SearchOracle):
     labelings: Ints
     _search: ListedSearch
 
+    def route(self) -> list[str]:
+        """Return how long the list is."""
+        return [f"answers: by the totals of all {len(self.labelings):,} different policies that keep the constraints"]
+
     def totals(self, costs: Any) -> Floats:
         """Return the total cost (N,) of every labeling; ``costs`` is (m, K)."""
         return self._search.totals(self._checked(costs))

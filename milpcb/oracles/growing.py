@@ -101,6 +101,11 @@ class GrowingOracle:
         kind, name = self._options["kind"], type(self._policies).__name__
         return f"<GrowingOracle: {name}, kind {kind}, {self.n_contexts} contexts so far, {self.n_actions} actions>"
 
+    def explain(self) -> str:
+        """Return what ``Oracle.explain`` does for the contexts so far, and whether totals are kept."""
+        kept = "kept from round to round" if self._terms is not None else "added up anew when contexts arrive"
+        return f"{self._oracle().explain()}\ntotals: {kept}"
+
     @property
     def contexts(self) -> Floats:
         """One representative of each, (n_contexts, d)."""

@@ -77,6 +77,18 @@ class MilpOracle(Oracle):
         if constraints and not self._feasible():
             raise InfeasibleError(self._conflict())
 
+    def route(self) -> list[str]:
+        """Return the size of the program, which constraints are rows of it, and where the solver starts."""
+        program = self.program
+        kind = "a linear program, as its vertices are policies," if program.integral else "a mixed-integer program"
+        more = " and rows that are found when they are needed" if self._encoding.separator else ""
+        size = f"{program.n_columns:,} columns, {program.n_rows:,} rows{more}"
+        lines = [f"answers: by solver {self._solver}, {kind} of {size}; a question changes its objective only"]
+        if self._sides:
+            lines.append(f"constraints: {len(self._sides)} rows of the program")
+        start = "the last answer" if self._starts is None else "the policy that the class's own search finds"
+        return [*lines, f"start: {start}, where the solver can use it"]
+
     def close(self) -> None:
         """Free the solver's model; see Oracle.close."""
         super().close()

@@ -33,6 +33,10 @@ class OpenedTerms(Opened):
         """Return the search that adds up the totals of the terms for each question."""
         return TermSearch(self._terms, self.contexts)
 
+    def describe_search(self) -> str:
+        """Name the totals that are added up."""
+        return f"the recursion of the class over the totals of its {self._terms.n_terms:,} terms"
+
     def program(self, *, constrained: bool = False) -> Encoding:
         """Raise InputError: a program is that of a class on its contexts."""
         del constrained

@@ -102,6 +102,15 @@ class OpenedUnder(Opened):
         """Return whether any policy is left."""
         return self.search().value(np.zeros((len(self.contexts), self.n_actions))) < np.inf
 
+    def describe_search(self) -> str:
+        """Return what the class goes through, and where the constraints are kept."""
+        forbidden = 0 if self._forbidden is None else int(self._forbidden.sum())
+        cells = f"{forbidden:,} of {len(self.contexts) * self.n_actions:,} pairs of a context and an action"
+        return (
+            f"{self._opened.describe_search()}; side constraints forbid {cells}; "
+            f"the recursion keeps {len(self._rows)} more as sums"
+        )
+
     def search(self) -> Search:
         """Return the search, of the class or of its terms under the rows; always the same one."""
         return self._search

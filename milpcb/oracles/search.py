@@ -35,6 +35,10 @@ class SearchOracle(Oracle):
             self.can |= {"columns"}
         return opened.search()
 
+    def route(self) -> list[str]:
+        """Return what the search goes through, and where side constraints are kept."""
+        return [f"answers: by {self._opened_class.describe_search()}"]
+
     def _under(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Opened:
         """Return the policies that keep all constraints; raises InfeasibleError where there are none."""
         sides = []

@@ -175,6 +175,10 @@ class Opened(ABC):
         """Return the class's own exact search."""
         raise _not_given(self, "search")
 
+    def describe_search(self) -> str:
+        """Return what ``search`` goes through, and why where it depends on the sizes; ``Oracle.explain`` prints it."""
+        return "the class's own exact search"
+
     def terms(self) -> Terms:
         """Return the terms of the class with the cut points that are in use on these contexts."""
         raise _not_given(self, "terms")

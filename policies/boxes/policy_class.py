@@ -86,6 +86,10 @@ class OpenedBoxes(Opened):
         """Return the encoding that picks a box; an LP suffices unless side constraints are added."""
         return BoxEncoding(self._boxes, self.n_actions, self._names, constrained=constrained)
 
+    def describe_search(self) -> str:
+        """Name what ``search`` goes through."""
+        return f"the totals of all {len(self._boxes):,} boxes that hold different contexts"
+
     def search(self) -> BoxSearch:
         """Return the exact search: all boxes at once."""
         return BoxSearch(self._boxes, self.n_actions, self._names)

@@ -13,7 +13,7 @@ import numpy as np
 
 from milpcb.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Encoding, Opened, Search
+from milpcb.protocols import Encoding, Opened
 from milpcb.types import Floats, Ints
 from policies.cuts import Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
@@ -140,12 +140,16 @@ class OpenedLinear(Opened):
         why = f"big-M rows, as {self._no_program_by_tables}"
         return LinearEncoding(self.scored, constrained=constrained, why=why)
 
-    def search(self) -> Search:
+    def search(self) -> TableSearch | BranchingSearch:
         """Return the search that fits the sizes; its ``describe()`` names it and gives the reason."""
         self.require("search")
         if not self._no_tables:
             return TableSearch(self._supports)
         return BranchingSearch(self.scored, f"no support tables, as {self._no_tables}")
+
+    def describe_search(self) -> str:
+        """Name the search, and the sizes that it was chosen for."""
+        return self.search().describe()
 
     def policies(self) -> Iterator[LinearRule]:
         """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.

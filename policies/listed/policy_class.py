@@ -35,6 +35,10 @@ class OpenedList(Opened):
         del constrained  # the one cost map is linear and exact
         return ListedEncoding(self._policies, self._labels, self.n_actions)
 
+    def describe_search(self) -> str:
+        """Name what ``search`` goes through."""
+        return f"the totals of all {len(self._labels):,} policies of the list"
+
     def search(self) -> ListedSearch:
         """Return the walk through the list."""
         return ListedSearch(self._policies, self._labels, self.n_actions)

@@ -86,6 +86,10 @@ class OpenedMonotone(Opened):
         del constrained  # the one cost map is linear and exact
         return MonotoneEncoding(self._order, self.n_actions)
 
+    def describe_search(self) -> str:
+        """Name what ``search`` goes through."""
+        return "a minimum cut of the graph of contexts that must not play less than another"
+
     def search(self) -> Search:
         """Return the exact search: a minimum cut."""
         from policies.monotone.search import MonotoneSearch  # with it numba, which takes a second to import

@@ -100,6 +100,10 @@ class OpenedRuleLists(Opened):
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
         return RuleListEncoding(self._cells, self.n_actions, self._names, constrained=constrained)
 
+    def describe_search(self) -> str:
+        """Name what ``search`` goes through."""
+        return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
+
     def search(self) -> RuleListSearch:
         """Return the exact search: the same shortest paths, cell by cell."""
         return RuleListSearch(self._cells, self.n_actions, self._names)

@@ -74,6 +74,10 @@ class OpenedThresholds(Opened):
         del constrained  # the one cost map is linear and exact
         return ThresholdEncoding(self._bins, self.n_actions, self._max_cuts, self._names)
 
+    def describe_search(self) -> str:
+        """Name what ``search`` goes through."""
+        return "a dynamic programme over the bins of each feature"
+
     def search(self) -> ThresholdSearch:
         """Return the dynamic programme over bins."""
         return ThresholdSearch(self._bins, self.n_actions, self._max_cuts, self._names)

@@ -239,6 +239,15 @@ class OpenedTrees(Opened):
             return limited(*trees, self._limits, self._counts)
         return free(*trees)
 
+    def describe_search(self) -> str:
+        """Name the route with the sizes that it was chosen for."""
+        p, d, g = len(self._literals), len(self._literals.features), len(self.contexts)
+        limits = " within the limits of size," if self._limits else ""
+        return (
+            f"all trees of depth {self._depth}{limits} by {self.route}: the fewest steps "
+            f"for {p} tests of {d} features on {g} contexts"
+        )
+
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""
         return _tree_terms(self._literals.tests, self.n_actions, self._depth, self._names)

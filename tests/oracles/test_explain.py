@@ -1,0 +1,107 @@
+"""What an oracle prints of the way in which it answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from milpcb import constraints, open_oracle
+from milpcb.cli import cli
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.oracles.milp import MilpOracle
+from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+
+CONTEXTS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 0]], dtype=float)
+SIDE = [
+    constraints.share_at_most(1, 0.4, n_contexts=5, n_actions=2),
+    constraints.never_play(1, rows=[0], n_contexts=5, n_actions=2),
+]
+
+
+def lines(oracle: Any) -> dict[str, str]:
+    """Return what ``explain`` prints, by the first word of each line."""
+    return dict(line.split(": ", 1) for line in oracle.explain().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("policies", "way"),
+    [
+        (DecisionTrees(2, depth=2), "all trees of depth 2 by pairs of literals: the fewest steps for 2 tests"),
+        (DecisionTrees(2, depth=2, max_leaves=3), "all trees of depth 2 within the limits of size, by pairs of"),
+        (LinearRules(2), "support tables: 1 supports of 3 features"),
+        (LinearRules(2, max_weight=10**6), "branch and bound on the weights of"),
+        (BoxRules(2), "the totals of all 3 boxes"),
+        (ThresholdRules(2), "a dynamic programme over the bins"),
+        (RuleLists(2), "shortest paths over the sets of up to 2 of 2 tests"),
+        (MonotoneRules(2), "a minimum cut"),
+    ],
+)
+def test_a_search_names_what_it_goes_through(policies: Any, way: str) -> None:
+    """Every class says what its search goes through, on how many contexts and actions."""
+    explained = lines(open_oracle(policies, CONTEXTS, kind="search"))
+    assert explained["answers"].startswith(f"by {way}")
+    assert explained["contexts"].startswith("5, ")
+    assert explained["policies"].startswith(type(policies).__name__)
+
+
+def test_a_program_is_described_by_its_size() -> None:
+    """Kind "milp" prints solver and size of the program, with the rows of the constraints."""
+    free, held = (open_oracle(DecisionTrees(2), CONTEXTS, constraints=side) for side in ((), SIDE))
+    assert isinstance(free, MilpOracle)
+    columns, rows = free.program.n_columns, free.program.n_rows
+    assert (
+        f"solver highs, a linear program, as its vertices are policies, of {columns:,} columns, {rows:,} rows"
+        in (lines(free)["answers"])
+    )
+    assert "constraints" not in lines(free)
+    assert "a mixed-integer program" in lines(held)["answers"]
+    assert lines(held)["constraints"] == "2 rows of the program"
+
+
+def test_a_search_says_where_constraints_are_kept() -> None:
+    """A guard-rail forbids cells, a budget is a sum that the recursion keeps."""
+    answers = lines(open_oracle(DecisionTrees(2), CONTEXTS, kind="search", constraints=SIDE))["answers"]
+    assert answers.endswith(
+        "side constraints forbid 1 of 8 pairs of a context and an action; the recursion keeps 1 more as sums"
+    )
+
+
+def test_lists_and_audits_are_described() -> None:
+    """An enumeration counts what it lists; an audited oracle says how often it asks a solver, and which."""
+    listed = open_oracle(DecisionTrees(2, depth=1), CONTEXTS, kind="enumeration", constraints=SIDE)
+    assert f"all {len(listed.labelings)} different policies" in lines(listed)["answers"]  # type: ignore[attr-defined]
+    audited = open_oracle(DecisionTrees(2), CONTEXTS, kind="audited", audit=0.25)
+    assert "audited: one question in 4, by a solver" in audited.explain()
+    assert "solver highs" in audited.explain()
+
+
+def test_contexts_that_arrive_are_counted() -> None:
+    """An oracle whose contexts arrive says whether totals are kept."""
+    oracle = GrowingOracle(DecisionTrees(2, thresholds=[[0.5]] * 3))
+    oracle.extend(CONTEXTS)
+    assert lines(oracle)["totals"] == "kept from round to round"
+    assert lines(oracle)["contexts"].startswith("4, 4 of them different to policies")
+
+
+def test_a_large_number_of_policies_is_rounded() -> None:
+    """The number of policies is printed to one digit where it has more than six."""
+    contexts = np.random.default_rng(0).normal(size=(50, 4))
+    oracle = open_oracle(DecisionTrees(3, depth=2, thresholds=5), contexts, kind="search")
+    assert f"at most {20**3 * 3**4:,} on" in lines(oracle)["policies"]
+    oracle = open_oracle(DecisionTrees(3, depth=3, thresholds=5), contexts, kind="search")
+    assert f"at most {20.0**7 * 3.0**8:.0e} on".replace("e+", "e") in lines(oracle)["policies"]
+
+
+def test_the_command_explains(tmp_path: Path) -> None:
+    """``milpcb solve --explain`` prints the lines after the answer."""
+    contexts, costs = tmp_path / "x.csv", tmp_path / "c.csv"
+    contexts.write_text("a,b\n0,1\n1,0\n1,1\n")
+    costs.write_text("call,write\n0,1\n1,0\n1,0\n")
+    given = ["solve", str(contexts), str(costs), "--kind", "search", "--depth", "1", "--explain"]
+    result = CliRunner().invoke(cli, given)
+    assert result.exit_code == 0, result.output
+    assert "answers: by all trees of depth 1 by pairs of literals" in result.output
