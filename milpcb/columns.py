@@ -1,4 +1,4 @@
-"""What the numbers that a policy reads are made of: columns of a table with texts and missing values.
+"""How each numeric feature is computed from a column with strings and missing values.
 
 A policy class reads numbers. A Number, a Membership or a Reached describes how one of them comes from a column of a
 data frame. Predicting, printing, JSON, SQL and Python source all go by this one description.

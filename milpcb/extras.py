@@ -1,4 +1,4 @@
-"""Extras: groups of packages that a part of milpcb needs and the rest does not, and the one line where they are absent.
+"""Optional dependencies, and the message when one is missing.
 
 Policy classes, oracles and learners need none of them. Whatever does imports its packages inside ``needs``.
 """

@@ -1,4 +1,4 @@
-"""Whether what a name leads to is what its kind asks for: a class, a function or a value with a given interface."""
+"""Check that a registered object implements the interface of its kind: a class, a function or a value."""
 
 from __future__ import annotations
 

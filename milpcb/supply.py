@@ -1,4 +1,4 @@
-"""Giving constructors and functions what they name: the one place that looks at their arguments."""
+"""Dependency injection by argument name: constructors and functions get the objects that their arguments name."""
 
 from __future__ import annotations
 

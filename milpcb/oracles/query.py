@@ -1,4 +1,4 @@
-"""What is known of an answer before a solver is asked: how it is proved, and between what it lies."""
+"""Tolerances and a-priori bounds of one query."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, geometry, program_bigm (parallelograms), tables, monomials, supports, program_tables, search_tables,
-search_branching (its kernels), policy_class, in this order.
+Read rule, geometry, parallelograms, program_bigm, tables, monomials, supports, program_tables, search_tables,
+search_branching, kernels, policy_class.
 """
 
 from policies.linear.policy_class import LinearRules

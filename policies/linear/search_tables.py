@@ -1,7 +1,7 @@
 """The exact search of linear rules by support tables, for any number of actions; supports.py defines these.
 
-Supports are visited by sum_p min_a sum_{k <= a} G[k, p], which no row of theirs undercuts, until that passes the best
-row found. A derivation is a support and a row of its table, so a labeling comes once with every support it can be made
+Supports are visited in order of a lower bound, sum_p min_a sum_{k <= a} G[k, p]; the search stops when it exceeds the
+incumbent. A derivation is a support and a row of its table, so a labeling comes once with every support it can be made
 on: a constant with all of them.
 
 Under side constraints each derivation is marked, once, as one that keeps them or not; the price of those that do not is

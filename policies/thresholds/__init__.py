@@ -1,4 +1,7 @@
-"""Threshold rules: one feature cut into pieces. Read rule, geometry, program, fold, search, terms, policy_class."""
+"""Threshold rules: one feature cut into pieces.
+
+Read rule, geometry, program, fold, pieces, search, terms, policy_class.
+"""
 
 from policies.thresholds.policy_class import ThresholdRules
 from policies.thresholds.rule import ThresholdRule
