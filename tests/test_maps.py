@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -45,10 +46,11 @@ def test_the_chain_of_imports_is_the_tested_one() -> None:
     assert chain
     tree = ast.parse((ROOT / "tests" / "test_imports.py").read_text(encoding="utf-8"))
     (layers,) = (node.value for node in tree.body if isinstance(node, ast.Assign) and "LAYERS" in ast.unparse(node))
-    height = {part.removeprefix("milpcb."): layer for layer, parts in enumerate(ast.literal_eval(layers)) for part in parts}
+    named = [(part.removeprefix("milpcb."), n) for n, parts in enumerate(ast.literal_eval(layers)) for part in parts]
+    height = dict(named)
     links = [[height[part] for part in re.findall(r"\w+", link)] for link in chain[1].split("->")]
     assert len(links) > 10
-    assert all(min(upper) > max(lower) for upper, lower in zip(links, links[1:], strict=False))
+    assert all(min(upper) > max(lower) for upper, lower in pairwise(links))
 
 
 @pytest.mark.parametrize("folder", CLASSES, ids=lambda folder: folder.name)
