@@ -8,6 +8,8 @@ other streams, PYTHON... variables) get one from the conftest.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import signal
@@ -17,6 +19,7 @@ from pkgutil import walk_packages
 from typing import Any
 
 PATIENCE = 600  # seconds after which a call is ended that hangs
+ended: list[int] = []  # the exit code, once a call is over
 
 
 LATE = (
@@ -25,8 +28,24 @@ LATE = (
 )  # what our modules import when they need it
 
 
+def leave() -> None:
+    """End a call that is over without taking apart all that was imported, which takes longer than most calls.
+
+    What the call itself leaves open is collected, so that Python warns of it. An output that cannot be written is
+    left to Python too.
+    """
+    if ended:
+        gc.collect()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended[0])
+
+
 def prepare() -> None:
-    """Import what commands import, and load the machine code of a small search; start no thread."""
+    """Import what commands import, and load the machine code of a small search; start no thread.
+
+    What is there then lives as long as the process: no collection in a call goes through it, and copies it.
+    """
     import milpcb
     import policies
 
@@ -39,6 +58,8 @@ def prepare() -> None:
     contexts = [[0.0, 1.0], [1.0, 0.0]]
     oracle = milpcb.open_oracle(policies.DecisionTrees(2, depth=1), contexts, kind="search")
     oracle.minimise([[0.0, 1.0], [1.0, 0.0]])
+    gc.collect()
+    gc.freeze()
 
 
 def become(call: dict[str, Any]) -> None:
@@ -56,6 +77,7 @@ def become(call: dict[str, Any]) -> None:
 
 def main() -> None:
     """Serve calls, one after the other, until standard input ends; in a forked process, run the command line."""
+    atexit.register(leave)  # before all imports, so that it is the last to be called
     prepare()
     answers = os.fdopen(os.dup(1), "w")
     while line := sys.stdin.readline():
@@ -67,10 +89,17 @@ def main() -> None:
         _, status = os.waitpid(process, 0)
         print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
     else:
+        answers.close()
         return
     from milpcb.cli import main as command_line
 
-    command_line()
+    try:
+        command_line()
+        ended.append(0)
+    except SystemExit as stop:
+        if isinstance(stop.code, int):
+            ended.append(stop.code)
+        raise
 
 
 if __name__ == "__main__":

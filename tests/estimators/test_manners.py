@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
+from types import FunctionType
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,11 +14,16 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_no_attributes_set_in_init,
+    check_parameters_default_constructible,
+    check_set_params,
+    parametrize_with_checks,
+)
 
 from milpcb import estimators
 from milpcb.errors import InputError
-from milpcb.estimators import LoggedPolicyTree, OptimalPolicy, OptimalPolicyTree, OptimalScoringRule
+from milpcb.estimators import LoggedPolicy, LoggedPolicyTree, OptimalPolicy, OptimalPolicyTree, OptimalScoringRule
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.costs import FromCosts
 
@@ -26,9 +34,15 @@ EVERY = [
 ]
 
 
+# Every method of an estimator is a method of one of these, which a test below makes sure of.
+CHECKED = [OptimalPolicyTree, LoggedPolicyTree, OptimalScoringRule, LoggedPolicy]
+OWN = {"_policy_class", "__init__"}  # what a class may have besides: its policies, and its parameters
+OF_PARAMETERS = [check_parameters_default_constructible, check_no_attributes_set_in_init, check_set_params]
+
+
 @pytest.mark.filterwarnings("ignore:neither reward nor cost was given")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([cls() for cls in EVERY])
+@parametrize_with_checks([cls() for cls in CHECKED])
 def test_scikit_learn(estimator, check):
     """Every check of scikit-learn passes; that of array-API inputs alone is skipped, as it is for its own."""
     try:
@@ -36,6 +50,22 @@ def test_scikit_learn(estimator, check):
     except pytest.skip.Exception:
         assert "array_api" in str(check)
         raise
+
+
+@pytest.mark.parametrize("cls", sorted(set(EVERY) - set(CHECKED), key=str))
+def test_the_other_estimators_have_other_parameters_only(cls):
+    """All else, fit, predict and score among it, is the very code of those that scikit-learn's checks have tried."""
+    for check in OF_PARAMETERS:
+        check(cls.__name__, cls())
+    differ = {name for name, value in code(cls).items() if all(code(other).get(name) != value for other in CHECKED)}
+    assert differ <= OWN
+
+
+def code(cls):
+    """Return the methods and properties of a class by name, without what scikit-learn generates for each class."""
+    members = {name: getattr_static(cls, name) for name in dir(cls)}
+    kinds = (FunctionType, property, classmethod, staticmethod)
+    return {name: member for name, member in members.items() if isinstance(member, kinds)}
 
 
 def test_there_are_two_of_every_class():

@@ -19,12 +19,14 @@ from milpcb.testing.policies import check_search
 from policies import from_json
 from policies.rule import Rule
 
+CLASSES = {name: instances(name) for name in registry.names("policies")}
 INSTANCES = {
     f"{name}: {instance.name}": (name, instance.policies, instance.contexts)
-    for name in registry.names("policies")
-    for instance in instances(name)
+    for name, every in CLASSES.items()
+    for instance in every
 }
 EVERY_INSTANCE = pytest.mark.parametrize("case", INSTANCES)
+EVERY_CLASS = pytest.mark.parametrize("name", CLASSES)  # its instances are drawn, like the costs
 
 # What exp(log_size) counts, where that is exact: all policies listed, which then differ, or their labelings.
 COUNTED = {
@@ -35,6 +37,9 @@ COUNTED = {
 }
 # The classes whose draws reach every labeling.
 DRAWS_REACH_ALL = {"threshold_rules", "rule_lists", "box_rules", "finite_class", "monotone_rules"}
+# The classes without a search of their own, and the classes and instances whose programs need integer columns.
+NO_SEARCH = {"halfspaces"}
+NOT_INTEGRAL = {"halfspaces", "decision_trees: three leaves", "decision_trees: one feature"}
 
 TWO_FEATURES = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
 TWO_COSTS, THREE_COSTS = [[3.0, 0.0], [-1.0, 5.0]], [[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0]]
@@ -56,44 +61,42 @@ GOLDEN = {  # file: class, options, contexts, costs, constrained
 }
 
 
-@EVERY_INSTANCE
-@settings(max_examples=10)
+@EVERY_CLASS
+@settings(max_examples=20)
 @given(data=st.data())
-def test_the_program_answers_as_the_definition(case, data, battery):
+def test_the_program_answers_as_the_definition(name, data, battery):
     """Values, policies, profiles and budgets from HiGHS are those of the list of all policies."""
-    _, policies, contexts = INSTANCES[case]
-    battery(policies, contexts, data)
+    instance = data.draw(st.sampled_from(CLASSES[name]))
+    battery(instance.policies, instance.contexts, data)
 
 
-@EVERY_INSTANCE
-@settings(max_examples=1)
+@EVERY_CLASS
+@settings(max_examples=2)
 @given(data=st.data())
-def test_another_solver_answers_the_same(case, data, battery):
+def test_another_solver_answers_the_same(name, data, battery):
     """The same battery holds with CBC."""
-    _, policies, contexts = INSTANCES[case]
-    battery(policies, contexts, data, "pulp:PULP_CBC_CMD")
+    instance = data.draw(st.sampled_from(CLASSES[name]))
+    battery(instance.policies, instance.contexts, data, "pulp:PULP_CBC_CMD")
 
 
-@EVERY_INSTANCE
-@settings(max_examples=10)
+@pytest.mark.parametrize("name", sorted(set(CLASSES) - NO_SEARCH))
+@settings(max_examples=30)
 @given(data=st.data())
-def test_the_search_answers_as_the_definition(case, data, draw_costs):
+def test_the_search_answers_as_the_definition(name, data, draw_costs):
     """Values, policies and profiles of a class's own search are those of the list of all policies."""
-    _, policies, contexts = INSTANCES[case]
-    costs = draw_costs(data, len(contexts), policies.n_actions)
-    check_search(policies, contexts, costs, data.draw(st.integers(0, len(contexts) - 1)))
+    instance = data.draw(st.sampled_from(CLASSES[name]))
+    costs = draw_costs(data, len(instance.contexts), instance.policies.n_actions)
+    check_search(instance.policies, instance.contexts, costs, data.draw(st.integers(0, len(costs) - 1)))
 
 
 @EVERY_INSTANCE
-@given(seed=st.integers(0, 2**32))
-@settings(max_examples=3)
-def test_the_relaxation_is_integral(case, seed, assert_integral):
-    """Where a program says that its polytope is integral, every LP optimum is whole, whatever the objective."""
+def test_the_relaxation_is_integral(case, assert_integral):
+    """A program says that its polytope is integral where that is so by its theory; every LP optimum is whole there."""
     _, policies, contexts = INSTANCES[case]
-    opened = policies.on(contexts)
-    if not opened.program().program.integral:
-        pytest.skip("the program is stated to need integer columns")
-    assert_integral(policies, contexts, seed)
+    stated = policies.on(contexts).program().program.integral
+    assert stated == NOT_INTEGRAL.isdisjoint({case, case.partition(":")[0]})
+    if stated:
+        assert_integral(policies, contexts, seed=0)
 
 
 @EVERY_INSTANCE
@@ -188,10 +191,9 @@ def test_graphs_show_every_leaf(case):
 
 
 def some_policies(case):
-    """Return drawn policies, and some of the list; nothing for a class whose policies are no rules."""
+    """Return drawn policies, and some of the list; all of them are rules."""
     _, policies, contexts = INSTANCES[case]
     opened, rng = policies.on(contexts), np.random.default_rng(2)
-    drawn = [opened.draw(rng) for _ in range(10)]
-    if not isinstance(drawn[0], Rule):
-        pytest.skip("no rules with leaves")
-    return [*islice(opened.policies(), 20), *drawn]
+    some = [*islice(opened.policies(), 20), *(opened.draw(rng) for _ in range(10))]
+    assert all(isinstance(policy, Rule) for policy in some)
+    return some
