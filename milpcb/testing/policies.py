@@ -6,6 +6,7 @@ with contexts small enough to list every policy; ``battery`` runs all checks on 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
@@ -21,6 +22,8 @@ from milpcb.testing.exports import check_json, check_printed, check_source
 from milpcb.testing.instances import Instance, instances
 from milpcb.types import Floats, Ints
 
+_listed: deque[tuple[PolicyClass, Floats, Ints]] = deque(maxlen=2)
+
 
 def battery(entry: str | Instance) -> list[Check]:
     """Return every check on every instance of a registered class, or on the one instance given."""
@@ -34,8 +37,19 @@ def battery(entry: str | Instance) -> list[Check]:
 
 def brute_force(policies: PolicyClass, contexts: Floats, costs: Floats) -> Floats:
     """Return the total cost (N,) of every labeling, straight from the definition."""
-    labelings = policies.on(contexts).labelings()
+    labelings = _labelings(policies, contexts)
     return np.asarray(costs[np.arange(len(costs)), labelings].sum(axis=1))
+
+
+def _labelings(policies: PolicyClass, contexts: Floats) -> Ints:
+    """Return the labelings (N, m) of the definition; what was listed last is kept, as many checks ask for it."""
+    for known, table, labelings in _listed:
+        if known is policies and np.array_equal(table, contexts):
+            return labelings
+    labelings = policies.on(contexts).labelings()
+    labelings.setflags(write=False)
+    _listed.append((policies, contexts.copy(), labelings))
+    return labelings
 
 
 def check_value(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
@@ -47,7 +61,7 @@ def check_value(policies: PolicyClass, contexts: Floats, costs: Floats, solver: 
     assert answer.policy is not None
     labels = answer.policy.predict(contexts)
     assert np.isclose(costs[np.arange(len(costs)), labels].sum(), answer.value, atol=1e-9), (answer, labels)
-    assert (labels == policies.on(contexts).labelings()).all(axis=1).any(), (labels, "is no labeling of the class")
+    assert (labels == _labelings(policies, contexts)).all(axis=1).any(), (labels, "is no labeling of the class")
     assert np.isclose(oracle.value(costs), answer.value, atol=1e-9)
 
 
@@ -55,7 +69,7 @@ def check_profile(policies: PolicyClass, contexts: Floats, costs: Floats, row: i
     """V[a] is the least cost among the policies that play a at the row; its minimum is the value."""
     oracle = open_oracle(policies, contexts, kind="milp", solver=solver)
     profile = oracle.profile(costs, row)
-    totals, at_row = brute_force(policies, contexts, costs), policies.on(contexts).labelings()[:, row]
+    totals, at_row = brute_force(policies, contexts, costs), _labelings(policies, contexts)[:, row]
     expected = [totals[at_row == a].min(initial=np.inf) for a in range(policies.n_actions)]
     assert np.allclose(profile, expected, atol=1e-6), (profile, expected)
     assert np.isclose(profile.min(), oracle.value(costs), atol=1e-6)
@@ -83,14 +97,14 @@ def check_draw(policies: PolicyClass, contexts: Floats, seed: int) -> None:
     labels = first.predict(contexts)
     assert (labels == again.predict(contexts)).all()
     assert str(first) == str(again)
-    assert (labels == policies.on(contexts).labelings()).all(axis=1).any(), (labels, "is no labeling of the class")
+    assert (labels == _labelings(policies, contexts)).all(axis=1).any(), (labels, "is no labeling of the class")
 
 
 def check_constraint(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
     """Under a budget on action 0 the program's optimum is the best labeling within the budget."""
     weights = np.zeros_like(costs)
     weights[:, 0] = 1.0
-    labelings, totals = policies.on(contexts).labelings(), brute_force(policies, contexts, costs)
+    labelings, totals = _labelings(policies, contexts), brute_force(policies, contexts, costs)
     used = weights[np.arange(len(costs)), labelings].sum(axis=1)
     budget = float(np.median(used))
     oracle = open_oracle(policies, contexts, solver=solver, constraints=[LabelConstraint(weights, budget, "budget")])
@@ -110,8 +124,8 @@ def check_monotone(policies: PolicyClass, contexts: Floats, costs: Floats, solve
 def check_reordered_contexts(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
     """The order of the contexts does not matter; unmet by classes that play by the row, not by the context."""
     order = np.roll(np.arange(len(contexts))[::-1], 1)
-    moved = policies.on(contexts[order]).labelings()
-    if _rows(moved) != _rows(policies.on(contexts).labelings()[:, order]):
+    moved = _labelings(policies, contexts[order])
+    if _rows(moved) != _rows(_labelings(policies, contexts)[:, order]):
         raise Unmet("a policy of this class plays by the row, not by the context")
     value = open_oracle(policies, contexts, solver=solver).value(costs)
     again = open_oracle(policies, contexts[order], solver=solver).value(costs[order])
@@ -121,7 +135,7 @@ def check_reordered_contexts(policies: PolicyClass, contexts: Floats, costs: Flo
 def check_renamed_actions(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
     """The names of the actions do not matter; unmet by classes in which not every action can play every part."""
     names = np.roll(np.arange(policies.n_actions), 1)
-    labelings = policies.on(contexts).labelings()
+    labelings = _labelings(policies, contexts)
     if _rows(names[labelings]) != _rows(labelings):
         raise Unmet("the actions of this class are not alike: renaming them gives other policies")
     oracle = open_oracle(policies, contexts, solver=solver)
@@ -134,7 +148,7 @@ def check_search(policies: PolicyClass, contexts: Floats, costs: Floats, row: in
     """The class's own search finds the least cost of the definition, a policy that attains it, and the profile."""
     _declared("search", policies, contexts)
     oracle = open_oracle(policies, contexts, kind="search")
-    labelings, totals = policies.on(contexts).labelings(), brute_force(policies, contexts, costs)
+    labelings, totals = _labelings(policies, contexts), brute_force(policies, contexts, costs)
     answer = oracle.minimise(costs)
     assert np.isclose(oracle.value(costs), totals.min(), atol=1e-9), (oracle.value(costs), totals.min())
     assert np.isclose(answer.value, totals.min(), atol=1e-9), (answer, totals.min())
@@ -166,7 +180,7 @@ def check_terms(policies: PolicyClass, contexts: Floats, costs: Floats, row: int
     """Over kept totals of the class's terms, profile and minimum are those of the definition; a policy attains it."""
     _declared("terms", policies, contexts)
     terms = policies.on(contexts).terms()
-    labelings, totals = policies.on(contexts).labelings(), brute_force(policies, contexts, costs)
+    labelings, totals = _labelings(policies, contexts), brute_force(policies, contexts, costs)
     kept = np.zeros(terms.n_terms)
     places = terms.places(contexts)
     for place, action in np.ndindex(costs.shape):
@@ -188,7 +202,7 @@ def check_forbidden(policies: PolicyClass, contexts: Floats, costs: Floats, row:
     _declared("search", policies, contexts)
     weights = np.zeros_like(costs)
     weights[row, 0] = 1.0
-    if (policies.on(contexts).labelings()[:, row] == 0).all():
+    if (_labelings(policies, contexts)[:, row] == 0).all():
         raise Unmet("all policies of the class play action 0 there")
     _check_under([LabelConstraint(weights, 0.0)], policies, contexts, costs, row)
 
@@ -196,7 +210,7 @@ def check_forbidden(policies: PolicyClass, contexts: Floats, costs: Floats, row:
 def check_side_rows(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
     """The class's own search under one row, under a row and its negative, and under both kinds together."""
     _declared("side_rows", policies, contexts)
-    rng, labelings = np.random.default_rng(row), policies.on(contexts).labelings()
+    rng, labelings = np.random.default_rng(row), _labelings(policies, contexts)
     weights = [rng.integers(0, 4, costs.shape).astype(float), rng.normal(size=costs.shape)]
     # A labeling that keeps them all, and attains a bound of each.
     budget, real = (table[np.arange(len(costs)), labelings[len(labelings) // 2]].sum() for table in weights)
@@ -211,7 +225,7 @@ def _check_under(
 ) -> None:
     """Value, policy, profile and action weights of kind "search" are those of the labelings that keep constraints."""
     oracle = open_oracle(policies, contexts, kind="search", constraints=constraints)
-    labelings, totals = policies.on(contexts).labelings(), brute_force(policies, contexts, costs)
+    labelings, totals = _labelings(policies, contexts), brute_force(policies, contexts, costs)
     rows = np.arange(len(costs))
     for constraint in constraints:
         weights = constraint.matrix(*costs.shape)

@@ -103,8 +103,8 @@ class Forks:
         """Return whether an interpreter that starts now would find what the first one found."""
         return of_python(environment()) == of_python(self._environment)
 
-    def run(self, folder: Path, *arguments: str) -> Ended:
-        """Run the command line in a folder to its end."""
+    def run(self, folder: Path, arguments: tuple[str, ...], limits: dict[str, int]) -> Ended:
+        """Run the command line in a folder to its end, with limits of the system by their names in ``resource``."""
         if self._process is None:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
             self._process = subprocess.Popen([sys.executable, FORKS], env=self._environment, cwd=FORKS.parent, **pipes)
@@ -113,7 +113,13 @@ class Forks:
         for file in self._streams.values():
             Path(file).write_bytes(b"")
         streams = {"stdin": os.devnull, **self._streams}
-        call = {"folder": str(folder), "arguments": arguments, "environment": environment(), **streams}
+        call = {
+            "folder": str(folder),
+            "arguments": arguments,
+            "environment": environment(),
+            "limits": limits,
+            **streams,
+        }
         self._process.stdin.write(f"{json.dumps(call)}\n")
         self._process.stdin.flush()
         code = int(self._process.stdout.readline())
@@ -136,16 +142,16 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
 
 @pytest.fixture(scope="session")
 def milpcb_(start: Callable[..., Any], forks: Forks) -> Callable[..., Ended]:
-    """Return ``milpcb_(folder, *arguments, **options)``: run the command line in a folder to its end.
+    """Return ``milpcb_(folder, *arguments, limits=..., **options)``: run the command line in a folder to its end.
 
     With options for subprocess.run, or other PYTHON... variables, in an interpreter of its own.
     """
 
-    def run(folder: Path, *arguments: str, **options: Any) -> Ended:
+    def run(folder: Path, *arguments: str, limits: dict[str, int] | None = None, **options: Any) -> Ended:
         if options or not forks.fits():
             ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=600, **options)
         else:
-            ended = forks.run(folder, *arguments)
+            ended = forks.run(folder, arguments, limits or {})
         if ended.stderr is not None:  # whether machine code is on disk already is nobody's matter here
             ended.stderr = without_notice(ended.stderr)
         return ended

@@ -1,9 +1,9 @@
 """The command line in processes of its own, without a second of imports for each: one process imports, and forks.
 
-Every line of standard input is a call, as JSON: the folder, the arguments, the environment, the files that standard
-output and standard error go to. The answer is a line with the exit code. A call has all that is its own of a process:
-folder, environment, streams, modules, signals, exit code. Calls that need a new interpreter (limits of the system,
-other streams, PYTHON... variables) get one from the conftest.
+Every line of standard input is a call, as JSON: the folder, the arguments, the environment, the limits of the system,
+the files that standard output and standard error go to. The answer is a line with the exit code. A call has all that is
+its own of a process: folder, environment, limits, streams, modules, signals, exit code. Calls that need a new
+interpreter (other streams, PYTHON... variables) get one from the conftest.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import atexit
 import gc
 import json
 import os
+import resource
 import signal
 import sys
 from importlib import import_module
@@ -72,6 +73,8 @@ def become(call: dict[str, Any]) -> None:
         file = os.open(call[stream], flags)
         os.dup2(file, number)
         os.close(file)
+    for what, limit in call["limits"].items():
+        resource.setrlimit(getattr(resource, what), (limit, limit))
     sys.argv[1:] = call["arguments"]
 
 

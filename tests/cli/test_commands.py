@@ -75,7 +75,7 @@ def finished(tmp_path_factory, milpcb_, write, config):
     folder = tmp_path_factory.mktemp("finished")
     write(folder, {"tiny.toml": config})
     first = milpcb_(folder, "run", "tiny.toml", "--out", "one/tiny")
-    second = milpcb_(folder, "run", "one/tiny/config.toml", "--out", "two/tiny")
+    second = milpcb_(folder, "run", "one/tiny/config.toml", "--out", "two/tiny", "--backend", "serial")
     assert (first.returncode, first.stderr) == (second.returncode, second.stderr) == (0, "")
     return folder, first.stdout
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +59,7 @@ def test_pipes_and_devices_are_not_read(command, tmp_path, milpcb_, write, asser
 def test_a_pipe_in_a_run_directory_is_a_damaged_file(name, tmp_path, milpcb_, write, config):
     """Reading it would wait for ever; it is replaced, as any file that is not as a run wrote it."""
     write(tmp_path, {"tiny.toml": config})
-    command = ("run", "tiny.toml", "--out", "out", "--progress", "quiet")
+    command = ("run", "tiny.toml", "--out", "out", "--progress", "quiet", "--backend", "serial")
     assert milpcb_(tmp_path, *command).returncode == 0
     file = next((tmp_path / "out").glob(name))
     file.unlink()
@@ -120,11 +119,7 @@ def test_a_run_goes_on_when_nobody_reads_on(tmp_path, write, start, config, unti
 def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line, config):
     """As under ``ulimit -v``: what is asked for does not fit, and the line says so."""
     write(tmp_path, {"big.toml": config.replace("n_contexts = 6", "n_contexts = 3_000_000_000")})
-    limit = 6 * 2**30
-    done = milpcb_(
-        tmp_path, "run", "big.toml", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    )
-    assert_one_line(done, "out of memory")
+    assert_one_line(milpcb_(tmp_path, "run", "big.toml", limits={"RLIMIT_AS": 6 * 2**30}), "out of memory")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import signal
 import subprocess
 import time
@@ -38,18 +37,13 @@ def in_second_curve(out):
     return any(part.stem in second for part in out.glob("cells/*.part"))
 
 
-def limit_files(size):
-    """Return what makes every write beyond ``size`` bytes of a file fail in the child."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
 @pytest.mark.parametrize("backend", ["serial", "processes"])
 def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, assert_one_line, config):
     """When the table of all curves does not fit, each finished curve is on disk, and the same command goes on later."""
     many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")  # two curves are 300 kB
     write(tmp_path, {"big.toml": f"{many}[run]\ncheckpoint_seconds = 1e6\n"})  # a checkpoint would not fit either
     arguments = ("run", "big.toml", "--out", "out", "--backend", backend)
-    failed = milpcb_(tmp_path, *arguments, preexec_fn=limit_files(170_000))
+    failed = milpcb_(tmp_path, *arguments, limits={"RLIMIT_FSIZE": 170_000})
     assert_one_line(failed, "cannot write out/curves.csv", "too large", "finished before is kept", "run again")
     assert set(milpcb.load(tmp_path / "out")["learner"]) == {"bistro_plus", "uniform"}
     left = [file for file in (tmp_path / "out").rglob(".*") if file.name != ".milpcb.lock"]
@@ -66,7 +60,7 @@ def test_a_disk_that_is_full_at_once_ends_the_run(backend, tmp_path, milpcb_, wr
     many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")
     write(tmp_path, {"tiny.toml": f"{many}[run]\ncheckpoint_seconds = 1e6\n"})  # a checkpoint does not fit either
     arguments = ("run", "tiny.toml", "--out", "out", "--backend", backend)
-    failed = milpcb_(tmp_path, *arguments, preexec_fn=limit_files(8_000))
+    failed = milpcb_(tmp_path, *arguments, limits={"RLIMIT_FSIZE": 8_000})
     assert_one_line(failed, "cannot write out/cells/", "too large", "run again")
     assert milpcb_(tmp_path, *arguments).returncode == 0
 

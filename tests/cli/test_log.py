@@ -32,7 +32,7 @@ def ran(milpcb_, write, tmp_path_factory):
     """Return a folder with a finished run."""
     folder = tmp_path_factory.mktemp("log")
     write(folder, {"mixed.toml": MIXED})
-    assert milpcb_(folder, "run", "mixed.toml", "--progress", "quiet").returncode == 0
+    assert milpcb_(folder, "run", "mixed.toml", "--progress", "quiet", "--backend", "serial").returncode == 0
     return folder
 
 
