@@ -149,7 +149,7 @@ def test_every_exception_is_of_a_check(name):
 
 
 def test_the_table_is_exact_both_ways():
-    """A law that is not followed fails where the table does not say so, and so does one that it says and is followed."""
+    """What is not followed fails where the table does not say so, and so does what it says and is followed."""
 
     def lost():
         raise testing.Unmet("no terms")
