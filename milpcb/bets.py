@@ -19,6 +19,7 @@ of milpcb/theory/confidence.md; derived for this project).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log, log1p
 
 # Stakes that every run is prepared for: each is nearly the best one for some length of the run, up to about 1e8 rounds.
@@ -41,3 +42,40 @@ def proved(cost: float, estimate: float, stake: float) -> float:
 def price(stake: float, log_size: float, n_stakes: int, confidence: float) -> float:
     """Return log(N G / delta) / l: what is taken off for the chance delta of being wrong, for N policies, G stakes."""
     return (log_size + log(n_stakes) - log1p(-confidence)) / loss(stake)
+
+
+class Floor:
+    """What one policy has cost at least, at every moment at once, but with the chance 1 - ``confidence``.
+
+    That is statement 16 of milpcb/theory/confidence.md for a single policy, beside what was seen of its cost for
+    certain: the costs of the rounds in which its action was played.
+    """
+
+    def __init__(self, confidence: float, stakes: Sequence[float] = STAKES) -> None:
+        self._bets = [(stake, 1 / loss(stake)) for stake in stakes]
+        self._prices = [price(stake, 0.0, len(stakes), confidence) for stake in stakes]
+        self._sums = [0.0] * len(stakes)
+        self._seen = 0.0
+        self.value = 0.0
+
+    def add(self, cost: float, estimate: float) -> None:
+        """Take in a round in which the policy's action was played, with its cost and the estimate e >= 0 of it."""
+        if cost == 0.0:
+            return
+        self._seen += cost
+        more = estimate - cost
+        for place, (stake, inverse) in enumerate(self._bets):  # proved()
+            self._sums[place] += cost + log1p(stake * more) * inverse
+        proved_so_far = (total - own for total, own in zip(self._sums, self._prices, strict=True))
+        self.value = max(self._seen, *proved_so_far)
+
+    def state(self) -> list[float]:
+        """Return everything as plain data."""
+        return [self.value, self._seen, *self._sums]
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Go on from a saved state; raises ValueError on one of other stakes."""
+        self.value, self._seen, *sums = map(float, state)
+        if len(sums) != len(self._sums):
+            raise ValueError(f"there are {len(sums)} sums, not {len(self._sums)}")
+        self._sums = sums

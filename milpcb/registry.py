@@ -94,6 +94,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "learner": {
         "best_in_hindsight": "milpcb.learners.best_in_hindsight:BestInHindsight",
         "bistro_plus": "milpcb.learners.bistro_plus:BistroPlus",
+        "conservative": "milpcb.learners.conservative:Conservative",
         "contextualbandits": "milpcb.learners.contextualbandits:ContextualBandits",
         "doubling": "milpcb.learners.doubling:Doubling",
         "epoch_greedy": "milpcb.learners.epoch_greedy:EpochGreedy",

@@ -2,6 +2,7 @@
 
 from milpcb.learners.best_in_hindsight import BestInHindsight
 from milpcb.learners.bistro_plus import BistroPlus
+from milpcb.learners.conservative import Conservative
 from milpcb.learners.contextualbandits import ContextualBandits
 from milpcb.learners.doubling import Doubling
 from milpcb.learners.epoch_greedy import EpochGreedy
@@ -21,6 +22,7 @@ __all__ = [
     "VW",
     "BestInHindsight",
     "BistroPlus",
+    "Conservative",
     "ContextualBandits",
     "ContextualFTPL",
     "Doubling",

@@ -71,11 +71,12 @@ class ValueOracle(Protocol):
 
 
 class Aside(NamedTuple):
-    """A round that was put aside: its row, its q (K,), and how many rounds were finished when it began."""
+    """A round that was put aside: its row, its q (K,), how many rounds were finished when it began, and its note."""
 
     row: int
     q: list[float]
     played: int
+    note: Any = None
 
 
 class Learner(ABC):
@@ -83,6 +84,7 @@ class Learner(ABC):
 
     An algorithm is a subclass with ``_act``, ``_learn``, ``_state`` and ``_restore``. The public methods are those of
     this class: they check every call, so that no algorithm does. Nothing of this class need be called by a constructor.
+    What ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of its round.
 
     A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
     it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
@@ -106,6 +108,7 @@ class Learner(ABC):
     horizon: int | None = None
     played: int = 0
     late: bool = False  # in ``_learn``: whether others were learnt since the round's ``_act``
+    note: Any = None  # what ``_act`` keeps for the end of its round; None of a round that was taken over
     ledger: Ledger  # what certificates are computed from; the base class alone writes to it
     _aside: int = 0  # rounds put aside
     _given: Mapping[str, Any] = MappingProxyType({})  # the options that the constructor was called with
@@ -153,6 +156,9 @@ class Learner(ABC):
         """Take in all K costs in [0, 1]; for learners that declare ``full_information``."""
         del row, costs
         raise InputError(f"learner {type(self).__name__} declares full_information, so it must define _learn_all")
+
+    def _give_up(self) -> None:  # noqa: B027 - most have nothing to take back
+        """Take in that the round which ``_act`` began is given up; for learners that count rounds begun."""
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:
@@ -215,7 +221,7 @@ class Learner(ABC):
             raise InputError(
                 f"{type(self).__name__}._learn must return an estimate of 0 or more, got {shown(estimate)}"
             )
-        self.late = False
+        self.late, self.note = False, None
         self.ledger.add(played_row, action, cost, estimate)
         if self.full_information:
             self._turn, self._learnt = turn, (action, cost)
@@ -230,6 +236,8 @@ class Learner(ABC):
         if self._turn is None or self._learnt is not None:
             raise InputError(f"{self._round()} has not begun, or was learnt already: give_up() comes after act(row)")
         self._turn = None
+        self._give_up()
+        self.note = None
 
     def learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs of a round, after ``learn``; only learners with ``full_information`` are shown them."""
@@ -266,9 +274,10 @@ class Learner(ABC):
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then set_aside()")
         row, q = self._turn
-        self._turn = None
+        made = Aside(row, q, self.played, self.note)
+        self._turn = self.note = None
         self._aside += 1
-        return Aside(row, q, self.played)
+        return made
 
     def take_up(self, aside: Aside) -> None:
         """Go on with a round that was put aside: ``learn`` is due for it.
@@ -278,7 +287,7 @@ class Learner(ABC):
         if self._turn is not None or not self._aside:
             reason = "no round is aside" if self._turn is None else f"call {self._due()} first"
             raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
-        self._turn, self.late = (aside.row, aside.q), self.played > aside.played
+        self._turn, self.late, self.note = (aside.row, aside.q), self.played > aside.played, aside.note
         self._aside -= 1
 
     def take_over(self, row: int, q: list[float]) -> None:
@@ -370,7 +379,7 @@ class Learner(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
-        turn = None if self._turn is None else [*self._turn, self._learnt, self.late]
+        turn = None if self._turn is None else [*self._turn, self._learnt, self.late, self.note]
         kept = {"played": self.played, "turn": turn, "aside": self._aside, "ledger": self.ledger.state()}
         return {"learner": type(self).__name__, **kept, **self._state()}
 
@@ -390,7 +399,7 @@ class Learner(ABC):
                 None if turn is None else (turn[0], probabilities(np.array(turn[1], dtype=float), self.n_actions))
             )
             self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
-            self.late = turn is not None and bool(turn[3])
+            self.late, self.note = (False, None) if turn is None else (bool(turn[3]), turn[4])
             self._aside = whole("aside", state["aside"], 0)
             self.ledger.restore(state["ledger"])
             self._restore({key: value for key, value in state.items() if key not in _KEPT})

@@ -293,6 +293,8 @@ def check_settings(make: Make, instance: Scenario) -> None:
     assert not options, f"{', '.join(options)} can be given by position: write * before them in the constructor"
     for name, values in _BAD_SETTINGS.items():
         for bad in values if name in asked else ():
+            if bad is None and asked[name].default is None:
+                continue  # it may be left out
             assert _refusal(instance.learner, make, **{name: bad}) is not None, f"{name} = {bad!r} was taken"
     if not any(p.kind is p.VAR_KEYWORD for p in asked.values()):
         assert _refusal(instance.learner, make, no_such_option=1) is not None, "an unknown option was taken"

@@ -11,7 +11,7 @@ from milpcb import extras, registry, testing
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, Exp4
+from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4
 from milpcb.solvers import describe_all, load_solver
 from milpcb.testing.instances import BUILTIN, Instance, instances
 from policies import FiniteClass
@@ -84,6 +84,8 @@ def learner_checks():
     entries = {name: name for name in registry.names("learner")} | {
         "doubling in short phases": partial(Doubling, first=7),
         "doubling of exp4": partial(Doubling, inner="exp4", first=7),
+        "conservative with much to lose": partial(Conservative, allowance=9.0, baseline=1),
+        "conservative in order": partial(Conservative, allowance=9.0, inner="ftpl", options={"epsilon": "adaptive"}),
         "exp4 anytime": partial(Exp4, rate="anytime"),
         "exp4 adaptive": partial(Exp4, rate="adaptive"),
         "exp4 certified": partial(Exp4, rate="certified"),

@@ -1,0 +1,221 @@
+"""A learner that never does much worse than what is done today (conservative bandits: Wu et al. 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from milpcb import registry, rng, supply
+from milpcb.bets import Floor
+from milpcb.checks import check_confidence, index, real, whole, whole_array
+from milpcb.errors import InputError, shown
+from milpcb.protocols import ContextModel, Learner
+from milpcb.protocols.learners import Aside
+from milpcb.types import Floats
+
+Baseline = int | Sequence[int] | Callable[[int], int]
+
+
+class Conservative(Learner):
+    """Any learner, kept from costing much more than a baseline would have.
+
+    With probability ``confidence``, after every round,
+
+        total cost of the rounds so far <= (1 + loss) * what the baseline would have paid + allowance.
+
+    Setting: nothing is assumed; costs may react to all rounds before their own. Derived for this project (statement 18
+    of milpcb/theory/confidence.md), after Wu, Shariff, Lattimore & Szepesvari 2016, who do it for arms without
+    contexts. In every round the baseline's total is known to be at least ``floor`` (see milpcb.bets), and
+
+    * where paid + 1 <= (1 + loss) floor + allowance, the learner's q is played, mixed with a share mu of the baseline's
+      action, so that the floor goes on growing once the learner has left the baseline. For the n-th such round mu is
+      min(1/2, share / n^(1/3)); the promise holds for any mu;
+    * else the baseline's action. Its cost enters both sides alike.
+
+    A round whose cost is not known yet counts as 1 on the left and 0 on the right, so rounds may be learnt late, and
+    whatever is never learnt is paid for.
+
+    The learner inside plays its own rounds only. Whether it was followed in a mixed round is drawn when the cost is
+    known, given the action, which has the same law as a coin before it; else it gives the round up. It never learns
+    from rounds of the baseline alone: their estimates say nothing of other actions, which would look free.
+
+    ``certificate()``, with a confidence or without, is over all rounds; what the baseline alone paid counts whole, as
+    nothing is known of what other actions would have cost there. ``policy()`` goes by the others. Over all rounds is
+    ``bound()`` too: that of the learner inside, which is over the rounds in which it was followed, plus all that was paid
+    in the others. There is no ``guarantee()`` of regret, as nobody can know how many rounds the baseline gets.
+
+    Parameters
+    ----------
+    oracle, pool, contexts, horizon, seed : handed on to learners that ask for them; certificates are asked of the
+        oracle, and the seed is also that of the coins
+    inner : registered name of a learner that learns from played actions, or one that has not played yet
+    options : that learner's own options, where it is named
+    baseline : what is done today: the number of an action, one for each context, or a function from row to action
+    loss : largest share lost, 0 or more
+    allowance : what may be lost beside it, in units of cost, 0 or more
+    confidence : that the promise is kept
+    share : of the baseline's action in rounds of the learner, as above
+
+    Raises
+    ------
+    InputError, and what making the learner inside raises
+
+    """
+
+    def __init__(
+        self,
+        oracle: Any,
+        pool: ContextModel | None = None,
+        contexts: Any = None,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        inner: str | Learner = "exp4",
+        options: dict[str, Any] | None = None,
+        baseline: Baseline = 0,
+        loss: float = 0.02,
+        allowance: float = 0.0,
+        confidence: float = 0.95,
+        share: float = 1.0,
+    ) -> None:
+        self.n_actions = whole("n_actions", oracle.n_actions, 2)
+        self.horizon = horizon
+        supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "horizon": horizon, "seed": seed}
+        given = {name: value for name, value in supplied.items() if value is not None} | {"n_actions": self.n_actions}
+        self.inner = inner if isinstance(inner, Learner) else _made(inner, given, options)
+        self.delayed = self.inner.delayed  # type: ignore[misc]
+        self._baseline = _read(baseline, self.n_actions)
+        self._loss = real("loss", loss, "finite and 0 or more", lambda number: number >= 0)
+        self._allowance = real("allowance", allowance, "finite and 0 or more", lambda number: number >= 0)
+        self._floor = Floor(check_confidence(confidence))
+        self._share = real("share", share, "finite and 0 or more", lambda number: number >= 0)
+        self.ledger.bet(*self.inner.ledger.stakes)
+        self._elsewhere = 0.0  # paid in rounds that the learner inside does not count
+        self._own = 0  # rounds that were not the baseline's alone
+        self._unknown = 0  # those of them whose cost is not known yet
+        self._alone = 0  # rounds of the baseline alone
+        self._rng = rng.child(seed, "conservative")
+
+    @property
+    def floor(self) -> float:
+        """What the baseline would have paid in the rounds so far, at least, with the confidence."""
+        return self._floor.value
+
+    @property
+    def rounds_of_baseline(self) -> int:
+        """Rounds so far in which nothing but the baseline's action could be played."""
+        return self._alone
+
+    def _act(self, row: int) -> Floats:
+        """Return the learner's distribution (K,) mixed with the baseline's action, or that action alone."""
+        action = self._action(row)
+        if self.ledger.cost + self._unknown + 1 > (1 + self._loss) * self._floor.value + self._allowance:
+            self._alone += 1
+            self.note = [action, 0.0, None]
+            return self._only(action)
+        q = self.inner.act(row)
+        aside = self.inner.set_aside() if self.delayed else Aside(row, q.tolist(), self.inner.played)
+        self._own += 1
+        self._unknown += 1
+        mu = min(0.5, self._share / float(self._own) ** (1 / 3))
+        self.note = [action, mu, list(aside)]
+        return np.asarray((1 - mu) * q + mu * self._only(action))
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
+        """Add what the baseline's cost shows of it, and hand the cost on where the learner inside was followed."""
+        usual, mu, aside = (self._action(row), 0.0, None) if self.note is None else self.note
+        if action == usual:
+            self._floor.add(cost, cost / probability)
+        if aside is None:  # the baseline alone, or a round that was taken over, whose q is all that is known of it
+            self._elsewhere += cost
+            return 0.0 if probability == 1.0 else cost / probability
+        self._unknown -= 1
+        mine = self._begun(aside)
+        if self._rng.random() * probability >= (1 - mu) * mine.q[action]:
+            self.inner.give_up()
+            self._elsewhere += cost
+            return cost
+        self.inner.learn(row, action, cost, mine.q[action])
+        estimate = self.inner.ledger.last
+        return estimate if action == usual else estimate / (1 - mu)
+
+    def _give_up(self) -> None:
+        """Take back what ``_act`` counted, and the round of the learner inside."""
+        if self.note is None:
+            return
+        if self.note[2] is None:
+            self._alone -= 1
+            return
+        self._begun(self.note[2])
+        self.inner.give_up()
+        self._own -= 1
+        self._unknown -= 1
+
+    def _begun(self, aside: Sequence[Any]) -> Aside:
+        """Return the round of the learner inside, which goes on with it."""
+        mine = Aside(*aside)
+        if self.delayed:
+            self.inner.take_up(mine)
+        return mine
+
+    def bound(self, confidence: float | None = None) -> float:
+        """Return the bound of the learner inside on its own rounds, plus what was paid in all others."""
+        return self.inner.bound(confidence) + self._elsewhere
+
+    def oracle_error(self) -> float:
+        """Return that of the learner inside."""
+        return self.inner.oracle_error()
+
+    def estimates(self) -> Floats | None:
+        """Return those of the learner inside."""
+        return self.inner.estimates()
+
+    def _state(self) -> dict[str, Any]:
+        """Return the sums, the counts, the coins, and the state of the learner inside."""
+        return {
+            "inner": self.inner.state(),
+            "floor": self._floor.state(),
+            "elsewhere": self._elsewhere,
+            "counts": [self._own, self._unknown, self._alone],
+            "coins": rng.freeze(self._rng),
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.inner.restore(state["inner"])
+        self._floor.restore(state["floor"])
+        self._elsewhere = float(state["elsewhere"])
+        self._own, self._unknown, self._alone = (whole("a count", count, 0) for count in state["counts"])
+        rng.thaw(self._rng, state["coins"])
+
+    def _action(self, row: int) -> int:
+        return index("the baseline's action", self._baseline(row), self.n_actions)
+
+    def _only(self, action: int) -> Floats:
+        q = np.zeros(self.n_actions)
+        q[action] = 1.0
+        return q
+
+
+def _made(name: str, supplied: Mapping[str, Any], options: Mapping[str, Any] | None) -> Learner:
+    """Return the learner of a name; raises InputError where it cannot play inside another."""
+    cls = registry.load("learner", name)
+    if cls.full_information or supply.asks(cls, "best") or cls is Conservative:
+        raise InputError(f"a baseline goes with learners that learn from played actions, not with '{name}'")
+    if options is not None and not isinstance(options, Mapping):
+        raise InputError(f"options must be a table of {name}'s own options by name, got {shown(options)}")
+    made: Learner = supply.make(cls, supplied, options or {})
+    return made
+
+
+def _read(baseline: Any, n_actions: int) -> Callable[[int], int]:
+    """Return the function from row to action; raises InputError on what is none of the three forms."""
+    if callable(baseline):
+        return baseline  # type: ignore[no-any-return]
+    if isinstance(baseline, (list, tuple, np.ndarray)):
+        actions = whole_array("baseline", baseline).tolist()
+        return [index("an action of the baseline", action, n_actions) for action in actions].__getitem__
+    constant = index("baseline", baseline, n_actions)
+    return lambda _row: constant
