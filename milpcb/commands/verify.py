@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
+    from milpcb.theory.coins.baseline import PromiseVerdict
     from milpcb.theory.coins.confidence import ConfidentVerdict
     from milpcb.theory.coins.runs import RunVerdict
     from milpcb.theory.coins.verdicts import CoinVerdict
@@ -29,6 +30,7 @@ COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
 RUN_COLUMNS = ("stated", "futures", "answers", "counts")
 COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played")
 CONFIDENT_COLUMNS = ("policy - delta", "regret - delta")
+PROMISE_COLUMNS = ("floor - delta", "broken - delta")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
@@ -75,6 +77,9 @@ Columns:
         the chance that a certificate with confidence 1 - delta is ever wrong, of
         a policy's cost or of regret, less delta, where costs react to every
         action so as to make that likeliest; must not be above 0
+  floor - delta, broken - delta
+        the same for what a learner with a baseline goes by, the least that the
+        baseline would have cost, and for its promise
 
 \b
 Names:
@@ -120,6 +125,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
     if not noise:
         _verify_learners(quick=quick)
         _verify_confidence()
+        _verify_baseline()
 
 
 def _verify_runs(names: Sequence[str], games: list[Game], *, mutants: bool) -> None:
@@ -182,6 +188,19 @@ def _verify_confidence() -> None:
     )
 
 
+def _verify_baseline() -> None:
+    from milpcb.theory.coins.baseline import PROMISING, PROMISING_MUTANTS, judge_promise
+
+    verdicts = _each([*PROMISING, *PROMISING_MUTANTS], judge_promise)
+    good, bad = verdicts[: len(PROMISING)], verdicts[len(PROMISING) :]
+    out.print(_table("with a baseline", PROMISE_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
+    _complain(good, bad)
+    out.print(
+        "a learner with a baseline breaks its promise no more often than delta, whatever costs react to; "
+        f"all {len(bad)} mutants are rejected, as they should be"
+    )
+
+
 def _judge_all(variants: list[Variant], games: list[Game]) -> list[Verdict]:
     from milpcb.theory.verdicts import judge
 
@@ -223,7 +242,7 @@ def _coin_row(verdict: CoinVerdict) -> Row:
     return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
 
 
-def _confident_row(verdict: ConfidentVerdict) -> Row:
+def _confident_row(verdict: ConfidentVerdict | PromiseVerdict) -> Row:
     return [verdict.name, *(f"{excess:.4f}" for excess in verdict.excess)], verdict.passes
 
 
@@ -233,8 +252,8 @@ def _short(slack: Fraction) -> str:
 
 
 def _complain(
-    good: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict],
-    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict],
+    good: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict],
+    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict],
 ) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
     rejected = [verdict for verdict in good if not verdict.passes]

@@ -43,7 +43,7 @@ class Conservative(Learner):
 
     ``certificate()``, with a confidence or without, is over all rounds; what the baseline alone paid counts whole, as
     nothing is known of what other actions would have cost there. ``policy()`` goes by the others. Over all rounds is
-    ``bound()`` too: that of the learner inside, which is over the rounds in which it was followed, plus all that was paid
+    ``bound()`` too: that of the learner inside, which is over the rounds in which it was followed, plus what was paid
     in the others. There is no ``guarantee()`` of regret, as nobody can know how many rounds the baseline gets.
 
     Parameters
@@ -86,7 +86,7 @@ class Conservative(Learner):
         given = {name: value for name, value in supplied.items() if value is not None} | {"n_actions": self.n_actions}
         self.inner = inner if isinstance(inner, Learner) else _made(inner, given, options)
         self.delayed = self.inner.delayed  # type: ignore[misc]
-        self._baseline = _read(baseline, self.n_actions)
+        self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)
         self._loss = real("loss", loss, "finite and 0 or more", lambda number: number >= 0)
         self._allowance = real("allowance", allowance, "finite and 0 or more", lambda number: number >= 0)
         self._floor = Floor(check_confidence(confidence))
@@ -111,7 +111,7 @@ class Conservative(Learner):
     def _act(self, row: int) -> Floats:
         """Return the learner's distribution (K,) mixed with the baseline's action, or that action alone."""
         action = self._action(row)
-        if self.ledger.cost + self._unknown + 1 > (1 + self._loss) * self._floor.value + self._allowance:
+        if self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance:
             self._alone += 1
             self.note = [action, 0.0, None]
             return self._only(action)
@@ -190,6 +190,10 @@ class Conservative(Learner):
         self._own, self._unknown, self._alone = (whole("a count", count, 0) for count in state["counts"])
         rng.thaw(self._rng, state["coins"])
 
+    def _at_worst(self) -> float:
+        """Return what may have been paid after this round, where every cost that is not known is 1."""
+        return self.ledger.cost + self._unknown + 1
+
     def _action(self, row: int) -> int:
         return index("the baseline's action", self._baseline(row), self.n_actions)
 
@@ -210,12 +214,14 @@ def _made(name: str, supplied: Mapping[str, Any], options: Mapping[str, Any] | N
     return made
 
 
-def _read(baseline: Any, n_actions: int) -> Callable[[int], int]:
+def _read(baseline: Any, n_actions: int, n_contexts: int) -> Callable[[int], int]:
     """Return the function from row to action; raises InputError on what is none of the three forms."""
     if callable(baseline):
         return baseline  # type: ignore[no-any-return]
     if isinstance(baseline, (list, tuple, np.ndarray)):
         actions = whole_array("baseline", baseline).tolist()
+        if len(actions) != n_contexts:
+            raise InputError(f"the baseline has {len(actions)} actions for {n_contexts} contexts; give one for each")
         return [index("an action of the baseline", action, n_actions) for action in actions].__getitem__
     constant = index("baseline", baseline, n_actions)
     return lambda _row: constant

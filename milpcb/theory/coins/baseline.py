@@ -1,0 +1,223 @@
+"""The exact chance that a learner with a baseline ever breaks its promise, against costs that react to what was played.
+
+As in milpcb.theory.coins.confidence the adversary sees every action and chooses costs 0 and 1 so as to break it as
+often as it can; statement 18 of milpcb/theory/confidence.md proves that it cannot do so more often than delta. Rounds
+may be learnt one round late, too. The coins by which the learner inside is followed are those of a seed: the promise is
+kept whatever q depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb.bets import Floor
+from milpcb.learners import Conservative, Exp4
+from milpcb.protocols import Learner
+from milpcb.protocols.learners import Aside
+from milpcb.theory.coins.confidence import ROUNDING, worst_chance
+from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
+from milpcb.theory.coins.trees import Node, tree
+from milpcb.types import Floats
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Total cost is at most (1 + loss) times the baseline's, plus ``allowance``, but with probability ``delta``."""
+
+    loss: float
+    allowance: float
+    delta: float
+    stake: float = 0.95
+    share: float = 0.3
+
+
+# In a few rounds only bold stakes and large chances of being wrong prove anything.
+PROMISES = (Promise(0.5, 1.0, 0.3), Promise(1.0, 1.0, 0.6, share=0.1), Promise(0.0, 0.5, 0.2), Promise(2.0, 0.0, 0.1))
+BASELINE = 0  # the policy of each game that is done today: its first
+GAMES = [CoinGame(OPPOSITE, (0, 0, 0, 0, 0), ()), CoinGame(ALL_FOUR, (0, 1, 0, 0), ())]
+
+
+@dataclass(frozen=True)
+class Promising:
+    """A learner whose promise is judged; ``floor`` is what it goes by, ``late`` is whether it learns a round late."""
+
+    name: str
+    kind: type[Conservative] = Conservative
+    floor: type[Floor] = Floor
+    late: bool = False
+
+
+class Broken(NamedTuple):
+    """The worst chances that the baseline ever cost less than the floor says, and that the promise is ever broken."""
+
+    floor: float
+    promise: float
+
+
+@dataclass(frozen=True)
+class PromiseVerdict:
+    """The chances, less what is allowed, where they are largest over games and promises."""
+
+    name: str
+    excess: Broken
+    places: tuple[tuple[CoinGame, Promise], tuple[CoinGame, Promise]]
+
+    @property
+    def passes(self) -> bool:
+        """Whether no promise is broken more often than it may be."""
+        return not self.violations()
+
+    def violations(self) -> list[str]:
+        """Return what is violated and where, one line each."""
+        what = ("P[the baseline cost less than stated]", "P[promise broken]")
+        return [
+            f"{name} is {excess + promise.delta:.4f}, above {promise.delta:g}, of {promise} for {game}"
+            for name, excess, (game, promise) in zip(what, self.excess, self.places, strict=True)
+            if excess > ROUNDING
+        ]
+
+
+def judge_promise(judged: Promising, games: Iterable[CoinGame] = GAMES) -> PromiseVerdict:
+    """Return the verdict over ``games`` and PROMISES."""
+    places = [(game, promise) for game in games for promise in PROMISES]
+    found = np.array([broken(judged, *place) for place in places]) - [[place[1].delta] for place in places]
+    floor, promise = (int(column.argmax()) for column in found.T)
+    return PromiseVerdict(
+        judged.name, Broken(float(found[floor, 0]), float(found[promise, 1])), (places[floor], places[promise])
+    )
+
+
+def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
+    """Return the largest chances over all adversaries in one game."""
+    oracle = game.oracle()
+    learner = judged.kind(
+        oracle,
+        inner=Exp4(oracle),
+        baseline=game.labelings[BASELINE],
+        loss=promise.loss,
+        allowance=promise.allowance,
+        share=promise.share,
+    )
+    learner._floor = judged.floor(1 - promise.delta, [promise.stake])  # noqa: SLF001
+    played = OneRoundLate(learner) if judged.late else learner
+    root = tree(played, game.rows, oracle, lambda _: learner.floor)
+
+    def floor_is_wrong(node: Node, totals: Floats) -> bool:
+        return bool(node.seen > totals[BASELINE] + ROUNDING)
+
+    def promise_is_broken(node: Node, totals: Floats) -> bool:
+        return bool(node.paid > (1 + promise.loss) * totals[BASELINE] + promise.allowance + ROUNDING)
+
+    wrongs = (floor_is_wrong, promise_is_broken)
+    return Broken(*(worst_chance(root, game.rows, np.array(game.labelings), wrong) for wrong in wrongs))
+
+
+class OneRoundLate(Learner):
+    """Hands each cost to the learner inside when that of the next round is known."""
+
+    def __init__(self, inner: Learner) -> None:
+        self._inner, self.n_actions = inner, inner.n_actions
+        self._waiting: list[list[Any]] = []  # rounds of the learner inside that were put aside, the actions and costs
+
+    def _act(self, row: int) -> Floats:
+        """Return the distribution (K,) of the learner inside, whose round is put aside."""
+        q = self._inner.act(row)
+        self.note = list(self._inner.set_aside())
+        return q
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Let the learner inside learn the round before."""
+        del row, probability
+        self._waiting.append([self.note, action, cost])
+        if len(self._waiting) == 2:
+            aside, played, paid = self._waiting.pop(0)
+            known = Aside(*aside)
+            self._inner.take_up(known)
+            self._inner.learn(known.row, played, paid, known.q[played])
+
+    def _state(self) -> dict[str, Any]:
+        """Return what waits, and the learner inside."""
+        return {"waiting": self._waiting, "inner": self._inner.state()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._waiting = [list(entry) for entry in state["waiting"]]
+        self._inner.restore(state["inner"])
+
+
+PROMISING = [Promising("baseline"), Promising("baseline, one round late", late=True)]
+
+
+# ------------------------------------------------------------------- with one thing wrong
+
+
+class NoPrice(Floor):
+    """Forgets the price, and with it delta."""
+
+    def __init__(self, confidence: float, stakes: Any) -> None:
+        super().__init__(confidence, stakes)
+        self._prices = [0.0] * len(self._prices)
+
+
+class StakeForLoss(Floor):
+    """Divides by the stake, not by what a cost of 1 takes off the logarithm."""
+
+    def __init__(self, confidence: float, stakes: Any) -> None:
+        super().__init__(confidence, stakes)
+        self._bets = [(stake, 1 / stake) for stake, _ in self._bets]
+
+
+class EstimateForExcess(Floor):
+    """Bets on estimates, not on what they exceed costs by."""
+
+    def add(self, cost: float, estimate: float) -> None:
+        """Add log(1 + lambda e) in the place of log(1 + lambda (e - c))."""
+        super().add(cost, estimate + cost)
+
+
+class SumOfEstimates(Floor):
+    """Takes the estimated total for a bound on it."""
+
+    def add(self, cost: float, estimate: float) -> None:
+        """Add the estimate itself."""
+        super().add(cost, estimate)
+        self.value = max(self.value, self._seen + estimate - cost)
+
+
+class NoWorstCase(Conservative):
+    """Forgets that the next round may cost 1."""
+
+    def _at_worst(self) -> float:
+        return super()._at_worst() - 1
+
+
+class ForgetsOpen(Conservative):
+    """Counts what is not known yet as nothing."""
+
+    def _at_worst(self) -> float:
+        return self.ledger.cost + 1
+
+
+class SeesOthers(Conservative):
+    """Takes what any action cost for the baseline's cost."""
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
+        """Enter every action as the baseline's."""
+        if action != self._action(row):
+            self._floor.add(cost, cost)
+        return super()._learn(row, action, cost, probability)
+
+
+PROMISING_MUTANTS = [
+    Promising("baseline, no price", floor=NoPrice),
+    Promising("baseline, stake for loss", floor=StakeForLoss),
+    Promising("baseline, e for e - c", floor=EstimateForExcess),
+    Promising("baseline, sum of estimates", floor=SumOfEstimates),
+    Promising("baseline, no worst case", kind=NoWorstCase),
+    Promising("baseline, unknown for free", kind=ForgetsOpen, late=True),
+    Promising("baseline, any action's cost", kind=SeesOthers),
+]

@@ -1,0 +1,186 @@
+"""A learner with a baseline: the promise along runs, what it hands its learner, late costs, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle, registry
+from milpcb.bets import STAKES, Floor, price, proved
+from milpcb.errors import InputError
+from milpcb.learners import Conservative, Exp4, Uniform
+from milpcb.protocols import Learner
+from milpcb.rng import draw_action
+from policies import FiniteClass
+
+CONTEXTS = np.arange(4.0)[:, None]
+LABELINGS = np.array([[0, 0, 0, 0], [1, 2, 1, 2], [1, 1, 1, 1], [2, 2, 2, 2]])
+
+
+def oracle() -> Any:
+    """Return the oracle of the four labelings."""
+    return open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration")
+
+
+def conservative(**options: Any) -> Conservative:
+    """Return a learner with Exp4 inside."""
+    asked = oracle()
+    return Conservative(asked, **{"inner": Exp4(asked), "loss": 0.1, "seed": 3, **options})
+
+
+def play(learner: Learner, rounds: int, seed: int = 0, start: int = 0) -> list[tuple[int, float, Any]]:
+    """Play, learning each round at once; the second labeling is right. Return action, baseline's cost and q of each."""
+    made = []
+    for t in range(start, start + rounds):
+        rng = np.random.default_rng((seed, t))
+        row = int(rng.integers(4))
+        costs = (rng.random(3) < np.where(np.arange(3) == LABELINGS[1, row], 0.2, 0.6)).astype(float)
+        q = learner.act(row)
+        action = draw_action(q, rng)
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        made.append((action, float(costs[0]), q))
+    return made
+
+
+def test_the_promise_is_kept_along_the_way_and_the_learner_comes_to_play() -> None:
+    """At every round, with loss and allowance; in the end far less is paid than the baseline would have."""
+    learner, paid, usual = conservative(allowance=2.0), 0.0, 0.0
+    for t in range(3000):
+        before = learner.ledger.cost
+        ((_, cost, _),) = play(learner, 1, start=t)
+        paid, usual = paid + learner.ledger.cost - before, usual + cost
+        assert paid <= 1.1 * usual + 2.0
+        assert learner.floor <= usual
+    assert paid < 0.75 * usual
+    assert 0 < learner.rounds_of_baseline < 1500
+
+
+def test_without_anything_to_lose_the_baseline_is_played() -> None:
+    """With loss 0 and nothing allowed no round can be risked; the floor is what it cost, to the last digit."""
+    learner = conservative(loss=0.0)
+    made = play(learner, 200)
+    assert all(q.tolist() == [1.0, 0.0, 0.0] for _, _, q in made)
+    assert learner.floor == learner.ledger.cost == sum(cost for _, cost, _ in made)
+    assert learner.rounds_of_baseline == 200
+    assert learner.inner.played == 0
+
+
+def test_the_floor_is_that_of_statement_16_for_one_policy() -> None:
+    """By the definition: what was seen, or the best stake less its price, whichever is more."""
+    rng, floor, rounds = np.random.default_rng(0), Floor(0.9), []
+    for _ in range(400):
+        cost, q = float(rng.random()), float(rng.uniform(0.05, 1))
+        rounds.append((cost, cost / q))
+        floor.add(*rounds[-1])
+    proofs = [sum(proved(*each, stake) for each in rounds) - price(stake, 0.0, len(STAKES), 0.9) for stake in STAKES]
+    assert floor.value == pytest.approx(max(sum(cost for cost, _ in rounds), *proofs))
+    assert floor.value == pytest.approx(max(proofs))
+
+
+def test_the_learner_inside_learns_only_rounds_in_which_it_was_followed() -> None:
+    """It is alone in its own rounds: played by hand on these, it ends in the same state."""
+    learner, alone = conservative(allowance=5.0), Exp4(oracle())
+    learn = alone.learn
+
+    def spy(row: int, action: int, cost: float, probability: float) -> None:
+        alone.act(row)
+        learn(row, action, cost, probability)
+
+    inside = learner.inner._learn
+    learner.inner._learn = lambda *round_: (spy(*round_), inside(*round_))[1]  # type: ignore[method-assign]
+    play(learner, 800)
+    assert alone.played == learner.inner.played < 800 - learner.rounds_of_baseline
+    assert json.dumps(alone.state()) == json.dumps(learner.inner.state())
+
+
+@pytest.mark.parametrize("mu", [0.3, 0.5])
+def test_estimates_of_mixed_rounds_are_right_on_average(mu: float) -> None:
+    """Over actions and coins, by enumeration: the mean of e 1[y = a] is the cost of a, for each action."""
+    costs, points = np.array([0.3, 1.0, 0.6]), (np.arange(2000) + 0.5) / 2000
+    means = np.zeros(3)
+    for action in range(3):
+        for coin in points[:: 1 if action == 1 else 2000]:
+            learner = conservative(baseline=1, allowance=9.0, share=mu)
+            learner._rng = type("Coin", (), {"random": lambda _, coin=coin: coin})()  # type: ignore[assignment]
+            q = learner.act(0)
+            estimate = learner._learn(0, action, costs[action], q[action])
+            means[action] += q[action] * estimate * (1 / 2000 if action == 1 else 1)
+    assert means == pytest.approx(costs, abs=1e-3)
+
+
+def test_costs_that_are_not_known_count_as_one() -> None:
+    """With 3 to lose three rounds are risked before anything is known, and the next when one of them cost nothing."""
+    learner = conservative(allowance=3.0, inner=Uniform(3))
+    asides = []
+    for _ in range(6):
+        learner.act(0)
+        asides.append(learner.set_aside())
+    assert [aside.q[0] for aside in asides[3:]] == [1.0, 1.0, 1.0]
+    assert max(aside.q[0] for aside in asides[:3]) < 1.0
+    learner.take_up(asides[1])
+    learner.learn(0, 2, 0.0, asides[1].q[2])
+    assert learner.act(0)[0] < 1.0
+    learner.give_up()
+    learner.take_up(asides[0])
+    learner.give_up()
+    assert learner.act(0)[0] < 1.0
+    assert learner.rounds_of_baseline == 3
+
+
+def test_a_saved_learner_goes_on_with_rounds_aside() -> None:
+    """From plain JSON, bit for bit, whether its learner takes rounds late or in order."""
+    for inner in ("exp4", "epsilon_greedy"):
+        asked = oracle()
+        one, other = (Conservative(asked, inner=inner, loss=0.2, allowance=4.0) for _ in range(2))
+        play(one, 150)
+        q = one.act(1)
+        other.restore(json.loads(json.dumps(one.state())))
+        for learner in (one, other):
+            learner.learn(1, int(q.argmax()), 0.5, float(q.max()))
+        played = [[q.tolist() for _, _, q in play(learner, 100, start=150)] for learner in (one, other)]
+        assert played[0] == played[1]
+
+
+def test_bounds_and_certificates_are_over_all_rounds() -> None:
+    """On every path certificates stay below the bound: of the learner inside, plus what was paid elsewhere."""
+    asked = oracle()
+    inner = Exp4(asked, horizon=1500, rate="certified", estimates="optimistic")
+    learner = Conservative(asked, inner=inner, allowance=5.0, loss=0.1)
+    for t in range(0, 1500, 50):
+        play(learner, 50, start=t)
+        assert learner.certificate() <= learner.bound() + 1e-9
+        assert learner.certificate(confidence=0.9) <= learner.bound(confidence=0.9) + 1e-9
+    assert inner.bound() < learner.bound() < np.inf
+    assert learner.guarantee() == np.inf
+    assert np.array_equal(learner.policy().predict(CONTEXTS), LABELINGS[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inner": "hedge"}, "not with 'hedge'"),
+        ({"inner": "best_in_hindsight"}, "not with 'best_in_hindsight'"),
+        ({"inner": "conservative"}, "not with 'conservative'"),
+        ({"inner": "exp4", "options": {"rat": 1}}, "did you mean 'rate'"),
+        ({"inner": "exp4", "options": 3}, "options must be a table of exp4's own options"),
+        ({"baseline": 3}, "baseline must be a whole number in 0..2"),
+        ({"baseline": [0, 1, 5, 0]}, "an action of the baseline must be a whole number in 0..2"),
+        ({"baseline": lambda _row: 7, "allowance": 3.0}, "the baseline's action must be a whole number in 0..2"),
+        ({"baseline": [0, 1]}, "the baseline has 2 actions for 4 contexts"),
+        ({"loss": -0.1}, "loss must be finite and 0 or more"),
+        ({"allowance": np.inf}, "allowance must be finite and 0 or more"),
+        ({"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_mistakes_end_in_one_line(options: dict[str, Any], message: str) -> None:
+    """Whatever is wrong is named."""
+    with pytest.raises(InputError, match=message):
+        conservative(**options).act(0)
+
+
+def test_it_is_registered() -> None:
+    """A config names it."""
+    assert registry.load("learner", "conservative") is Conservative
