@@ -1,0 +1,129 @@
+"""How often a learner with a baseline breaks its promise, and what the promise costs.
+
+    python scripts/checks/baseline.py [--runs 500] [--rounds 2000] [--loss 0.05] [--confidence 0.95]
+    python scripts/checks/baseline.py --long 100000 --runs 5
+
+Costs of four kinds: of one law; drifting, where the right actions change three times, the baseline's among them;
+reacting, where the action that was likeliest on this context when it was last shown pays most; and mirror, costs
+written down beforehand to the harm of epsilon-greedy. The baseline plays one action, or a tree that is not the best.
+The promise: after every round, the total cost is at most (1 + loss) times what the baseline would have paid.
+
+Prints, for each learner and kind, in how many runs the promise was ever broken, what was gained over the baseline a
+round, with the promise and without it, and the share of rounds in which the baseline was alone; ends with 1 where it is
+broken more often than one minus the confidence allows by two standard errors. With --long, rounds of one law alone:
+ends with 1 where less than 0.9 of the gain without a baseline is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from confidence import CONTEXTS, FEATURES, TREES, K, mirrored, reacting
+
+from milpcb import open_oracle
+from milpcb.learners import Conservative, EpsilonGreedy, Exp4
+from milpcb.rng import child, draw_action
+
+LEARNERS: dict[str, Any] = {
+    "exp4": lambda oracle, _T: Exp4(oracle),
+    "exp4, optimistic": lambda oracle, _T: Exp4(oracle, estimates="optimistic"),
+    "epsilon-greedy": lambda oracle, T: EpsilonGreedy(oracle, horizon=T),
+}
+KINDS = ("one law", "drifting", "reacting", "mirror")
+KEPT = 0.9  # of the gain, in long runs
+
+
+class Run(NamedTuple):
+    """Whether the promise was ever broken, what was gained over the baseline, and its rounds alone, a round."""
+
+    broken: bool
+    gain: float
+    alone: float
+
+
+def usual(kind: str, contexts: Any) -> list[int]:
+    """Return what the baseline plays on each context: one action, or another feature's tree."""
+    return [0] * len(contexts) if kind in ("one law", "mirror") else np.where(contexts[:, 1] > 0.5, 1, 0).tolist()
+
+
+def world(kind: str, rounds: int, seed: int, rng: Any) -> tuple[Any, Any, Any]:
+    """Return contexts, the row of each round, and costs (K,) of a round, its row and the last q there."""
+    if kind == "mirror":
+        contexts, rows, costs = mirrored(seed % 20, rounds)
+        return contexts, rows, lambda t, _row, _q: costs[t]
+    contexts = child(0, "contexts").integers(0, 2, (CONTEXTS, FEATURES)).astype(float)
+    rows = rng.integers(CONTEXTS, size=rounds).tolist()
+    if kind == "reacting":
+        return contexts, rows, reacting(contexts, rng)
+    right = np.array([np.where(contexts[:, f] > 0.5, 1 + f % 2, 2 - f % 2) for f in (0, 1, 2, 3)])
+    phases = 1 if kind == "one law" else len(right)
+
+    def drawn(t: int, row: int, _q: Any) -> Any:
+        return (rng.random(K) < np.where(np.arange(K) == right[t * phases // rounds, row], 0.35, 0.5)).astype(float)
+
+    return contexts, rows, drawn
+
+
+def play(kind: str, name: str, loss: float | None, rounds: int, confidence: float, seed: int) -> Run:
+    """Play once, without a baseline where ``loss`` is None."""
+    rng = child(seed, "baseline", kind)
+    contexts, rows, costs = world(kind, rounds, seed, rng)
+    oracle = open_oracle(TREES, contexts, kind="search")
+    learner, today = LEARNERS[name](oracle, rounds), usual(kind, contexts)
+    if loss is not None:
+        learner = Conservative(oracle, inner=learner, baseline=today, loss=loss, confidence=confidence, seed=seed)
+    paid, due, broken = 0.0, 0.0, False
+    last = np.full((len(contexts), K), 1 / K)
+    for t, row in enumerate(rows):
+        shown = costs(t, row, last[row])
+        last[row] = q = learner.act(row)
+        action = draw_action(q, rng)
+        learner.learn(row, action, float(shown[action]), float(q[action]))
+        paid += shown[action]
+        due += shown[today[row]]
+        broken |= loss is not None and paid > (1 + loss) * due + 1e-9
+    alone = getattr(learner, "rounds_of_baseline", 0) / rounds
+    return Run(bool(broken), float(due - paid) / rounds, alone)
+
+
+def main() -> int:
+    """Play all runs, print a line for each learner and kind of costs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=2000)
+    parser.add_argument("--loss", type=float, default=0.05)
+    parser.add_argument("--confidence", type=float, default=0.95)
+    parser.add_argument("--long", type=int, metavar="T")
+    arguments = parser.parse_args()
+    rounds, failed = arguments.long or arguments.rounds, False
+    delta = 1 - arguments.confidence
+    most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
+    print(f"{'learner':18s} {'costs':10s} {'broken':>12s} {'gain':>8s} {'without':>8s} {'alone':>7s}")
+    with ProcessPoolExecutor() as pool:
+        for name in ["exp4"] if arguments.long else LEARNERS:
+            for kind in ("one law",) if arguments.long else KINDS:
+                one = partial(play, kind, name, rounds=rounds, confidence=arguments.confidence)
+                seeds = range(arguments.runs)
+                kept = list(pool.map(partial(_with, one, arguments.loss), seeds, chunksize=5))
+                free = list(pool.map(partial(_with, one, None), seeds, chunksize=5))
+                broken, gain, alone = (np.array(column, dtype=float) for column in zip(*kept, strict=True))
+                without = float(np.mean([run.gain for run in free]))
+                bad = bool(broken.mean() > most or (arguments.long and gain.mean() < KEPT * without))
+                failed |= bad
+                counted = f"{broken.sum():.0f} of {arguments.runs}"
+                means = f"{gain.mean():8.4f} {without:8.4f} {alone.mean():7.3f}"
+                print(f"{name:18s} {kind:10s} {counted:>12s} {means}{'   WRONG' * bad}", flush=True)
+    return int(failed)
+
+
+def _with(one: Any, loss: float | None, seed: int) -> Run:
+    return one(loss=loss, seed=seed)  # type: ignore[no-any-return]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
