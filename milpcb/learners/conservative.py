@@ -39,7 +39,7 @@ class Conservative(Learner):
 
     The learner inside plays its own rounds only. Whether it was followed in a mixed round is drawn when the cost is
     known, given the action, which has the same law as a coin before it; else it gives the round up. It never learns
-    from rounds of the baseline alone: their estimates say nothing of other actions, which would look free.
+    from rounds of the baseline alone: they show nothing of other actions, whose costs would look like 0.
 
     ``certificate()``, with a confidence or without, is over all rounds; what the baseline alone paid counts whole, as
     nothing is known of what other actions would have cost there. ``policy()`` goes by the others. Over all rounds is

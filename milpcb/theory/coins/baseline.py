@@ -52,7 +52,7 @@ class Promising:
 
 
 class Broken(NamedTuple):
-    """The worst chances that the baseline ever cost less than the floor says, and that the promise is ever broken."""
+    """The worst chances that the baseline ever cost less than the floor, and that the promise is ever broken."""
 
     floor: float
     promise: float
@@ -163,7 +163,7 @@ class NoPrice(Floor):
         self._prices = [0.0] * len(self._prices)
 
 
-class StakeForLoss(Floor):
+class FloorByStake(Floor):
     """Divides by the stake, not by what a cost of 1 takes off the logarithm."""
 
     def __init__(self, confidence: float, stakes: Any) -> None:
@@ -171,7 +171,7 @@ class StakeForLoss(Floor):
         self._bets = [(stake, 1 / stake) for stake, _ in self._bets]
 
 
-class EstimateForExcess(Floor):
+class FloorByEstimate(Floor):
     """Bets on estimates, not on what they exceed costs by."""
 
     def add(self, cost: float, estimate: float) -> None:
@@ -214,8 +214,8 @@ class SeesOthers(Conservative):
 
 PROMISING_MUTANTS = [
     Promising("baseline, no price", floor=NoPrice),
-    Promising("baseline, stake for loss", floor=StakeForLoss),
-    Promising("baseline, e for e - c", floor=EstimateForExcess),
+    Promising("baseline, stake for loss", floor=FloorByStake),
+    Promising("baseline, e for e - c", floor=FloorByEstimate),
     Promising("baseline, sum of estimates", floor=SumOfEstimates),
     Promising("baseline, no worst case", kind=NoWorstCase),
     Promising("baseline, unknown for free", kind=ForgetsOpen, late=True),
