@@ -116,11 +116,22 @@ class Membership:
         """Return 0 or 1 (n,) for the values of a column, of which None and NaN are missing."""
         lost = np.isnan(values) if values.dtype != object else np.array([value is None for value in values], dtype=bool)
         listed = [value for value in self.values if value is not None]
+        if values.dtype != object and not lost.all():
+            self._check_numbers(listed)
         among = lost & (None in self.values)
         if listed:
             known = np.array([value in listed for value in values[~lost].tolist()], dtype=bool)
             among[~lost] = known
         return np.where(among, float(self.inside), 1.0 - self.inside)
+
+    def _check_numbers(self, listed: Iterable[Value]) -> None:
+        """Raise InputError where a listed text reads as a number: a column of numbers has such a value, or has not."""
+        code = next((value for value in listed if isinstance(value, str) and as_number(value) is not None), None)
+        if code is not None:
+            raise InputError(
+                f"column '{escaped(self.name)}' holds numbers, but held texts such as {in_words(code)} when the policy "
+                "was learnt; turn its numbers into the texts that they were written as"
+            )
 
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return a comparison of the number with a ``cut`` between 0 and 1 in words."""

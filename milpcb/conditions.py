@@ -153,7 +153,7 @@ def _check_present(name: str, column: Values, value: Value, written: str, test: 
     present = set(column.tolist()) if column.dtype == object else set()
     if value in present or (value is None and not present):
         return
-    alike = [other for other in present if _plainly(other) == _plainly(value)]
+    alike = [written] if written in present else [other for other in present if _plainly(other) == _plainly(value)]
     if alike and not written.startswith('"'):
         raise InputError(
             f"no row has the value {written} of the condition '{test}', but some have {in_words(alike[0])} in column "

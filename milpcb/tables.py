@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import csv
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.checks import check_file
-from milpcb.csv_faults import disguised
+from milpcb.csv_pieces import CODE, disguised, pieces
 from milpcb.errors import InputError, clipped
 from milpcb.extras import needs
 from milpcb.types import Floats
 
+if TYPE_CHECKING:
+    import polars as pl
+
 MOST_COLUMNS = 10_000
 MOST_CELLS = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
+STDERR = 2  # the file descriptor: readers that are not Python write there
 LONGEST_TEXT = 10_000  # bytes of a text in a Parquet file, which may hold one long text any number of times
 
 
@@ -46,20 +55,17 @@ def _check_parquet(path: Path, first: bytes) -> None:
 
     if not first.startswith(b"PAR1"):
         raise InputError(f"{path} {DAMAGED}")
-    try:
+    with _whole(path):
         columns = pl.read_parquet_schema(path)
         rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
-    except (KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException as error:  # the reader panics at some broken files, which is no Exception
-        raise InputError(f"{path} {DAMAGED}") from error
     if len(columns) > MOST_COLUMNS or rows * len(columns) > MOST_CELLS:
         raise InputError(
             f"{path} has {rows:,} rows and {len(columns):,} columns; at most {MOST_COLUMNS:,} columns and "
             f"{MOST_CELLS:,} cells are read"
         )
     for name in (name for name, kind in columns.items() if kind == pl.String):
-        longest = pl.scan_parquet(path).select(pl.col(name).str.len_bytes().max()).collect().item()
+        with _whole(path):
+            longest = pl.scan_parquet(path).select(pl.col(name).str.len_bytes().max()).collect().item()
         if longest is not None and longest > LONGEST_TEXT:
             raise InputError(
                 f"{path}, column '{clipped(name)}' has a text of {longest:,} bytes; at most {LONGEST_TEXT:,}"
@@ -69,25 +75,58 @@ def _check_parquet(path: Path, first: bytes) -> None:
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
     """Return column names (empty without a header) and numbers (rows, columns); raises InputError with the place."""
     check_table(path)
-    names, numbers = _read_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+    names, numbers = _numbers_of_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
         raise InputError(f"{path} has two columns called '{clipped(twice)}'; give each its own name")
     return names, numbers
 
 
-def _read_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
+def read_parquet(path: Path) -> pl.DataFrame:
+    """Return the columns of a Parquet file that ``check_table`` has let pass; raises InputError."""
     with needs("studies", f"reading the Parquet file {path}"):
         import polars as pl
 
+    with _whole(path):
+        return pl.read_parquet(path)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Raise InputError where a Parquet file turns out to be damaged; what its reader writes about that is not shown."""
     try:
-        frame = pl.read_parquet(path)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or 'no such file'}") from error
+        with _held_back():
+            yield
     except (KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # the reader panics at some broken files, which is no Exception
-        raise InputError(f"{path} {DAMAGED}") from error
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputError(f"cannot read {path}: {reason}" if reason else f"{path} {DAMAGED}") from error
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Keep what goes to standard error until the body is over, and drop it where the body fails."""
+    try:
+        shown = os.dup(STDERR)
+    except OSError:  # a service may have closed it
+        yield
+        return
+    with tempfile.TemporaryFile() as kept:
+        try:
+            os.dup2(kept.fileno(), STDERR)
+            yield
+            kept.seek(0)
+            os.write(shown, kept.read())
+        finally:
+            os.dup2(shown, STDERR)
+            os.close(shown)
+
+
+def _numbers_of_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
+    import polars as pl
+
+    frame = read_parquet(path)
     for name, kind in frame.schema.items():
         if not (kind.is_numeric() or kind == pl.Boolean):
             raise InputError(f"{path}, column '{clipped(name)}' holds {kind}; every column must hold numbers")
@@ -99,39 +138,32 @@ def _read_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
 def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
     """Read CSV; a first line without any number is the header."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets put a byte order mark first
-            reader = csv.reader(file)
-            lines = [(reader.line_num, line) for line in reader if line]
+        rows = [row for piece in pieces(path) for row in piece.rows()]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not a CSV text file: byte {error.start + 1} is no UTF-8; save it as CSV in UTF-8, unpacked"
-        ) from error
-    except (csv.Error, ValueError) as error:
-        raise InputError(f"{path} is not a CSV text file: {error}") from error
-    if not lines:
+    except csv.Error as error:
+        raise InputError(f"{path} has a cell of more than {csv.field_size_limit():,} characters") from error
+    if not rows:
         raise InputError(f"{path} is empty; write one line per context")
-    first = lines[0][1]
+    first = rows[0][1]
     header = () if any(map(_is_number, first)) else tuple(first)
-    body = lines[1:] if header else lines
+    body = rows[1:] if header else rows
     if not body:
         raise InputError(f"{path} has a header but no rows; write one line per context")
-    return header, np.array([_numbers(path, number, line, len(first)) for number, line in body])
+    return header, np.array([_numbers(path, line, cells) for line, cells in body])
 
 
-def _numbers(path: Path, line_number: int, line: list[str], width: int) -> list[float]:
-    if len(line) != width:
-        raise InputError(
-            f"{path}, line {line_number} has {len(line)} cells, the first line has {width}; make them equal"
-        )
-    for column, cell in enumerate(line):
+def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
+    for column, cell in enumerate(cells):
         if not _is_number(cell):
-            raise InputError(
-                f"{path}, line {line_number}, column {column + 1}: '{clipped(cell)}' is not a number; "
-                "write numbers with commas between"
-            )
-    return [float(cell) for cell in line]
+            place = f"{path}, line {line}, column {column + 1}: '{clipped(cell)}'"
+            if CODE.match(cell.strip()):
+                raise InputError(
+                    f"{place} begins with 0 as codes do; write a number without it, and codes as one column of 0 and 1 "
+                    "for each"
+                )
+            raise InputError(f"{place} is not a number; write numbers with commas between")
+    return [float(cell) for cell in cells]
 
 
 def _is_number(cell: str) -> bool:
@@ -139,4 +171,4 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return True
+    return not CODE.match(cell.strip())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.checks import context_array
-from milpcb.columns import Column, Number, encoded
+from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.decimals import written
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.frames import frame_names, read_columns
@@ -84,6 +84,12 @@ class Names:
     def column(self, i: int) -> Column:
         """Return what feature ``i`` is made of: where nothing else is known, a number that is never missing."""
         return self.columns[i] if self.columns else Number(self.features[i] if self.features else f"x{i}")
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns whose texts are tested: a code such as 02 is one of them, and the number 2 is not."""
+        tested = (column for column in self.columns if isinstance(column, Membership))
+        return frozenset(column.name for column in tested if any(isinstance(value, str) for value in column.values))
 
     def test(self, i: int, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return the comparison of feature ``i`` with ``cut`` in words: ``sign`` is "<=" or ">".

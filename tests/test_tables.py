@@ -49,7 +49,10 @@ UNREADABLE = {
     "empty": ("", "is empty; write one line per context"),
     "blank": ("\n\n", "is empty; write one line per context"),
     "a header and no rows": ("a,b\n", "has a header but no rows"),
-    "ragged": ("a,b\n1,2\n\n1\n", "line 4 has 1 cells, the first line has 2; make them equal"),
+    "ragged": (
+        "a,b\n1,2\n\n1\n",
+        "line 4 has 1 cell where the first line has 2; write a comma for each empty cell too",
+    ),
     "a text cell": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
     "an empty cell": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
     "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),

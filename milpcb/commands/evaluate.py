@@ -42,9 +42,9 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     from milpcb.offline import evaluate as value_of
     from milpcb.offline import scores
 
-    with step(err, f"reading {log.name}"):
-        source = source_of(log, given)
     read, kept = (None, None) if policy is None else _read(policy)
+    with step(err, f"reading {log.name}") as tick:
+        source = source_of(log, given, tick, read.names.texts if read else ())
     seen = is_origin(kept, source)
     if seen:
         err.print(SEEN.format(policy))

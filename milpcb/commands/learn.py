@@ -66,8 +66,8 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
 
     check_folder(folder)
     showing = partial(step, err)
-    with showing(f"reading {log.name}"):
-        source = source_of(log, given)
+    with showing(f"reading {log.name}") as tick:
+        source = source_of(log, given, tick)
     for note in (*source.notes, *_memory(source)):
         err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import click
 from milpcb.errors import InputError
 
 if TYPE_CHECKING:
+    from milpcb.csv_pieces import Tick
     from milpcb.logs.source import Source
 
 Command = Callable[..., Any]
@@ -42,8 +43,11 @@ def source_options(command: Command) -> Command:
     return command
 
 
-def source_of(log: Path, given: dict[str, Any]) -> Source:
-    """Return the log; raises InputError where its columns are not named, or what is named is not there."""
+def source_of(log: Path, given: dict[str, Any], tick: Tick, texts: Container[str] = ()) -> Source:
+    """Return the log; raises InputError where its columns are not named, or what is named is not there.
+
+    ``tick`` is told how far the reading of a file is; the columns called ``texts`` are not taken for numbers.
+    """
     import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
     from milpcb.logs.source import Columns, make_source, read_source
 
@@ -64,7 +68,7 @@ def source_of(log: Path, given: dict[str, Any]) -> Source:
         randomised=given["randomised"],
         **_common(given),
     )
-    return read_source(log, columns)
+    return read_source(log, columns, tick, texts)
 
 
 PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log writes

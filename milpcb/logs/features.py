@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from milpcb.csv_pieces import CODE
 from milpcb.errors import InputError, clipped
 from milpcb.made_columns import MOST_CATEGORIES
 
@@ -63,6 +64,20 @@ def words(left: Sequence[LeftOut], grouped: bool) -> Iterator[str]:
             f"Several rows have the same '{clipped(shared[0])}': if they belong together, such as the visits of one "
             f"person, add --group {_quoted(shared[0])}, or intervals are too narrow."
         )
+
+
+def coded(frame: pl.DataFrame) -> Iterator[str]:
+    """Yield which columns would be numbers if they were not written as codes."""
+    for column in frame.get_columns():
+        if column.dtype != pl.String:
+            continue
+        known = column.drop_nulls()
+        codes = known.filter(known.str.contains(f"^{CODE.pattern}"))
+        if len(codes) and not known.cast(pl.Float64, strict=False).null_count():
+            yield (
+                f"'{clipped(column.name)}' is taken for codes and not for numbers, as '{clipped(codes[0])}' begins "
+                "with 0: rules test which text it is."
+            )
 
 
 def _no_trait(column: pl.Series) -> LeftOut | None:

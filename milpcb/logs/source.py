@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.csv_faults import csv_fault
+from milpcb.csv_pieces import CODE, Tick
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.frames import read_columns
-from milpcb.logs.features import usable, words
+from milpcb.logs.features import coded, usable, words
+from milpcb.logs.read import read_frame
 from milpcb.offline import Log, read_log
-from milpcb.tables import DAMAGED, check_table
 from milpcb.types import Floats, Ints
 
-MISSING = ["", "NA", "NaN", "nan", "null", "None"]  # what a CSV file writes for a missing value
 ALIKE = 0.999  # correlation from which a feature is taken for the outcome under another name
 
 
@@ -66,7 +65,7 @@ class Source:
     table : all of its columns
     frame : those that policies may read
     log : checked; its features are ``frame``, see ``numbered``
-    notes : which columns were left out, and why
+    notes : which columns were taken for codes, which were left out, and why
     warnings : which features may be known only afterwards
 
     """
@@ -80,9 +79,12 @@ class Source:
     warnings: tuple[str, ...] = field(default=())
 
 
-def read_source(path: Path, columns: Columns) -> Source:
-    """Read a log; raises InputError with what is wrong in which column or row, UnknownNameError on a missing column."""
-    return make_source(path.name, read_frame(path), columns)
+def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, texts: Container[str] = ()) -> Source:
+    """Read a log, see ``milpcb.logs.read``.
+
+    Raises InputError with what is wrong in which column or row, UnknownNameError on a missing column.
+    """
+    return make_source(path.name, read_frame(path, tick, texts), columns)
 
 
 def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
@@ -109,7 +111,7 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
         frame,
         table,
         log,
-        tuple(words(left, grouped=bool(columns.group))),
+        (*coded(table), *words(left, grouped=bool(columns.group))),
         tuple(_leaks(table, columns.outcome, log)),
     )
 
@@ -140,41 +142,12 @@ def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, 
     return found
 
 
-def read_frame(path: Path) -> pl.DataFrame:
-    """Read a .csv or .parquet file; raises InputError."""
-    check_table(path)
-    read: Any = pl.read_parquet if path.suffix == ".parquet" else _read_csv
-    try:
-        frame: pl.DataFrame = read(path)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (InputError, KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException as error:  # the reader panics at some broken files, which is no Exception
-        if path.suffix == ".parquet":
-            raise InputError(f"{path} {DAMAGED}") from error
-        raise InputError(f"{path}: {csv_fault(path) or 'it is no CSV table that can be read'}") from error
-    if frame.is_empty():
-        raise InputError(f"{path} has no rows; write a header and then a line for each decision")
-    return frame
-
-
-def _read_csv(path: Path) -> pl.DataFrame:
-    with path.open("rb") as file:
-        plain = file.read(2) != b"x^"  # polars takes such a header for compressed, unless a mark comes first
-    source: Any = path if plain else b"\xef\xbb\xbf" + path.read_bytes()
-    frame = pl.read_csv(source, null_values=MISSING, infer_schema_length=None)
-    if any("_duplicated_" in column or not column.strip() for column in frame.columns):
-        raise ValueError  # the header is wrong: what of it is found below
-    return frame
-
-
 def _numbers(name: str, frame: pl.DataFrame, column: str) -> Floats:
     """Return a column of finite numbers; raises InputError on the first row that is none."""
     values = frame[column]
     if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
-        row, shown = _first_text(values)
-        raise InputError(f"{name}, column '{column}' must hold numbers, and holds {shown} in row {row}")
+        shown = _first_text(values)
+        raise InputError(f"{name}, column '{column}' must hold numbers, and holds {shown}")
     numbers = np.asarray(_present(name, frame, column).cast(pl.Float64).to_numpy(), dtype=float)
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
@@ -184,12 +157,15 @@ def _numbers(name: str, frame: pl.DataFrame, column: str) -> Floats:
     return numbers
 
 
-def _first_text(values: pl.Series) -> tuple[int, str]:
-    """Return the number of the first row that holds no number, and what it holds."""
+def _first_text(values: pl.Series) -> str:
+    """Return what the first row that holds no number holds, and its number."""
     if values.dtype == pl.String:
-        values = values.set(values.cast(pl.Float64, strict=False).is_not_null(), None)
+        numbers = values.cast(pl.Float64, strict=False).is_not_null() & ~values.str.contains(f"^{CODE.pattern}")
+        values = values.set(numbers.fill_null(value=False), None)
     row = next((i for i, value in enumerate(values.to_list()) if value is not None), 0)
-    return row + 1, clipped(repr(values[row])) if values[row] is not None else "nothing"
+    found = values[row]
+    code = ", a code as it begins with 0" if isinstance(found, str) and CODE.match(found) else ""
+    return f"{'nothing' if found is None else clipped(repr(found))} in row {row + 1}{code}"
 
 
 def _present(name: str, frame: pl.DataFrame, column: str) -> pl.Series:

@@ -11,7 +11,10 @@ from milpcb.logs.source import read_frame
 
 FOREIGN = ("Schema", "null_values", "truncate_ragged_lines", "dtype", "ignore_errors", "polars", "parse")
 BAD = {
-    "ragged": (b"a,b\n1,2\n1,2,3\n", "line 3 has 3 cells where the header has 2"),
+    "ragged": (
+        b"a,b\n1,2\n1,2,3\n",
+        "line 3 has 3 cells where the first line has 2; put a cell that holds a comma in quotes",
+    ),
     "ragged after a cell of two lines": (b'a,b\n"x\ny",2\n1,2,3\n', "line 4 has 3 cells"),
     "a quote left open": (b'a,b\n"1,2\n3,4\n', 'the quote (") that opens in line 2 is not closed'),
     "a quote left open later": (b'a,b\n1,x\n2,"z\n3,4\n', "opens in line 3"),
@@ -20,7 +23,7 @@ BAD = {
     "gzip": (gzip.compress(b"a,b\n1,2\n"), "is compressed (gzip)"),
     "a spreadsheet": (b"PK\x03\x04....", "a zip archive or a spreadsheet"),
     "Parquet": (b"PAR1....", "call it .parquet"),
-    "empty": (b"", "it is empty"),
+    "empty": (b"", "is empty; write a header"),
     "a header only": (b"a,b\n", "has no rows"),
     "a column without a name": (b"a,,c\n1,2,3\n", "column 2 has no name"),
     "two columns of one name": (b"a,b,a\n1,2,3\n", "two columns are called 'a'"),

@@ -1,0 +1,183 @@
+"""CSV files in pieces of whole rows, each checked: what is wrong is said with its line, and nothing is guessed.
+
+Readers of tables disagree on what they forgive: a row with too few cells, a quote that is not closed, a quote inside a
+cell. So it is decided here, for all of them, before a cell is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.types import Bools, Ints
+
+FIRST_BYTES = {
+    b"\x1f\x8b": "is compressed (gzip); unpack it first",
+    b"x\x01": "is compressed (zlib); unpack it first",
+    b"x\x9c": "is compressed (zlib); unpack it first",
+    b"x\xda": "is compressed (zlib); unpack it first",
+    b"\x28\xb5\x2f\xfd": "is compressed (zstd); unpack it first",
+    b"BZh": "is compressed (bzip2); unpack it first",
+    b"\xfd7zX": "is compressed (xz); unpack it first",
+    b"PK\x03\x04": "is a zip archive or a spreadsheet; save the table as CSV",
+    b"PAR1": "is a Parquet file; call it .parquet",
+    b"\xff\xfe": "is in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "is in UTF-16; save it as UTF-8",
+}
+MARK = b"\xef\xbb\xbf"  # spreadsheets put it first
+BLOCK = 2**24  # bytes that are looked at together; no row is longer
+CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an area, a ward or an item is
+
+Tick = Callable[[int, int], None]  # tick(done, total), in bytes
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a CSV file, blank lines left out: their bytes, and the number of the line in which each begins."""
+
+    content: bytes
+    lines: Ints
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number of the line in which a row begins, and its cells."""
+        yield from zip(self.lines.tolist(), csv.reader(io.StringIO(self.content.decode(), newline="")), strict=True)
+
+
+def disguised(path: Path) -> str:
+    """Return what a file is that is called CSV and is none, by its first bytes; "" where it may be one."""
+    with path.open("rb") as file:
+        first = file.read(4)
+    return next((found for start, found in FIRST_BYTES.items() if first.startswith(start)), "")
+
+
+def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
+    """Yield the rows of a CSV file in pieces, the header being the first row of the first piece.
+
+    Raises InputError, with the line: a row with more or fewer cells than the first, a quote that is not closed at the
+    end of its cell, a quote inside a cell, bytes that are no text. OSError where the file cannot be read.
+    """
+    line, width, size = 1, 0, path.stat().st_size
+    with path.open("rb") as file:
+        rest = file.read(len(MARK)).removeprefix(MARK)
+        while content := rest + (block := file.read(BLOCK)):
+            scan = _Scan(content, path, line)
+            end = scan.end if block else len(content)
+            if not end and len(content) > BLOCK:
+                scan.check_quotes(len(content))
+                raise InputError(f"{path}, line {line} is longer than {BLOCK // 2**20} MB; write a line for each row")
+            piece, width = scan.piece(end, width)
+            if len(piece.lines):
+                yield piece
+            rest = content[end:]
+            line += content.count(b"\n", 0, end)
+            tick(file.tell() - len(rest), size)
+
+
+class _Scan:
+    """Where rows and cells end in the bytes of some lines, of which the first is number ``line`` of a file."""
+
+    def __init__(self, content: bytes, path: Path, line: int) -> None:
+        self._content, self._path, self._line = content, path, line
+        self._signs = np.frombuffer(content, dtype=np.uint8)
+        self._quotes = self._where(b'"')
+        feeds = self._where(b"\n")
+        self._ends = feeds[~self._inside(feeds)]
+        self.end = int(self._ends[-1]) + 1 if len(self._ends) else 0  # behind the last whole row
+
+    def piece(self, end: int, width: int) -> tuple[Piece, int]:
+        """Return the rows before ``end`` and how many cells each has; ``width``, unless that is 0, is what must be."""
+        self._check_text(end)
+        self.check_quotes(end)
+        ends = self._ends if end == self.end else np.append(self._ends, end)
+        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+        blank = (ends == starts) | ((ends == starts + 1) & (self._signs[starts] == ord("\r")))
+        commas = self._where(b",")
+        cells = 1 + np.diff(np.searchsorted(commas[~self._inside(commas)], np.append(starts, end)))
+        lines = self._line_of(starts)
+        cells, lines = cells[~blank], lines[~blank]
+        width = width or (int(cells[0]) if len(cells) else 0)
+        self._check_width(cells, lines, width)
+        return Piece(self._without(blank, starts, ends, end), lines), width
+
+    def check_quotes(self, end: int) -> None:
+        """Raise InputError on the first quote before ``end`` that neither begins nor ends a cell."""
+        quotes = self._quotes[: np.searchsorted(self._quotes, end)]
+        opening, closing = quotes[0::2], quotes[1::2]
+        stray = opening[~np.isin(self._signs[opening - 1], list(b',\n"')) & (opening > 0)]
+        closes = np.isin(self._after(closing), list(b',\r\n"'))
+        unclosed = np.append(opening[: len(closing)][~closes], opening[len(closing) :])
+        if len(unclosed) and not (len(stray) and stray[0] <= unclosed[0]):
+            line = self._line_of(unclosed[:1])[0]
+            raise InputError(
+                f'{self._path}: the quote (") that opens in line {line} is not closed at the end of its cell; close it '
+                'there, or write "" for a quote in a cell'
+            )
+        if len(stray):
+            raise self._fault(
+                stray[0], 'has a quote (") inside a cell; put the whole cell in quotes, with "" for each of its own'
+            )
+
+    def _check_text(self, end: int) -> None:
+        """Raise InputError on bytes that are no text in UTF-8, and on line ends that some readers take for none."""
+        content = self._content[:end]
+        if (place := content.find(b"\0")) >= 0:
+            raise self._fault(place, "holds bytes that are no text; save the table as CSV")
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            raise self._fault(error.start, "is not in UTF-8; save the file as UTF-8") from error
+        returns = self._where(b"\r")
+        returns = returns[~self._inside(returns) & (returns < end)]
+        alone = returns[self._after(returns, beyond=0) != ord("\n")]
+        if len(alone):
+            raise self._fault(
+                alone[0], "has a carriage return without a line feed; save the file with the line ends of one system"
+            )
+
+    def _check_width(self, cells: Ints, lines: Ints, width: int) -> None:
+        wrong = np.flatnonzero(cells != width)
+        if not len(wrong):
+            return
+        count = int(cells[wrong[0]])
+        mend = "put a cell that holds a comma in quotes" if count > width else "write a comma for each empty cell too"
+        raise InputError(
+            f"{self._path}, line {lines[wrong[0]]} has {count} cell{'s' * (count > 1)} where the first line has "
+            f"{width}; {mend}"
+        )
+
+    def _fault(self, place: Any, what: str) -> InputError:
+        return InputError(f"{self._path}, line {self._line_of(np.array([place]))[0]} {what}")
+
+    def _line_of(self, places: Ints) -> Ints:
+        """Return the number of the line in which each place is; a line feed in quotes begins a line too."""
+        return self._line + np.searchsorted(self._where(b"\n"), places)
+
+    def _where(self, sign: bytes) -> Ints:
+        return np.flatnonzero(self._signs == ord(sign))
+
+    def _after(self, places: Ints, beyond: int = ord("\n")) -> Any:
+        """Return the sign behind each place, ``beyond`` behind the last."""
+        last = len(self._signs) - 1
+        return np.where(places < last, self._signs[np.minimum(places + 1, last)], beyond)
+
+    def _inside(self, places: Ints) -> Bools:
+        """Return whether each place is in quotes: behind an odd number of them."""
+        odd: Bools = np.searchsorted(self._quotes, places) % 2 == 1
+        return odd
+
+    def _without(self, blank: Bools, starts: Ints, ends: Ints, end: int) -> bytes:
+        """Return the bytes before ``end`` without blank lines."""
+        if not blank.any():
+            return self._content[:end]
+        kept = np.ones(end, dtype=bool)
+        for start, stop in zip(starts[blank], ends[blank], strict=True):
+            kept[start : stop + 1] = False
+        return self._signs[:end][kept].tobytes()

@@ -1,0 +1,205 @@
+"""What a row, a cell and a number of a CSV file are is decided once, for logs and for milpcb solve."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb import csv_pieces
+from milpcb.columns import Membership
+from milpcb.conditions import holds
+from milpcb.errors import InputError
+from milpcb.frames import read_columns
+from milpcb.logs.read import read_frame
+from milpcb.logs.source import Columns, make_source
+from milpcb.tables import read_table
+from policies.names import Names
+
+READERS = [read_table, read_frame]
+WRONG = {
+    "too few cells": (b"a,b,c\n1,2,3\n4,5\n", "t.csv, line 3 has 2 cells where the first line has 3; write a comma"),
+    "one cell": (b"a,b,c\n1,2,3\n4\n", "line 3 has 1 cell where the first line has 3"),
+    "spaces alone": (b"a,b\n1,2\n  \n3,4\n", "line 3 has 1 cell where the first line has 2"),
+    "too many cells": (b"a,b\n1,2,\n", "line 2 has 3 cells where the first line has 2; put a cell that holds a comma"),
+    "a decimal comma": (b"a,b\n1,2\n1,5,2\n", "line 3 has 3 cells"),
+    "a quote left open": (b'a,b\n1,2\n3,"4\n5,6\n', 'the quote (") that opens in line 3 is not closed'),
+    "a quote left open in the header": (b'a,"b\n1,2\n', "opens in line 1 is not closed"),
+    "a quote closed before the end": (b'a,b\n1,2\n"3"4,5\n', "opens in line 3 is not closed at the end of its cell"),
+    "an open quote before others": (b'a,b\n"1,2\n"3",4\n', "opens in line 2 is not closed at the end of its cell"),
+    "inches": (b'a,b\n1,2\n5" pipe,4\n', 'line 3 has a quote (") inside a cell'),
+    "a space before a quote": (b'a,b\n1, "2,3"\n', 'line 2 has a quote (") inside a cell'),
+    "a zero byte": (b"a,b\n1,2\n3,\x004\n", "line 3 holds bytes that are no text"),
+    "half a letter": (b"a,b\n1,2\n3,\xff\n", "line 3 is not in UTF-8"),
+    "old line ends": (b"a,b\r1,2\r", "line 1 has a carriage return without a line feed"),
+}
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("what", WRONG)
+def test_a_row_that_readers_take_in_different_ways_is_refused(what, read, tmp_path):
+    """Nothing is guessed or filled in: the file and the line are named, with the cells that it has."""
+    content, message = WRONG[what]
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        read(tmp_path / "t.csv")
+    assert message in str(refused.value)
+    assert "t.csv" in str(refused.value)
+
+
+CODES = [["1", "02", "2"], ["00", "1"], ["007", ""], ["-01", "3"], ["1.5", "01.50"]]
+NUMBERS = {"0": 0, "10": 10, "0.5": 0.5, "-0.25": -0.25, "1e05": 1e5, "100": 100}
+
+
+@pytest.mark.parametrize("cells", CODES)
+def test_a_column_with_a_leading_zero_is_texts(cells, tmp_path):
+    """Areas, wards and items are written so, numbers are not: 02 and 2 are two of them."""
+    (tmp_path / "t.csv").write_text("code,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    frame = read_frame(tmp_path / "t.csv")
+    assert frame["code"].to_list() == [cell or None for cell in cells]
+    assert frame["b"].dtype == pl.Int64
+
+
+def test_numbers_that_begin_with_zero_are_numbers(tmp_path):
+    """A zero alone, before a point, or in an exponent says nothing."""
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},1\n" for cell in NUMBERS))
+    assert read_frame(tmp_path / "t.csv")["a"].to_list() == list(NUMBERS.values())
+    assert read_table(tmp_path / "t.csv")[1][:, 0].tolist() == list(NUMBERS.values())
+
+
+def test_solve_refuses_a_code_where_a_number_must_be(tmp_path):
+    """Its tables are numbers, so that a code has no place there; as names of columns codes are read."""
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n3, 02\n")
+    with pytest.raises(InputError, match=r"line 3, column 2: '02' begins with 0 as codes do; write a number without"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("01,02\n3,4\n")
+    assert read_table(tmp_path / "t.csv")[0] == ("01", "02")
+
+
+def test_codes_are_actions_groups_and_categories(tmp_path):
+    """What a log says of 02 is not said of 2, and a note tells which features were taken for codes."""
+    rows = [f"{ward},{treat},{y},{person}" for ward, treat, y, person in _log()]
+    (tmp_path / "log.csv").write_text("\n".join(["ward,treat,y,person", *rows]) + "\n")
+    columns = Columns("treat", "y", maximise=True, randomised=True, group="person")
+    source = make_source("log.csv", read_frame(tmp_path / "log.csv"), columns)
+    assert source.log.actions == ("02", "1", "2")
+    assert set(source.frame["ward"]) == {"1", "02", "2"}
+    assert len(set(source.log.members.tolist())) == 4
+    assert [
+        note for note in source.notes if "'ward' is taken for codes and not for numbers, as '02' begins with 0" in note
+    ]
+
+
+def _log():
+    for i in range(60):
+        yield ("1", "02", "2")[i % 3], ("02", "1", "2")[i // 3 % 3], i % 2, ("7", "07", "8", "9")[i % 4]
+
+
+def test_an_outcome_that_is_a_code_is_explained(tmp_path):
+    """Where a number must be, the line says which cell is none, and why."""
+    (tmp_path / "log.csv").write_text("x,treat,y\n1,a,3\n2,b,04\n")
+    with pytest.raises(InputError, match=r"column 'y' must hold numbers, and holds '04' in row 2, a code as it begins"):
+        make_source("log.csv", read_frame(tmp_path / "log.csv"), Columns("treat", "y", maximise=True))
+
+
+def test_blank_lines_are_no_rows(tmp_path):
+    """Editors leave them at the end; they are no rows of missing values."""
+    (tmp_path / "t.csv").write_bytes(b"\n\na,b\n1,2\n\r\n3,4\n\n\n")
+    assert read_frame(tmp_path / "t.csv").rows() == [(1, 2), (3, 4)]
+
+
+ALPHABET = ["a", "7", "ü", ",", '"', "\n", "\r\n", " ", "x^", ""]
+
+
+@pytest.mark.parametrize("block", [40, 2**24])
+def test_whatever_is_written_well_is_read_as_it_was_written(block, tmp_path, monkeypatch):
+    """Cells of any signs come back, in pieces of any size, with the line in which each row begins."""
+    monkeypatch.setattr(csv_pieces, "BLOCK", block)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        width = int(rng.integers(2, 4))
+        table = [["".join(rng.choice(ALPHABET, 4)) for _ in range(width)] for _ in range(int(rng.integers(1, 9)))]
+        text = io.StringIO()
+        csv.writer(text, lineterminator=str(rng.choice(["\n", "\r\n"]))).writerows(table)
+        (tmp_path / "t.csv").write_bytes(text.getvalue().encode())
+        read = [row for piece in csv_pieces.pieces(tmp_path / "t.csv") for row in piece.rows()]
+        assert [cells for _, cells in read] == table
+        assert [line for line, _ in read] == _lines(table, text.getvalue())
+
+
+def _lines(table, text):
+    """Return the number of the line in which each row begins, by what stands before it."""
+    lines, line = [], 1
+    for row in table:
+        lines.append(line)
+        line += 1 + sum(cell.count("\n") for cell in row)
+    assert line == text.count("\n") + 1
+    return lines
+
+
+def test_no_damage_changes_what_is_read_unseen(tmp_path, monkeypatch):
+    """A sign lost or put in gives an error, or the very cells that the standard reads in rows of one width."""
+    monkeypatch.setattr(csv_pieces, "BLOCK", 64)
+    good = 'a,b,c\n1,"x, ""y""\nz",3\n4,5,6\n"7",8,\n'
+    rng, refused = np.random.default_rng(1), 0
+    for _ in range(400):
+        at = int(rng.integers(len(good)))
+        text = good[:at] + str(rng.choice([",", '"', "\n", "", "7"])) + good[at + int(rng.integers(2)) :]
+        (tmp_path / "t.csv").write_text(text)
+        try:
+            read = [cells for piece in csv_pieces.pieces(tmp_path / "t.csv") for _, cells in piece.rows()]
+        except InputError:
+            refused += 1
+            continue
+        assert read == [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+        assert len({len(row) for row in read}) == 1
+    assert 100 < refused < 400
+
+
+def test_a_large_file_is_read_by_pieces_with_its_progress(tmp_path, monkeypatch):
+    """The same table comes out however it is cut, and what is done grows to all there is."""
+    table = pl.DataFrame({"x": range(500), "s": [f'"{i}", {i}' for i in range(500)], "y": [i / 7 for i in range(500)]})
+    table.write_csv(tmp_path / "t.csv")
+    assert read_frame(tmp_path / "t.csv").equals(table)
+    monkeypatch.setattr(csv_pieces, "BLOCK", 1000)
+    ticks = []
+    assert read_frame(tmp_path / "t.csv", lambda *tick: ticks.append(tick)).equals(table)
+    assert len(ticks) > 10
+    assert ticks == sorted(ticks)
+    assert ticks[-1][0] == ticks[-1][1]
+
+
+def test_a_row_without_end_is_refused(tmp_path, monkeypatch):
+    """An open quote in a large file is found at once, and not by reading all of it into one cell."""
+    monkeypatch.setattr(csv_pieces, "BLOCK", 100)
+    (tmp_path / "t.csv").write_text('a,b\n1,"2\n' + "3,4\n" * 1000)
+    with pytest.raises(InputError, match="opens in line 2 is not closed"):
+        read_frame(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("a,b\n1," + "2" * 1000 + "\n")
+    with pytest.raises(InputError, match="line 2 is longer than"):
+        read_frame(tmp_path / "t.csv")
+
+
+WARD = Membership("ward", ("1", "2"), 1)
+
+
+def test_a_rule_by_codes_takes_no_numbers(tmp_path):
+    """Rows to evaluate on may hold no leading zero: their wards are the texts that the rule knows all the same."""
+    (tmp_path / "t.csv").write_text("ward,x\n1,1\n2,2\n3,3\n")
+    frame = read_frame(tmp_path / "t.csv", texts=Names((), (), (WARD, Membership("x", (1, None)))).texts)
+    assert frame["x"].dtype == pl.Int64
+    assert WARD.read(read_columns(frame, ("ward", "x"), ["ward"])["ward"]).tolist() == [1, 1, 0]
+    with pytest.raises(InputError, match="'ward' holds numbers, but held texts such as \"1\" when the policy was"):
+        WARD.read(np.array([1.0, 2.0, np.nan]))
+    assert WARD.read(np.array([np.nan, np.nan])).tolist() == [0, 0]
+    assert Membership("ward", ("north",), 1).read(np.array([1.0, 2.0])).tolist() == [0, 0]
+
+
+def test_a_condition_finds_the_code_that_it_names():
+    """02 without quotes is a number, and the line says how the text 02 is written, not the text 2."""
+    with pytest.raises(InputError, match="some have \"02\" in column 'ward'; write 'ward = \"02\"'"):
+        holds("ward = 02", {"ward": np.array(["2", "02"], dtype=object)})
+    assert holds('ward = "02"', {"ward": np.array(["2", "02"], dtype=object)}).tolist() == [False, True]
