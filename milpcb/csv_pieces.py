@@ -1,4 +1,4 @@
-"""CSV files in pieces of whole rows, each checked: what is wrong is said with its line, and nothing is guessed.
+"""CSV files in pieces of whole rows, each checked: a fault is named with its line, and nothing is guessed.
 
 Readers of tables disagree on what they forgive: a row with too few cells, a quote that is not closed, a quote inside a
 cell. So it is decided here, for all of them, before a cell is read.
@@ -64,7 +64,7 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
     Raises InputError, with the line: a row with more or fewer cells than the first, a quote that is not closed at the
     end of its cell, a quote inside a cell, bytes that are no text. OSError where the file cannot be read.
     """
-    line, width, size = 1, 0, path.stat().st_size
+    line, width, done, size = 1, 0, 0, path.stat().st_size
     with path.open("rb") as file:
         rest = file.read(len(MARK)).removeprefix(MARK)
         while content := rest + (block := file.read(BLOCK)):
@@ -78,7 +78,8 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
                 yield piece
             rest = content[end:]
             line += content.count(b"\n", 0, end)
-            tick(file.tell() - len(rest), size)
+            done += end
+            tick(done, size)
 
 
 class _Scan:

@@ -46,7 +46,7 @@ def source_options(command: Command) -> Command:
 def source_of(log: Path, given: dict[str, Any], tick: Tick, texts: Container[str] = ()) -> Source:
     """Return the log; raises InputError where its columns are not named, or what is named is not there.
 
-    ``tick`` is told how far the reading of a file is; the columns called ``texts`` are not taken for numbers.
+    ``tick`` gets how far the reading of a file is; the columns called ``texts`` are not taken for numbers.
     """
     import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
     from milpcb.logs.source import Columns, make_source, read_source
