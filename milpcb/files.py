@@ -78,19 +78,29 @@ def write_file(target: Path, content: bytes, *, durable: bool = True) -> Path:
     return target
 
 
+def check_sole(path: Path) -> None:
+    """Raise OSError where a file is a link, or has another name elsewhere (a hard link), before it changes in place."""
+    if path.is_symlink() or (path.exists() and path.stat().st_nlink > 1 and path.is_file()):
+        raise OSError(errno.EMLINK, "it is a link to another file, which would change too", str(path))
+
+
 def append(target: Path, text: str) -> None:
-    """Add text to the end of a file, which is made if need be; raises OSError where it is a link."""
+    """Add text to the end of a file, which is made if need be; raises OSError where it is a link of any kind."""
     with open_to_append(target) as file:
         file.write(text)
 
 
 def open_to_append(target: Path) -> IO[str]:
-    """Open a text file to write at its end; raises OSError where it is a link, or a pipe that nobody reads."""
+    """Open a text file to write at its end; raises OSError where it is a link, or a pipe that nobody reads.
+
+    A file with another name elsewhere (a hard link) is taken for a link: what is added would stand there too.
+    """
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     file = os.fdopen(os.open(target, flags, 0o666), "a", encoding="utf-8")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    state = os.fstat(file.fileno())
+    if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
         file.close()
-        raise OSError(errno.EINVAL, "it is no plain file", str(target))
+        raise OSError(errno.EINVAL, "it is no plain file of its own", str(target))
     return file
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import Learned, checked
-from milpcb.files import contents, remove, sealed, unsealed, write_file
+from milpcb.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.logs.digest import ORIGIN, origin
 from milpcb.logs.findings import Findings
 from milpcb.logs.page import page, rule_pictures
 
-INDEX = "learned.json"  # a checksum, and which files were written; only these are ever replaced or removed
+INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
 POLICY, PAGE = "policy.json", "report.html"
 NAMES = {
     POLICY,
@@ -24,24 +24,50 @@ NAMES = {
 
 
 def check_folder(folder: Path) -> None:
-    """Raise RunError unless the folder is new, empty, or one that ``write`` made."""
+    """Raise RunError unless the folder is new, empty, or as ``write`` left it.
+
+    Whoever made the folder may have written its index, so that alone is no leave to replace a file: its content must
+    be what the index holds the digest of.
+    """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise RunError(f"{folder} exists and is no folder; choose another with --out")
-    if folder.is_dir() and any(folder.iterdir()) and _index(folder) is None:
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    written = _written(folder)
+    if written is None:
         raise RunError(f"{folder} holds files that milpcb learn did not write; choose another folder with --out")
+    for name in sorted(NAMES):
+        _check_own(folder / name, written)
 
 
 def write(found: Findings, folder: Path, command: str) -> Path:
-    """Write everything, and remove what an earlier call wrote here and this one does not; return the page."""
+    """Write everything, and remove what an earlier call wrote here and this one does not; return the page.
+
+    Raises RunError where a file there is not as an earlier call wrote it.
+    """
     files = _files(found, command)
-    earlier = _index(folder) or {"written": []}
-    write_file(folder / INDEX, sealed({"written": sorted({*files, *earlier["written"]})}))
+    check_folder(folder)
+    earlier, now = _written(folder) or {}, {name: [digest(content)] for name, content in files.items()}
+    either = {name: [*earlier.get(name, []), *now.get(name, [])] for name in {*earlier, *now}}  # if this is cut short
+    _write_index(folder, either)
     for name, content in files.items():
+        _check_own(folder / name, either)
         write_file(folder / name, content)
-    for stale in NAMES & set(earlier["written"]) - set(files):
+    for stale in sorted(NAMES - set(files)):
+        _check_own(folder / stale, either)
         remove(folder / stale)
-    write_file(folder / INDEX, sealed({"written": sorted(files)}))
+    _write_index(folder, now)
     return folder / PAGE
+
+
+def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
+    """Raise RunError where there is a file, or a link, that is not as it was written here."""
+    if not (path.is_symlink() or path.exists()):
+        return
+    with suppress(OSError):
+        if digest(contents(path)) in written.get(path.name, ()):
+            return
+    raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another folder with --out")
 
 
 def _files(found: Findings, command: str) -> dict[str, bytes]:
@@ -65,8 +91,12 @@ def _policy(found: Findings) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
-def _index(folder: Path) -> dict[str, Any] | None:
-    """Return which files were written here, None where the index is not there or not whole."""
+def _written(folder: Path) -> dict[str, list[str]] | None:
+    """Return the digests of the files that were written here, None where the index is not there or not whole."""
     with suppress(OSError, ValueError):
-        return dict(checked(Learned, unsealed(contents(folder / INDEX))))
+        return dict(checked(Learned, unsealed(contents(folder / INDEX)))["written"])
     return None
+
+
+def _write_index(folder: Path, written: Mapping[str, Sequence[str]]) -> None:
+    write_file(folder / INDEX, sealed({"written": {name: written[name] for name in sorted(written)}}))

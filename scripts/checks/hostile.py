@@ -34,8 +34,8 @@ from hostile_cases import COLUMNS, CONFIG, LOG, QUIET, Base, Case, cases
 
 LEAST = 400
 ENDLESS = ("pipe", "/dev/zero")  # without the gate these are waited for, or read, for ever
-HARMS = ("ran code of a file", "wrote outside the directory", "connected to a scheduler", "a traceback",
-         "an unexpected error")  # fmt: skip
+HARMS = ("ran code of a file", "wrote outside the directory", "changed a file of the user's",
+         "connected to a scheduler", "a traceback", "an unexpected error")  # fmt: skip
 
 
 def call(words: tuple[str, ...]) -> tuple[int, str, str]:
@@ -65,6 +65,7 @@ def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[
     folder.mkdir()
     found: list[str] = []
     what = case.make(folder)
+    own = (folder / case.kept).read_bytes() if case.kept else b""
     here = Path.cwd()
     os.chdir(folder)
     try:
@@ -84,6 +85,8 @@ def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[
     if state(base.outside) != before:
         found.append("wrote outside the directory")
         restore(base.outside)
+    if case.kept and (not (folder / case.kept).is_file() or (folder / case.kept).read_bytes() != own):
+        found.append("changed a file of the user's")
     if len(connected) > calls:
         found.append("connected to a scheduler")
     if any(

@@ -59,6 +59,7 @@ class Case:
     group: str
     name: str
     make: Callable[[Path], Any]
+    kept: str = ""  # a file in the folder that is the user's own: what is called must leave it as it was made
 
 
 @dataclass(frozen=True)
@@ -319,7 +320,7 @@ def link_cases(base: Base) -> Iterator[Case]:
               "report.html", "regret.png", ".milpcb.lock", f"cells/{leader['key']}.json", f"logs/{leader['key']}.log",
               "cells", "costs", "live", "logs"]  # fmt: skip
     for file in linked:
-        for how in ("link", "pipe", "folder"):
+        for how in ("link", "hard link", "pipe", "folder"):
             for command in ("report", "resume"):
 
                 def make_link(folder: Path, file=file, how=how, command=command) -> Any:
@@ -330,6 +331,8 @@ def link_cases(base: Base) -> Iterator[Case]:
                     place.parent.mkdir(exist_ok=True)
                     if how == "link":
                         place.symlink_to(base.outside / ("folder" if "." not in file else "secret.csv"))
+                    elif how == "hard link":
+                        place.hardlink_to(base.outside / "secret.csv")
                     elif how == "pipe":
                         os.mkfifo(place)
                     else:
@@ -337,6 +340,40 @@ def link_cases(base: Base) -> Iterator[Case]:
                     return COMMANDS[command]
 
                 yield Case("paths", f"{file} is a {how}, {command}", make_link)
+
+
+def learned_cases(base: Base) -> Iterator[Case]:
+    """Yield folders for ``milpcb learn --out`` with an index that calls the user's own file one of a run, or links."""
+    kinds: dict[str, Callable[[str, str], Any]] = {
+        "list": lambda file, _: [file, "../../outside/bashrc"],
+        "digest": lambda file, _: {file: ["0" * 64]},
+        "digest of outside": lambda file, other: {file: [other], "../../outside/bashrc": [other]},
+        "nothing": lambda *_: {},
+        "strange": lambda file, _: {file: None},
+    }
+    for file in ("policy.txt", "policy.json", "policy.py", "policy.sql", "policy.svg", "policy.png", "report.html"):
+        for what, index in kinds.items():
+            for how in ("file", "link", "hard link"):
+
+                def make(folder: Path, file=file, index=index, how=how) -> Any:
+                    aim = base.outside / "secret.txt"
+                    shutil.copytree(base.found, folder / "found")
+                    place = folder / "found" / file
+                    place.unlink(missing_ok=True)
+                    if how == "file":
+                        place.write_text("mine")
+                    elif how == "link":
+                        place.symlink_to(aim)
+                    else:
+                        place.hardlink_to(aim)
+                    other = hashlib.sha256(aim.read_bytes()).hexdigest()
+                    (folder / "found/learned.json").write_bytes(seal({"written": index(file, other)}))
+                    (folder / "log.csv").write_text(LOG)
+                    return ("learn", "log.csv", *COLUMNS, "--draws", "0", "--resamples", "0", "--depth", "1",
+                            "--out", "found")  # fmt: skip
+
+                kept = f"found/{file}" if how == "file" else ""
+                yield Case("learned", f"{file} is a {how}, its index has {what}", make, kept)
 
 
 # ------------------------------------------------------------------- logs, policies, Bandits
@@ -353,6 +390,11 @@ def log_cases(_base: Base) -> Iterator[Case]:
         "nul": lambda: b"x,action,y,p\n\0,1,1,1\n", "zip": lambda: b"PK\3\4" + b"0" * 99,
         "numbers": lambda: b"x,action,y,p\n1e999,1,nan,inf\n", "controls": lambda: b"x\x1b[2J,action,y,p\n1,\x07,1,1\n",
         "parquet": lambda: b"PAR1" + b"\xff" * 64 + b"PAR1",
+        "short row": lambda: LOG.encode() + b"1,1\n", "long row": lambda: LOG.encode() + b"1,1,1,1,1,1\n",
+        "open quote": lambda: LOG.encode() + b'"1,1,1,1,0.5\n' * 10**6,
+        "stray quote": lambda: LOG.encode() + b'1"",1,1,1,1\n',
+        "code": lambda: LOG.encode() + b"1,1,01,1,0.5\n", "returns": lambda: LOG.encode().replace(b"\n", b"\r"),
+        "one cell": lambda: LOG.encode() + b'"' + b"1" * 10**7 + b'",1,1,1,0.5\n',
     }  # fmt: skip
     commands = {
         "learn": ("learn", "LOG", *COLUMNS, "--draws", "0", "--resamples", "0", "--out", "found"),
@@ -430,6 +472,7 @@ def cases(base: Base) -> list[Case]:
         named_cases,
         link_cases,
         forged_cases,
+        learned_cases,
         log_cases,
         policy_cases,
         bandit_cases,

@@ -176,9 +176,9 @@ class LivePosition(TypedDict):
 
 @with_config(CLOSED)
 class Learned(TypedDict):
-    """learned.json, in a folder of ``milpcb learn``: the files that were written there."""
+    """learned.json, in a folder of ``milpcb learn``: the files that were written there, with the digests they had."""
 
-    written: list[Text]
+    written: Annotated[dict[Text, Annotated[list[Digest], Field(max_length=100)]], Field(max_length=100)]
 
 
 @with_config(OPEN)

@@ -38,6 +38,7 @@ from milpcb.experiments.study.cells import FORMAT, Study, Task
 from milpcb.experiments.study.sections import Config
 from milpcb.files import (
     append,
+    check_sole,
     contents,
     digest,
     is_temporary,
@@ -86,8 +87,10 @@ class RunDirectory:
         """Keep every other run out of the directory; raises RunError when one is at work there."""
         make_folder(self.path)
         file = self.path / LOCK
-        if file.is_symlink():
-            raise RunError(f"{file} is a link, and a run writes only inside its own directory; remove it")
+        try:
+            check_sole(file)
+        except OSError as error:
+            raise RunError(f"{file} is a link, and a run writes only inside its own directory; remove it") from error
         holder = ""
         with suppress(OSError, UnicodeDecodeError):
             holder = contents(file).decode()

@@ -1,0 +1,91 @@
+"""Only files that a run itself wrote are changed: neither those that an index claims, nor those that a link shares."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from milpcb.commands.learn import learn
+from milpcb.errors import RunError
+from milpcb.experiments.results.store import RunDirectory
+from milpcb.files import append, digest, sealed
+from milpcb.logs.folder import INDEX, NAMES, check_folder
+
+ROWS = "x,treat,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i % 3}\n" for i in range(40))
+WORDS = ("log.csv", "--action", "treat", "--reward", "y", "--randomised", "--draws", "0", "--resamples", "0")
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch):
+    """Return a folder that milpcb learn wrote, and the function that calls it again."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text(ROWS)
+
+    def call(*more):
+        return CliRunner().invoke(learn, [*WORDS, "--depth", "1", "--out", "found", *more], catch_exceptions=True)
+
+    assert call().exit_code == 0
+    return tmp_path / "found", call
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("claim", [[], ["0" * 64], None])
+def test_a_file_that_an_index_claims_is_kept(name, claim, tmp_path):
+    """Whoever hands on a folder writes its index: a file whose content it does not know was not written by a run."""
+    (tmp_path / name).write_text("mine")
+    written = {} if claim is None else {name: claim}
+    (tmp_path / INDEX).write_bytes(sealed({"written": written}))
+    with pytest.raises(RunError, match=rf"{name} is not as milpcb learn wrote it; move it away, or choose another"):
+        check_folder(tmp_path)
+    (tmp_path / INDEX).write_bytes(sealed({"written": {name: ["1" * 64, digest(b"mine")]}}))
+    check_folder(tmp_path)
+
+
+def test_a_result_that_was_edited_is_kept(found):
+    """Notes in policy.txt are the user's: the next call refuses before it searches, with the line that names it."""
+    folder, call = found
+    (folder / "policy.txt").write_text("my notes")
+    refused = call()
+    assert isinstance(refused.exception, RunError)
+    assert "policy.txt is not as milpcb learn wrote it" in str(refused.exception)
+    assert (folder / "policy.txt").read_text() == "my notes"
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_link_among_the_results_changes_nothing_outside(link, found, tmp_path):
+    """Files are replaced whole, so that what a link leads to stays as it is."""
+    folder, call = found
+    outside = tmp_path / "outside.txt"
+    outside.write_bytes((folder / "policy.txt").read_bytes())
+    (folder / "policy.txt").unlink()
+    link(outside, folder / "policy.txt")
+    before = outside.read_bytes()
+    call("--never", "b: x >= 0")
+    assert outside.read_bytes() == before
+    assert ((folder / "policy.txt").read_bytes() == before) == (link is os.symlink)  # which is refused
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_nothing_is_added_to_a_file_that_has_another_name(link, tmp_path):
+    """A log in a run directory may be a hard link to any file of the user's."""
+    (tmp_path / "mine").write_text("mine")
+    link(tmp_path / "mine", tmp_path / "task.log")
+    with pytest.raises(OSError, match=r"link|of its own"):
+        append(tmp_path / "task.log", "more")
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_lock_that_is_a_link_is_not_written(link, tmp_path):
+    """A lock is opened and emptied before it is held."""
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "run").mkdir()
+    link(tmp_path / "mine", tmp_path / "run/.milpcb.lock")
+    with (
+        pytest.raises(RunError, match="is a link, and a run writes only inside"),
+        RunDirectory(tmp_path / "run").locked(),
+    ):
+        pass
+    assert (tmp_path / "mine").read_text() == "mine"
