@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from milpcb import cli
-from milpcb.files import sealed
+from milpcb.files import digest, sealed
 
 ROWS = 60
 TRIAL = ("--action", "treat", "--reward", "y", "--randomised")
@@ -274,7 +274,7 @@ def test_an_index_of_somebody_elses_removes_nothing_of_ours(run, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "found").mkdir()
     (tmp_path / "found/notes.txt").write_text("mine")
-    (tmp_path / "found/learned.json").write_bytes(sealed({"written": ["../mine.txt", "notes.txt"]}))
+    (tmp_path / "found/learned.json").write_bytes(sealed({"written": {name: [digest(b"mine")] for name in ("../mine.txt", "notes.txt")}}))
     assert run("learn", "log.csv", *TRIAL, *WRITTEN)[0] == 0
     assert (tmp_path / "mine.txt").read_text() == (tmp_path / "found/notes.txt").read_text() == "mine"
 
