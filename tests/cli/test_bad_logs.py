@@ -274,7 +274,8 @@ def test_an_index_of_somebody_elses_removes_nothing_of_ours(run, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "found").mkdir()
     (tmp_path / "found/notes.txt").write_text("mine")
-    (tmp_path / "found/learned.json").write_bytes(sealed({"written": {name: [digest(b"mine")] for name in ("../mine.txt", "notes.txt")}}))
+    written = {name: [digest(b"mine")] for name in ("../mine.txt", "notes.txt")}
+    (tmp_path / "found/learned.json").write_bytes(sealed({"written": written}))
     assert run("learn", "log.csv", *TRIAL, *WRITTEN)[0] == 0
     assert (tmp_path / "mine.txt").read_text() == (tmp_path / "found/notes.txt").read_text() == "mine"
 
