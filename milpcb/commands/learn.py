@@ -45,6 +45,9 @@ NOTED = 1e9  # bytes
 @click.option(
     "--parity", multiple=True, metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group."
 )
+@click.option(
+    "--no-worse", multiple=True, metavar="LIMIT", help="'COLUMN at most today': with confidence; see the page on logs."
+)
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
@@ -67,18 +70,27 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     check_folder(folder)
     showing = partial(step, err)
     with showing(f"reading {log.name}") as tick:
-        source = source_of(log, given, tick)
+        source, limits = _read(log, given, tick)
     for note in (*source.notes, *_memory(source)):
         err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
-    questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
+    questions = Asked(**asked, limits=limits, budget=_budget(source, given), curve=given["budget"] is not None)
     found = find(source, estimator, questions, showing)
     with showing("the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
     out.print(f"report: {page}")
+
+
+def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[Any, ...]]:
+    """Return the log and the limits on other outcomes, whose columns no policy may read."""
+    from milpcb.logs.limits import column_of, limit_of
+
+    aside = {column_of(text): None for text in given["no_worse"]}
+    source = source_of(log, {**given, "leave_out": (*given["leave_out"], *aside)}, tick)
+    return source, tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
 
 
 def _memory(source: Source) -> Iterator[str]:
@@ -168,6 +180,8 @@ def _print(found: Findings) -> None:
     out.print()
     out.print(_worth_table(found))
     out.print(words.gain(found))
+    for sentence in words.guaranteed(found):
+        out.print(sentence)
     if found.asked:
         out.print(_asked_table(found))
     for sentence in (*words.charges(found), words.proof(found), *words.stable(found)):

@@ -138,7 +138,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         contexts.setflags(write=False)
         each = np.ones(len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
-        rules = bind_all(self.constraints, FittedRows(features.values, self.actions_.tolist(), rows))
+        rules = bind_all(self._named_constraints(), FittedRows(features.values, self.actions_.tolist(), rows))
         opened = open_class(self.policies_, contexts)
         return Problem(self.policies_, contexts, tuple(rules), self._kind(opened, constrained=bool(rules)))
 
@@ -153,6 +153,10 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def to_python(self, name: str = "decide") -> str:
         """Return the source of a function ``name(row)`` with the values of ``predict``; see ``policy_.to_python``."""
         return cast("str", self._policy().to_python(self.actions_.tolist(), name))
+
+    def _named_constraints(self) -> Any:
+        """Return the constraints that are by names of actions and columns."""
+        return self.constraints
 
     def _policy(self) -> Any:
         check_is_fitted(self)
@@ -179,7 +183,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         costs = rows.total(sign * targets)
         thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
         policies = self._policy_class(len(actions), thresholds, rows)
-        rules = bind_all(self.constraints, FittedRows(features.values, actions.tolist(), rows))
+        rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows))
         answer = self._optimise(policies, rows, costs, rules)
         self.policies_ = policies
         self._keep(answer, rows, costs, sign)

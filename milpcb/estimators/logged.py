@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from milpcb.checks import choice
+from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
-from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.base import PolicyEstimator, Problem
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
 from milpcb.estimators.costs import (
     FromCosts,
@@ -19,10 +22,25 @@ from milpcb.estimators.costs import (
     OptimalScoringRule,
     OptimalThresholdRule,
 )
+from milpcb.estimators.guards import best_under, check_table_free, guards_of, summed, without_counts
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.targets import read_targets, read_weights
-from milpcb.offline import Evaluation, Log, Scores, evaluate, read_log, scores
+from milpcb.estimators.totals import Rows
+from milpcb.offline import (
+    Evaluation,
+    Log,
+    LowerEnds,
+    NoWorseThan,
+    Scores,
+    best_reference,
+    evaluate,
+    read_log,
+    scores,
+)
+from milpcb.protocols import PolicyClass, open_class
+from milpcb.types import Answer, Floats
 
+OBJECTIVES = ("value", "guaranteed")
 IMITATES = (
     "neither reward nor cost was given, so the policy learns to do what was done most often; "
     "give reward= or cost= to learn what works best"
@@ -42,9 +60,13 @@ class FromLog(PolicyEstimator):
     min_propensity : smaller propensities are raised to it
     treatment_cost : what each action costs beside its outcome: a mapping from names of actions, or a table
     random_state : seed of the folds and of the models
+    objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike
+        (milpcb.offline.LowerEnds), which keeps away from what few rows with large weights promise
 
     Attributes
     ----------
+    by_value_, lower_ends_ : with the objective "guaranteed", the policy of the best estimate, else None; and what
+        gives the lower ends of both
     scores_ : the table of scores and what is to be known of it, ``scores_.diagnostics``; None without outcomes
 
     """
@@ -56,6 +78,7 @@ class FromLog(PolicyEstimator):
     min_propensity: float = 0.01
     treatment_cost: Any = None
     random_state: int = 0
+    objective: str = "value"
 
     by_table: ClassVar[type[FromCosts]]  # of the same policies, by a table of costs
 
@@ -129,8 +152,13 @@ class FromLog(PolicyEstimator):
 
     def _from_scores(self, features: Features, found: Scores, actions: Any) -> Self:
         self.scores_ = found
+        self.by_value_: Any = None
         done, weight = found.log.action, found.weight
-        return self._learn(features, found.table, actions, weight, maximise=found.maximise, done=done)
+        self._learn(features, found.table, actions, weight, maximise=found.maximise, done=done)
+        if self.objective == "guaranteed" and hasattr(by := cast("Any", self.by_value_), "with_columns"):
+            names = self.policy_.names
+            self.by_value_ = by.with_columns(features.names, names.columns, names.actions)
+        return self
 
     def score(
         self,
@@ -202,6 +230,60 @@ class FromLog(PolicyEstimator):
             actions=self.actions_.tolist(),
         )
         return self.estimate_scores(log, sample_weight=weight)
+
+    def problem(self, X: Any, *, guarded: bool = True) -> Problem:
+        """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
+
+        Limits that hold with confidence are there as what estimates on the rows are to keep, which more policies do;
+        not ``guarded``, without them.
+        """
+        found = super().problem(X)
+        rules = [guard.on_rows(found.contexts) for guard in guards_of(self.constraints) if guarded]
+        if not rules:
+            return found
+        kind = self._kind(open_class(found.policies, found.contexts), constrained=True)
+        return replace(found, constraints=(*found.constraints, *rules), kind=kind)
+
+    def _named_constraints(self) -> Any:
+        guards = guards_of(self.constraints)
+        return [rule for rule in self.constraints if rule not in guards] if guards else self.constraints
+
+    def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
+        """Return the answer under the limits that hold with confidence too, and by the objective."""
+        choice("objective", self.objective, OBJECTIVES)
+        guards = self._guards()
+
+        def best(totals: Floats) -> Answer:
+            def ask(kept: Sequence[LabelConstraint]) -> Answer:
+                return super(FromLog, self)._optimise(policies, rows, totals, kept)
+
+            return best_under(guards, policies, rows, rules, ask) if guards else ask(rules)
+
+        answer = best(costs)
+        if self.objective == "value":
+            return answer
+        self.by_value_ = answer.policy
+        return replace(best(self._pessimistic(policies, rows, guards)), lower=answer.lower)
+
+    def _guards(self) -> list[NoWorseThan]:
+        """Return the limits that hold with confidence, on the rows of the fit: those that weigh something."""
+        guards = guards_of(self.constraints)
+        check_table_free(guards)
+        kept = np.flatnonzero(self.scores_.weight > 0) if self.scores_ is not None else None
+        if kept is None and (guards or self.objective != "value"):
+            raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")
+        return [guard.take(kept) for guard in guards] if kept is not None else []
+
+    def _pessimistic(self, policies: PolicyClass, rows: Rows, guards: Sequence[NoWorseThan]) -> Floats:
+        """Return the costs (g, K) whose best policy has the greatest lower end."""
+        if self.scores_ is None:
+            raise TypeError(self.scores_)
+        found, contexts = self.scores_.take(np.flatnonzero(self.scores_.weight > 0)), rows.contexts[rows.group]
+        alike = best_reference(found, [guard.on_rows(contexts) for guard in guards])
+        kind = self._kind(open_class(without_counts(policies), contexts), constrained=False)
+        ends = LowerEnds(without_counts(policies), contexts, found, alike, kind=kind, seed=self.random_state)
+        self.lower_ends_ = ends
+        return summed(ends.costs, rows)
 
     def estimate_scores(self, log: Log, **options: Any) -> Scores:
         """Return the scores of a log by the parameters of this estimator.

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.actions import places
 from milpcb.columns import Values
 from milpcb.conditions import holds
 from milpcb.frames import read_columns
 from milpcb.named_constraints import Always, Never, RateParity, ShareAtMost, groups
+from milpcb.offline import NoWorseThan
 from milpcb.types import Bools, Floats
 
 CLOSE = 1e-9  # shares that differ by less are equal
@@ -92,6 +94,19 @@ def _never(asked: Never, played: _Played) -> Kept:
     )
 
 
+def _no_worse(asked: NoWorseThan, played: _Played) -> Kept:
+    labels = places("action of the policy", played.names, asked.outcome.actions)
+    own = float(np.average(asked.outcome.table[np.arange(len(labels)), labels], weights=played.weight))
+    sign = 1.0 if asked.outcome.maximise else -1.0
+    other = sign * float(np.average(asked.base(None), weights=played.weight))
+    return Kept(
+        asked.name,
+        f"gives {own:.4g} by the log, beside {other:.4g}",
+        True,
+        f"among all such people, with {100 * asked.confidence:.10g} % confidence",
+    )
+
+
 def _spare(left: float, limit: str) -> str:
     points = 100 * abs(left)
     if left < -CLOSE:
@@ -104,4 +119,5 @@ KINDS: dict[type, Callable[[Any, _Played], Kept]] = {
     RateParity: _parity,
     Never: _never,
     Always: _never,
+    NoWorseThan: _no_worse,
 }

@@ -12,10 +12,13 @@ import polars as pl
 
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.budget import BudgetValue, budget_values
+from milpcb.logs.guaranteed import Guaranteed, guaranteed
+from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.source import Source, numbered
 from milpcb.offline import (
     Evaluation,
     Inference,
+    NoWorseThan,
     Reference,
     Scores,
     Stability,
@@ -28,6 +31,7 @@ from milpcb.offline import (
 )
 from milpcb.types import Ints
 
+_BY_RULE = {True: State.TARGET, False: State.EARLY}
 Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
 
 
@@ -41,6 +45,7 @@ class Asked:
     curve : whether the curve was asked for by name: it is drawn without evidence too then
     holdout : share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed : of everything that is drawn
+    limits : on other outcomes, which the rule keeps with the confidence ``level``
     """
 
     level: float = 0.95
@@ -50,6 +55,7 @@ class Asked:
     curve: bool = False
     holdout: float = 0.0
     seed: int = 0
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +83,7 @@ class Findings:
     stability : None where it was not asked
     asked, asked_aside : what was asked of the policy and whether it is kept, in the rows learnt from and in those aside
     budget : the curve of values; () where it was not asked, or would claim what is not shown
+    guaranteed : the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
 
     """
 
@@ -92,6 +99,7 @@ class Findings:
     asked: tuple[Kept, ...]
     asked_aside: tuple[Kept, ...]
     budget: tuple[BudgetValue, ...]
+    guaranteed: Guaranteed | None
 
     @property
     def scores(self) -> Scores:
@@ -102,13 +110,21 @@ class Findings:
     def state(self) -> State | None:
         """The state of the claims, see milpcb.offline.State; None where they were not asked.
 
-        Where learning is shown to gain, this very policy may be shown to by the rows kept aside as well as by the band.
+        Of a rule that is not the best by the estimates they go by the band alone. Where learning is shown to gain, this
+        very policy may be shown to by the rows kept aside as well as by the band.
         """
         claims = self.inference
         if claims is None:
             return None
+        if self.own_way:
+            return claims.state if claims.state == State.ALIKE else _BY_RULE[self.proved and claims.enough]
         learning = claims.enough and claims.p_value <= 1 - claims.level
         return State.TARGET if learning and self.shown_aside else claims.state
+
+    @property
+    def own_way(self) -> bool:
+        """Whether the rule is not the best by the estimates: claims of learning such ones say nothing of it."""
+        return bool(self.questions.limits) or self.estimator.objective == "guaranteed"
 
     @property
     def shown_aside(self) -> bool:
@@ -130,6 +146,9 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
     learnt = _rows(source, estimator, numbers, step, "what each action would have given")
+    if questions.limits:
+        with step("what each action would have given of the other outcomes"):
+            estimator.constraints = [*estimator.constraints, *_guards(source, estimator, learnt, questions)]
     with step("the best rule"):
         estimator.fit_scores(learnt.frame, learnt.scores)
         problem = estimator.problem(learnt.frame)
@@ -140,7 +159,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
             options["policy"] = _Printed(np.asarray(estimator.policy_.predict(learnt.frame)))
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
-    if questions.resamples:
+    if questions.resamples and not questions.limits and estimator.objective == "value":
         with step("its stability") as tick:
             options = {**again, "resamples": questions.resamples, "progress": tick}
             stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
@@ -151,7 +170,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     other = held_out = None
     if aside is not None:
         other = _rows(source, estimator, aside, step, "what each action would have given in the rows kept aside")
-        theirs = best_reference(other.scores, estimator.problem(other.frame).constraints)
+        theirs = best_reference(other.scores, estimator.problem(other.frame, guarded=False).constraints)
         held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
     return Findings(
         source,
@@ -166,7 +185,13 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         _kept(estimator, learnt),
         () if other is None else _kept(estimator, other),
         _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
+        guaranteed(estimator, learnt.frame, questions.level, questions.draws),
     )
+
+
+def _guards(source: Source, estimator: Any, learnt: ScoredRows, questions: Asked) -> list[NoWorseThan]:
+    options = {"confidence": questions.level, "draws": questions.draws or FEWEST, "seed": questions.seed}
+    return [limit.guard(source, estimator, learnt.scores, learnt.numbers, **options) for limit in questions.limits]
 
 
 @dataclass(frozen=True)
@@ -199,7 +224,10 @@ def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) 
 
 
 def _kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
-    return tuple(what_is_kept(estimator.constraints, estimator.policy_, rows.frame, rows.scores.weight))
+    asked = [
+        rule for rule in estimator.constraints if len(getattr(rule, "outcome", rows.scores).table) == len(rows.frame)
+    ]
+    return tuple(what_is_kept(asked, estimator.policy_, rows.frame, rows.scores.weight))
 
 
 def _in_words(found: Stability, policy: Any) -> Stability:
@@ -225,7 +253,7 @@ def _budget(
 
     Where nothing is shown to gain anything, the curve would be of chance: it is left out unless it was asked for.
     """
-    if questions.budget is None or not (state == State.TARGET or questions.curve):
+    if questions.budget is None or questions.limits or not (state == State.TARGET or questions.curve):
         return ()
     with step(f"the value against the budget of '{questions.budget}'") as tick:
         options: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}

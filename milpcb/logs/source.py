@@ -116,6 +116,13 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
     )
 
 
+def numbers_of(source: Source, column: str) -> Floats:
+    """Return a column (n,) of a log that holds a finite number in every row; raises InputError, UnknownNameError."""
+    if column not in source.table.columns:
+        raise UnknownNameError(f"column of {source.name}", column, source.table.columns)
+    return _numbers(source.name, source.table, column)
+
+
 def numbered(log: Log) -> Log:
     """Return a log with its features as the numbers that models read, a table that may be large."""
     names = log.features.columns

@@ -95,9 +95,18 @@ def lead(found: Findings) -> str:
 
 def verdict(found: Findings) -> str:
     """Return what is known in a sentence or two, for somebody who decides."""
-    claims, unit, alike = found.inference, Unit.of(found), other(found)
+    claims, alike = found.inference, other(found)
     if claims is None:
         return f"whether a rule is better than {alike} was not asked (--draws 0)."
+    if found.own_way and claims.enough and found.state != State.ALIKE:
+        shown = "deciding by the rule is" if found.proved else "it is not shown that deciding by the rule is"
+        return f"{shown} better than {alike}; {_own(found)} ({claims.level:.0%} confidence)."
+    return _by_estimates(found, claims)
+
+
+def _by_estimates(found: Findings, claims: Inference) -> str:
+    """Return what is known of the rule that looks best, and of learning such rules."""
+    unit, alike = Unit.of(found), other(found)
     p, sure = f"p = {claims.p_value:.2g}", f"{claims.level:.0%} confidence"
     if found.state == State.TARGET:
         what = "deciding by the rule" if found.proved else "deciding by a rule learnt in this way"
@@ -155,7 +164,16 @@ def advice(found: Findings) -> str:
         )
     if found.state == State.ALIKE:
         return f"Recommended: {other(found)}. {_unsupported(found)}"
-    learning = found.inference.enough and found.inference.p_value <= 1 - found.inference.level
+    return _until_more(found, found.inference)
+
+
+def _until_more(found: Findings, claims: Inference) -> str:
+    if found.questions.limits:
+        return (
+            f"Recommended: {other(found)}, until more rows are there, if it keeps the limits on other outcomes: by the "
+            "estimates it does. The rule below is shown to keep them; that it is better is not shown."
+        )
+    learning = claims.enough and claims.p_value <= 1 - claims.level
     if not learning:
         return f"Recommended: {other(found)}, until more rows are there. {_unsupported(found)}"
     check = "" if found.held_out else " or check it on rows kept aside (--holdout 0.3),"
@@ -230,6 +248,8 @@ def charges(found: Findings) -> list[str]:
 def sentences(found: Findings) -> list[str]:
     """Return what is known of the search and of the claims, for a statistician."""
     claims = [] if found.inference is None else found.inference.words()[1:]
+    if found.own_way:
+        claims = claims[-2:]  # the others are of rules by the estimates alone, and of learning these
     return [proof(found), found.reference.words(), *claims]
 
 
@@ -237,6 +257,9 @@ def proof(found: Findings) -> str:
     """Return what the search has proved."""
     estimator = found.estimator
     kept = " that keeps what was asked for" if estimator.constraints else ""
+    if estimator.objective == "guaranteed":
+        proved = "It is proved that no rule" if estimator.optimal_ else "The search was cut short: perhaps a rule"
+        return f"{proved} of its class{kept} has a greater guaranteed gain."
     if estimator.optimal_:
         return f"It is proved that no rule of its class{kept} has a better value on the rows it was learnt from."
     return (
@@ -247,6 +270,8 @@ def proof(found: Findings) -> str:
 
 def stable(found: Findings) -> list[str]:
     """Return how much of the rule comes back on other rows, or why that is not known."""
+    if found.stability is None and found.own_way:
+        return ["Not known: the rule is the best under limits on other outcomes, or of what is guaranteed."]
     if found.stability is None:
         return ["Not asked (--resamples 0): whether other rows of the same kind would give the same rule."]
     return found.stability.words()
@@ -258,10 +283,26 @@ def no_budget(found: Findings) -> str:
         return ""
     if found.questions.budget is None:
         return "Not asked: --budget ACTION draws the value against the share of people that may get an action."
+    if found.questions.limits:
+        return "The value against a budget is not drawn together with --no-worse: budgets would be without that limit."
     return (
         f"The value against the budget of '{found.questions.budget}' is not drawn: as long as no rule is shown to be "
         "better than treating all alike, such a curve is of chance. --budget draws it all the same."
     )
+
+
+def guaranteed(found: Findings) -> list[str]:
+    """Return what the rule by what is guaranteed is beside the one that looks best; [] where it was not asked."""
+    both = found.guaranteed
+    if both is None:
+        return []
+    unit, sure = Unit.of(found), f"{found.questions.level:.0%} confidence"
+    own, other = (unit.gain(end) for end in both.lower)
+    chosen = f"The rule was chosen by what is guaranteed: it gains at least {own} over {both.other} ({sure})."
+    if not both.differ:
+        return [chosen, "It is the rule that looks best, too."]
+    looks = f"it looks better, {unit.gain(both.looks[1])} instead of {unit.gain(both.looks[0])}"
+    return [chosen, f"Of the rule that looks best only {other} is guaranteed; {looks}."]
 
 
 def claims_table(found: Findings) -> list[tuple[str, str, str, str]]:
@@ -270,10 +311,9 @@ def claims_table(found: Findings) -> list[tuple[str, str, str, str]]:
     if claims is None:
         return []
     unit = Unit.of(found)
-    rows = (
-        ("this rule: a band over all rules of the class", claims.band),
-        ("learning one: on the folds that it was not learnt from", claims.cross_fitted),
-    )
+    rows = [("this rule: a band over all rules of the class", claims.band)]
+    if not found.own_way:
+        rows.append(("learning one: on the folds that it was not learnt from", claims.cross_fitted))
     return [
         (
             how,

@@ -3,6 +3,7 @@
 from milpcb.offline.band import Claim, Progress
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
+from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_than
 from milpcb.offline.inference import Inference, inference
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.kept_aside import kept_aside
@@ -23,6 +24,8 @@ __all__ = [
     "LeafValue",
     "Log",
     "LoggedRounds",
+    "LowerEnds",
+    "NoWorseThan",
     "Progress",
     "Reference",
     "Scores",
@@ -33,6 +36,7 @@ __all__ = [
     "evaluate",
     "inference",
     "kept_aside",
+    "no_worse_than",
     "read_log",
     "scores",
     "stability",

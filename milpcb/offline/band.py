@@ -112,9 +112,9 @@ def band(
     """
     shares, rows = scores.weight / scores.weight.sum(), np.arange(len(chosen))
     centre = float(shares @ scores.gains[rows, chosen])
-    value = _Process(oracle, sampled, scores.gains, shares, np.full(len(rows), centre))
+    value = Process(oracle, sampled, scores.gains, shares, np.full(len(rows), centre))
     tables = [
-        _Process(oracle, sampled, scores.gains, shares, reference.ways.mixed(p, scores.gains))
+        Process(oracle, sampled, scores.gains, shares, reference.ways.mixed(p, scores.gains))
         for p in against(reference)
     ]
     others = _Others(reference, sampled, scores, shares)
@@ -129,16 +129,16 @@ def band(
             noise[draw, i] = max(up, 0.0) + above, max(down, 0.0) + below, table.recentred(counts, up) + above
         if progress is not None:
             progress(draw + 1, draws)
-    reach = _quantile(spread, level) + value.penalty(chosen)
+    reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(sign * (centre + end) for sign in [1.0 if scores.maximise else -1.0] for end in (-reach, reach))
     claim, most = _claims(tables, noise, chosen, level + reference.error, reference.error)
     return Bounds(claim, (ends[0], ends[1]), most)
 
 
-def _claims(tables: Sequence[_Process], noise: Floats, chosen: Ints, level: float, error: float) -> tuple[Claim, float]:
+def _claims(tables: Sequence[Process], noise: Floats, chosen: Ints, level: float, error: float) -> tuple[Claim, float]:
     """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 3); and the most to gain."""
     down = noise[:, :, 1].max(axis=1)
-    reaches = [_quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
+    reaches = [quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
     widest = max(reaches) / UPPER
     gains = np.array([table.total(chosen) for table in tables])
     penalties = np.array([table.penalty(chosen) for table in tables])
@@ -152,7 +152,7 @@ def _claims(tables: Sequence[_Process], noise: Floats, chosen: Ints, level: floa
     return Claim(float(gains.min()), float(lower.min()), float(upper.min()), p_value), float(most)
 
 
-class _Process:
+class Process:
     """The gains d = gains - ``base`` of all policies, their noise, and the greatest of each, less the penalty."""
 
     def __init__(self, oracle: Oracle, sampled: Sampled, gains: Floats, shares: Floats, base: Floats) -> None:
@@ -170,8 +170,11 @@ class _Process:
 
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N - lambda V and of -N - lambda V in a resample with ``counts`` (m,)."""
-        centred = counts - self._u @ counts
-        return self._ask(centred, counts), self._ask(-centred, counts)
+        return self.above(counts), self._ask(self._u @ counts - counts, counts)
+
+    def above(self, counts: Floats) -> float:
+        """Return the greatest of N - lambda V alone: what the lower ends of all policies have to allow for."""
+        return self._ask(counts - self._u @ counts, counts)
 
     def recentred(self, counts: Floats, plain: float) -> float:
         """Return the lesser of the ``plain`` maximum and the recentred one."""
@@ -207,9 +210,13 @@ class _Process:
         reached = noise >= self._greatest_on_all(1.0) - ROUNDING * size
         return float((1 + reached.sum()) / (1 + len(reached)))
 
-    def _greatest_on_all(self, sign: float) -> float:
+    def floor(self, sign: float = 1.0) -> Floats:
+        """Return the table (n, K) whose totals are v - lambda V, times ``sign`` the penalty."""
         own = self._shares[:, None] * (self._gains - self._base[:, None])
-        return -self._oracle.value(sign * self._slope * own**2 - own)
+        return np.asarray(own - sign * self._slope * own**2)
+
+    def _greatest_on_all(self, sign: float) -> float:
+        return -self._oracle.value(-self.floor(sign))
 
 
 class _Others:
@@ -231,7 +238,7 @@ class _Others:
         return mine - least, most - mine
 
 
-def _quantile(draws: Floats, level: float) -> float:
+def quantile(draws: Floats, level: float) -> float:
     """Return the draw that a further one exceeds with probability 1 - level at most; the largest of few."""
     place = ceil(level * (len(draws) + 1) - ROUNDING) - 1
     return float(np.sort(draws)[min(place, len(draws) - 1)])

@@ -1,0 +1,229 @@
+"""Limits that hold in the population with confidence, and policies chosen by what is guaranteed: one side row each.
+
+The lower ends of the band (milpcb.offline.band) hold for all policies of a class at once, so for one that is chosen by
+them. With gains d over a base they are v(pi) - lambda V(pi) - q, and v - lambda V is a total of a table by row and
+action, ``Process.floor``. Hence
+
+* the policies whose *second* outcome is shown, at a confidence, to be no worse than a base, up to a margin, are those
+  that keep one side constraint: total of the floor >= q - margin. Whatever is maximised over them, and by whichever
+  numbers, what is found keeps the limit in the population in that share of all logs. The naive limit, v >= -margin,
+  is kept in about half of them where it binds, as the policy is chosen among those that look as if they kept it;
+* the policy of the greatest lower end is one question without any draws, as q is the same for all: pessimism (Jin,
+  Ren, Yang and Wang 2022, "Policy learning without overlap"). Its penalty grows where rows are rare and weights large.
+
+A base that is itself a policy of the class keeps its own limit, though the band, which is never of no width, does not
+show it: estimators look at it beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from milpcb.actions import place, played
+from milpcb.checks import ROUNDING, check_confidence, real, whole
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError, shown
+from milpcb.offline.band import Process, quantile
+from milpcb.offline.intervals import drawn_again
+from milpcb.offline.reference import Reference
+from milpcb.offline.sampling import Sampled, affordable, sampled_rows
+from milpcb.offline.scores import Scores
+from milpcb.oracles import open_oracle
+from milpcb.protocols import Opened, PolicyClass
+from milpcb.rng import child
+from milpcb.types import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class NoWorseThan:
+    """The limit that a second outcome is no worse than something, with confidence; see ``no_worse_than``."""
+
+    than: Any
+    outcome: Scores
+    confidence: float
+    margin: float
+    draws: int
+    seed: int
+    what: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.outcome, Scores):
+            raise InputError(f"outcome must be the Scores of the second outcome, got {shown(self.outcome)}")
+        share = check_confidence(self.confidence)
+        real("margin", self.margin, "finite, in the unit of the outcome", lambda _margin: True)
+        whole("draws", self.draws, ceil(share / (1 - share) - ROUNDING))
+        if isinstance(self.than, str):
+            place("action of no_worse_than", self.than, self.outcome.actions)
+
+    def rule(
+        self,
+        policies: PolicyClass | Opened,
+        contexts: Any,
+        constraints: Sequence[LabelConstraint] = (),
+        kind: str = "search",
+    ) -> LabelConstraint:
+        """Return the side constraint on the n rows that policies keep which are shown to keep the limit.
+
+        Parameters
+        ----------
+        policies, contexts, kind : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
+        constraints : which every policy keeps besides: the band is then over fewer
+
+        """
+        oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
+        self._check_rows(oracle.n_contexts)
+        rng = child(self.seed, "offline", "no worse")
+        group = self.outcome.log.group
+        sampled = sampled_rows(policies, contexts, oracle, constraints, kind, group, rng)
+        shares = self.outcome.weight / self.outcome.weight.sum()
+        process = Process(oracle, sampled, self.outcome.gains, shares, self.base(contexts))
+        reach = _reach(process, sampled, self.draws, self.confidence, rng)
+        return LabelConstraint(-process.floor(), self.margin - reach, self.name)
+
+    def on_rows(self, contexts: Any) -> LabelConstraint:
+        """Return the naive constraint, that estimates on the rows keep the limit: wider, and without confidence."""
+        self._check_rows(len(contexts))
+        shares = self.outcome.weight / self.outcome.weight.sum()
+        own = shares[:, None] * (self.outcome.gains - self.base(contexts)[:, None])
+        return LabelConstraint(-own, self.margin, self.name)
+
+    def base(self, contexts: Any) -> Floats:
+        """Return what is compared with in each row (n,), its sign turned so that larger is better."""
+        sign = 1.0 if self.outcome.maximise else -1.0
+        if self.than is None:
+            return np.asarray(sign * self.outcome.logged)
+        labels = self.labels(contexts)
+        if labels is None:
+            return np.full(len(self.outcome.table), sign * float(self.than))
+        return np.asarray(self.outcome.gains[np.arange(len(labels)), labels])
+
+    def labels(self, contexts: Any) -> Ints | None:
+        """Return what the policy that is compared with plays in each row (n,); None where it is none."""
+        if self.than is None or _is_number(self.than):
+            return None
+        actions = self.outcome.actions
+        if isinstance(self.than, str):
+            return np.full(len(self.outcome.table), place("action of no_worse_than", self.than, actions))
+        found = played(self.than, contexts, actions)
+        self._check_rows(len(found))
+        return found
+
+    def take(self, rows: Ints) -> NoWorseThan:
+        """Return the limit on some of the rows."""
+        of_rows = not (self.than is None or _is_number(self.than) or isinstance(self.than, str))
+        than = np.asarray(self.than)[rows] if of_rows and not hasattr(self.than, "predict") else self.than
+        return replace(self, than=than, outcome=self.outcome.take(rows))
+
+    @property
+    def name(self) -> str:
+        """What it asks, in words."""
+        if self.than is None:
+            other = "what was done"
+        elif isinstance(self.than, str):
+            other = f"always '{self.than}'"
+        else:
+            other = f"{self.than:g}" if _is_number(self.than) else "another policy"
+        by = f", by more than {self.margin:g}" if self.margin else ""
+        return f"{self.what} no worse than {other}{by}, with {100 * self.confidence:.10g} % confidence"
+
+    def _check_rows(self, n: int) -> None:
+        if n != len(self.outcome.table):
+            raise InputError(
+                f"the second outcome of no_worse_than has {len(self.outcome.table)} rows, there are {n}; "
+                "give it the same rows in the same order"
+            )
+
+
+def no_worse_than(
+    than: Any,
+    *,
+    outcome: Scores,
+    confidence: float = 0.95,
+    margin: float = 0.0,
+    draws: int = 500,
+    seed: int = 0,
+    what: str = "a second outcome",
+) -> NoWorseThan:
+    """Return the limit that a second outcome is, in the population, no worse than something, with confidence.
+
+    What is found under it keeps it in at least the share ``confidence`` of all logs, as the number of rows grows,
+    although it is chosen by the same rows. Give it to an estimator among ``constraints``, or take ``rule(policies,
+    contexts)`` for ``milpcb.open_oracle``. Where nothing is shown to keep it, there is an InfeasibleError: then a
+    policy that is compared with is itself the answer, if it is one of the class.
+
+    Parameters
+    ----------
+    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; a policy, or a list
+        of actions (n,); None for what was done
+    outcome : the scores of the second outcome, of the same rows in the same order; they say which values are better
+    confidence : how often the limit is kept
+    margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
+    draws : searches on resamples, one question each
+    seed : of the resamples
+    what : what messages call the outcome
+
+    """
+    return NoWorseThan(than, outcome, confidence, margin, draws, seed, what)
+
+
+@dataclass(frozen=True, eq=False)
+class LowerEnds:
+    """The lower ends of the gains over a reference of all policies of a class on the n rows of a log.
+
+    Parameters
+    ----------
+    policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows
+    scores, reference : what is gained, and over what
+    seed : of the resamples
+
+    """
+
+    policies: PolicyClass | Opened
+    contexts: Any
+    scores: Scores
+    reference: Reference
+    constraints: Sequence[LabelConstraint] = ()
+    kind: str = "search"
+    seed: int = 0
+
+    @property
+    def costs(self) -> Floats:
+        """The costs (n, K) whose best policy has the greatest lower end: its total, and q more, is minus that end."""
+        return -self._drawn[0].floor()
+
+    def of(self, labels: Sequence[Ints], level: float = 0.95, draws: int = 500) -> list[tuple[float, float]]:
+        """Return for each of several policies its gain as it looks, and the lower end, in the unit of the outcome.
+
+        ``labels`` are what they play in each row (n,). All ends hold at once with the probability ``level``, also of
+        policies that were chosen by these rows.
+        """
+        process, sampled, rng = self._drawn
+        reach = _reach(process, sampled, draws, check_confidence(level), rng)
+        return [(process.total(each), process.total(each) - process.penalty(each) - reach) for each in labels]
+
+    @property
+    def _drawn(self) -> tuple[Process, Sampled, np.random.Generator]:
+        oracle = open_oracle(self.policies, self.contexts, kind=self.kind, constraints=self.constraints)
+        base = self.reference.ways.mixed(self.reference.lottery, self.scores.gains)
+        group, rng = self.scores.log.group, child(self.seed, "offline", "guaranteed")
+        sampled = sampled_rows(self.policies, self.contexts, oracle, self.constraints, self.kind, group, rng)
+        shares = self.scores.weight / self.scores.weight.sum()
+        return Process(oracle, sampled, self.scores.gains, shares, base), sampled, rng
+
+
+def _reach(process: Process, sampled: Sampled, asked: int, level: float, rng: np.random.Generator) -> float:
+    """Return q: the noise of the lower ends is at most this in the share ``level`` of the draws."""
+    oracle, least = sampled.oracle, ceil(level / (1 - level) - ROUNDING)
+    draws = affordable(asked, least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
+    noise = [process.above(drawn_again(rng, sampled.members, len(sampled.rows))) for _ in range(draws)]
+    return max(0.0, quantile(np.array(noise), level))
+
+
+def _is_number(than: Any) -> bool:
+    return isinstance(than, Real) and not isinstance(than, bool)

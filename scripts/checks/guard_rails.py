@@ -1,0 +1,170 @@
+"""How often limits with confidence are kept in truth, and what policies chosen by what is guaranteed are worth.
+
+    python scripts/checks/guard_rails.py [limits] [guaranteed] [--sets 500] [--draws 100]
+
+limits : two outcomes, of which the second must be no worse than under a constant action, in logs whose truth is known.
+    What is found by ``no_worse_than`` keeps the limit in truth in 95 % of the logs; the naive constraint, that the
+    estimates keep it, in fewer. Values of the first outcome are gains over the constant, beside that of the best policy
+    that keeps the limit in truth.
+guaranteed : ``objective="guaranteed"`` beside ``"value"``, where every action has a fair chance, and where the logging
+    policy hardly ever plays one action in half of the contexts. The lower end is never below that of the other.
+
+Prints all counts; ends with 1 where a promise is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from milpcb.constraints import mean_at_most
+from milpcb.estimators import LoggedPolicyTree
+from milpcb.offline import NoWorseThan, Scores, no_worse_than, read_log, scores
+from milpcb.oracles import open_oracle
+from milpcb.rng import child
+from milpcb.types import Floats
+from policies import DecisionTrees
+
+HOLDS = 0.95
+FEATURES = 6
+EVERYONE = np.array(np.meshgrid(*[[0.0, 1.0]] * FEATURES)).reshape(FEATURES, -1).T  # all contexts, equally likely
+ACTIONS = ("no", "yes")
+Effect = Callable[[Floats], Floats]
+
+
+def _gain(X: Floats) -> Floats:
+    """Return what "yes" adds to the first outcome."""
+    return 0.2 + 0.4 * (2 * X[:, 0] - 1) + 0.2 * X[:, 1]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A law of logs with two outcomes: what "yes" does to the second, the rows, and the margin."""
+
+    harm: Effect
+    n: int = 1000
+    margin: float = 0.0
+
+    def found(self, number: int, draws: int) -> tuple[Floats, Floats]:
+        """Return what is played everywhere with confidence and by the naive constraint, in a log of this number."""
+        rng = child(number, "guard rails")
+        X = rng.integers(0, 2, size=(self.n, FEATURES)).astype(float)
+        action = rng.integers(0, 2, size=self.n)
+        done = np.array(ACTIONS)[action]
+        first = action * _gain(X) + rng.normal(size=self.n)
+        second = action * self.harm(X) + 0.7 * rng.normal(size=self.n)
+        limits = scores(read_log(X, done, cost=second, propensity=[0.5, 0.5], actions=ACTIONS), "snips")
+        asked = no_worse_than("no", outcome=limits, margin=self.margin, confidence=0.95, draws=draws, seed=number)
+        sure = LoggedPolicyTree(max_depth=2, method="snips", constraints=[asked])
+        sure.fit(X, done, reward=first, propensity=[0.5, 0.5])
+        naive = _naive(X, asked, sure.scores_)
+        return _numbers(sure.predict(EVERYONE)), naive
+
+    def kept(self, labels: Floats) -> bool:
+        """Return whether a policy keeps the limit in truth."""
+        return bool((labels * self.harm(EVERYONE)).mean() <= self.margin + 1e-12)
+
+    def best(self) -> float:
+        """Return the greatest gain of a policy that keeps the limit in truth."""
+        nothing, size = np.zeros(len(EVERYONE)), len(EVERYONE)
+        rule = mean_at_most(np.column_stack([nothing, self.harm(EVERYONE)]), self.margin)
+        oracle = open_oracle(DecisionTrees(2, depth=2), EVERYONE, kind="search", constraints=[rule])
+        return -oracle.value(np.column_stack([nothing, -_gain(EVERYONE) / size]))
+
+
+LIMITS = {
+    "harm in half, it binds": Limit(lambda X: np.where(X[:, 2] == 1, 0.3, -0.2) + 0.1 * (X[:, 0] - 0.5)),
+    "the same, 4 000 rows": Limit(lambda X: np.where(X[:, 2] == 1, 0.3, -0.2) + 0.1 * (X[:, 0] - 0.5), n=4000),
+    "the same harm for all": Limit(lambda X: np.full(len(X), 0.1), margin=0.05),
+    "no harm at all": Limit(lambda X: np.zeros(len(X)), margin=0.1),
+    "harm where it helps": Limit(lambda X: 0.3 * X[:, 0], margin=0.1),
+}
+
+
+def _naive(X: Floats, asked: NoWorseThan, first: Scores | None) -> Floats:
+    if first is None:
+        raise TypeError(first)
+    oracle = open_oracle(DecisionTrees(2, depth=2), X, kind="search", constraints=[asked.on_rows(X)])
+    return np.asarray(oracle.minimise(first.costs).policy.predict(EVERYONE))  # type: ignore[union-attr]
+
+
+def _numbers(names: object) -> Floats:
+    return (np.asarray(names) == "yes").astype(float)
+
+
+def limits(sets: int, draws: int) -> int:
+    """Print how often limits are kept, and the values; return how many promises are broken."""
+    broken = 0
+    print(f"{'limit kept in truth, of ' + str(sets):32s} confident  naive   gain: confident  naive  best")
+    for name, law in LIMITS.items():
+        kept, naive, gains = 0, 0, np.zeros(2)
+        for number in range(sets):
+            sure, other = law.found(number, draws)
+            kept, naive = kept + law.kept(sure), naive + law.kept(other)
+            gains += [(labels * _gain(EVERYONE)).mean() for labels in (sure, other)]
+        own, others = gains / sets
+        print(f"{name:32s} {kept:9d} {naive:6d} {own:17.3f} {others:6.3f} {law.best():5.3f}", flush=True)
+        broken += kept < HOLDS * sets
+    return broken
+
+
+def guaranteed(sets: int, draws: int) -> int:
+    """Print lower ends and true values of both objectives; return in how many logs the lower end is below."""
+    broken = 0
+    print("means: lower end of the policy by value, and of the guaranteed one; their true gains; logs whose end holds")
+    for name, rare in (("good overlap", 0.5), ("poor overlap", 0.02)):
+        ends, truths, holds, below, differ = np.zeros(2), np.zeros(2), 0, 0, 0
+        for number in range(sets):
+            lower, truth = _both(number, rare, draws)
+            ends, truths = ends + lower, truths + truth
+            below += lower[1] < lower[0] - 1e-9
+            holds += lower[1] <= truth[1] + 1e-9
+            differ += bool(truth[0] != truth[1])
+        shown = "  ".join(f"{one:7.3f} {other:7.3f}" for one, other in (ends / sets, truths / sets))
+        print(f"{name:14s} {shown}  {holds} of {sets}; {differ} policies differ; {below} ends are below", flush=True)
+        broken += below + (holds < HOLDS * sets)
+    return broken
+
+
+def _both(number: int, rare: float, draws: int) -> tuple[Floats, Floats]:
+    """Return lower ends and true gains over the reference, of the policy by value and of the guaranteed one."""
+    rng, n = child(number, "guaranteed"), 800
+    X = rng.integers(0, 2, size=(n, FEATURES)).astype(float)
+    chance = np.where(X[:, 3] == 1, rare, 0.5)
+    action = (rng.random(n) < chance).astype(int)
+    reward = action * _effect(X) + rng.normal(size=n)
+    table = np.column_stack([1 - chance, chance])
+    tree = LoggedPolicyTree(max_depth=2, method="ips", objective="guaranteed", random_state=number)
+    tree.fit(X, np.array(ACTIONS)[action], reward=reward, propensity=table)
+    found, both = tree.lower_ends_, (tree.by_value_, tree.policy_)
+    lower = [end for _, end in found.of([policy.predict(X) for policy in both], draws=draws)]
+    alike = found.reference.played(np.column_stack([np.zeros(len(EVERYONE)), _effect(EVERYONE)])).mean()
+    true = [(policy.predict(EVERYONE) * _effect(EVERYONE)).mean() - alike for policy in both]
+    return np.array(lower), np.array(true)
+
+
+def _effect(X: Floats) -> Floats:
+    return 0.6 * X[:, 0] - 0.3
+
+
+PARTS = {"limits": limits, "guaranteed": guaranteed}
+
+
+def main() -> int:
+    """Run the parts that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=[], choices=[[], *PARTS], help="all where none is named")
+    parser.add_argument("--sets", type=int, default=500, help="logs of each law")
+    parser.add_argument("--draws", type=int, default=100, help="resamples of each log")
+    given = parser.parse_args()
+    broken = sum(PARTS[part](given.sets, given.draws) for part in given.parts or PARTS)
+    print("all promises are kept" if not broken else f"{broken} broken")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

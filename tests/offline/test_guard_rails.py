@@ -1,0 +1,191 @@
+"""Limits on a second outcome that hold with confidence, and policies chosen by what is guaranteed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milpcb.errors import InfeasibleError, InputError, UnknownNameError
+from milpcb.estimators import LoggedPolicyTree, share_at_most
+from milpcb.offline import LowerEnds, best_reference, no_worse_than, read_log, scores
+from milpcb.oracles import open_oracle
+from milpcb.rng import child
+from policies import DecisionTrees
+
+TREES = DecisionTrees(2, depth=1)
+ACTIONS = ("no", "yes")
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Return the module of scripts/checks/guard_rails.py."""
+    path = Path(__file__).parents[2] / "scripts/checks/guard_rails.py"
+    spec = importlib.util.spec_from_file_location("guard_rails", path)
+    module = sys.modules["guard_rails"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def trial(n=200, seed=0, harm=0.5):
+    """Return features, what was done, and two outcomes: yes helps where x0 is 1, and harms where x1 is 1."""
+    draw = np.random.default_rng(seed)
+    X = draw.integers(0, 2, (n, 3)).astype(float)
+    done = draw.integers(0, 2, n)
+    first = done * (X[:, 0] - 0.3) + 0.3 * draw.normal(size=n)
+    second = done * harm * (X[:, 1] - 0.5) + 0.3 * draw.normal(size=n)
+    return X, np.array(ACTIONS)[done], first, second
+
+
+def scored(X, done, **outcome):
+    """Return scores by known propensities."""
+    return scores(read_log(X, done, propensity=[0.5, 0.5], actions=ACTIONS, **outcome), "snips")
+
+
+def test_the_rule_is_the_lower_end_of_the_band():
+    """Its total at any policy is v - lambda V of the gains over the base, and its bound is what noise may reach."""
+    X, done, _, second = trial()
+    limits = scored(X, done, cost=second)
+    guard = no_worse_than("no", outcome=limits, margin=0.1, draws=40)
+    rule = guard.rule(TREES, X)
+    gains = limits.gains - limits.gains[:, [0]]
+    d = gains / len(X)
+    s = 0.75 * np.sqrt((d**2).max(axis=1).sum())
+    for policy in open_oracle(TREES, X, kind="enumeration").opened.policies():
+        labels = policy.predict(X)
+        own = d[np.arange(len(X)), labels]
+        lower = own.sum() - 3.0 / (2 * s) * (own**2).sum()
+        total = np.asarray(rule.weights)[np.arange(len(X)), labels].sum()
+        assert total == pytest.approx(-lower, abs=1e-12)
+    assert rule.upper < 0.1  # the noise takes its part of the margin
+
+
+def test_the_bound_is_the_quantile_of_the_greatest_noise():
+    """By brute force over all policies on the same resamples."""
+    X, done, _, second = trial(60)
+    limits = scored(X, done, cost=second)
+    guard = no_worse_than(None, outcome=limits, draws=20, confidence=0.9, seed=3)
+    rule, rng = guard.rule(TREES, X), child(3, "offline", "no worse")
+    d = (limits.gains + second[:, None]) / len(X)
+    slope = 3.0 / (2 * 0.75 * np.sqrt((d**2).max(axis=1).sum()))
+    every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
+    from milpcb.offline.intervals import drawn_again
+
+    greatest = []
+    for _ in range(20):
+        counts = drawn_again(rng, None, len(X))
+        own = [d[np.arange(len(X)), labels] for labels in every]
+        greatest.append(max(float(((counts - 1) * each - slope * counts * each**2).sum()) for each in own))
+    assert rule.upper == pytest.approx(-max(0.0, sorted(greatest)[int(np.ceil(0.9 * 21)) - 1]), abs=1e-12)
+
+
+def test_limits_are_kept_and_the_naive_ones_are_not(script):
+    """A share of the check: the confident limit is kept in all of some logs, where the naive one often is not."""
+    law = script.LIMITS["harm where it helps"]
+    found = [law.found(number, draws=40) for number in range(12)]
+    assert all(law.kept(sure) for sure, _ in found)
+    assert sum(law.kept(naive) for _, naive in found) <= 6
+
+
+def test_the_guaranteed_policy_has_the_greatest_lower_end(script):
+    """Of all policies of the class, by brute force; never below that of the best looking one."""
+    X, done, first, _ = trial(80)
+    found = scored(X, done, reward=first)
+    ends = LowerEnds(TREES, X, found, best_reference(found))
+    oracle = open_oracle(TREES, X, kind="search")
+    best = oracle.minimise(ends.costs).policy.predict(X)
+    every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
+    lower = [end for _, end in ends.of([best, *every], draws=20)]
+    assert lower[0] == pytest.approx(max(lower[1:]), abs=1e-12)
+    for number in range(3):
+        value, sure = script._both(number, 0.02, 20)[0]
+        assert sure >= value - 1e-12
+
+
+@pytest.fixture
+def two():
+    """Return a trial with two outcomes and an estimator's arguments."""
+    X, done, first, second = trial(600)
+    return X, done, {"reward": first, "propensity": [0.5, 0.5]}, scored(X, done, cost=second)
+
+
+def test_estimators_keep_a_limit_beside_named_constraints(two):
+    """Rows are merged, the limit is not lost: the same policy as by hand; other constraints are kept too."""
+    X, done, outcome, limits = two
+    guard = no_worse_than("no", outcome=limits, draws=40, margin=0.05)
+    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[share_at_most("yes", 0.6), guard])
+    tree.fit(X, done, **outcome)
+    assert (tree.predict(X) == "yes").mean() <= 0.6
+    free = LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
+    oracle = open_oracle(TREES, X, kind="search", constraints=[guard.rule(TREES, X)])
+    assert free.policy_value_ == pytest.approx(-oracle.value(free.scores_.costs) / len(X), abs=1e-9)
+    rules = free.problem(X).constraints
+    assert [rule.upper for rule in rules] == [0.05]  # estimates alone, for what is claimed
+    assert free.problem(X, guarded=False).constraints == ()
+    assert "constraints" in free.to_json()
+
+
+def test_what_is_compared_with_keeps_its_own_limit(two):
+    """Where nothing is shown to be better the constant itself is the answer; with a margin below 0 nothing is."""
+    X, done, outcome, limits = two
+    for than in ("no", ["no"] * len(X)):
+        guard = no_worse_than(than, outcome=limits, draws=40, confidence=0.95)
+        tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
+        assert tree.policy_value_ >= tree.constant_values_[0] - 1e-12
+    guard = no_worse_than("no", outcome=limits, draws=40, margin=-1.0)
+    with pytest.raises(InfeasibleError, match="no policy of the class is shown by these 600 rows to keep"):
+        LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
+
+
+def test_rows_of_no_weight_have_no_part_in_a_limit(two):
+    """The fit to all rows with weights of 0 is that to the others."""
+    X, done, outcome, limits = two
+    weight = (np.arange(len(X)) < 300).astype(float)
+    here = np.arange(300)
+    part = {"reward": outcome["reward"][:300], "propensity": [0.5, 0.5]}
+    found = []
+    for rows, own, given, weights in ((X, limits, outcome, weight), (X[:300], limits.take(here), part, None)):
+        guard = no_worse_than("no", outcome=own, draws=20, margin=0.1)
+        tree = LoggedPolicyTree(max_depth=1, method="ips", constraints=[guard])
+        found.append(tree.fit(rows, done[: len(rows)], sample_weight=weights, **given).policy_value_)
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_objectives_of_an_estimator(two):
+    """By what is guaranteed both policies are kept; only scores have it; another word is one line."""
+    X, done, outcome, _ = two
+    tree = LoggedPolicyTree(max_depth=1, method="ips", objective="guaranteed").fit(X, done, **outcome)
+    (looks, lower), (other_looks, other_lower) = tree.lower_ends_.of(
+        [policy.predict(X) for policy in (tree.policy_, tree.by_value_)], draws=20
+    )
+    assert lower >= other_lower
+    assert looks <= other_looks + 1e-12
+    assert tree.by_value_.names.actions == tree.policy_.names.actions
+    plain = LoggedPolicyTree(max_depth=1, method="ips").fit(X, done, **outcome)
+    assert str(plain.policy_) == str(tree.by_value_)
+    with pytest.raises(InputError, match="objective"):
+        LoggedPolicyTree(objective="best").fit(X, done, **outcome)
+    with pytest.warns(UserWarning, match="neither"), pytest.raises(InputError, match="need outcomes"):
+        LoggedPolicyTree(objective="guaranteed").fit(X, done)
+
+
+def test_mistakes_are_one_line(two):
+    """What is no outcome, no action, no margin, and other rows."""
+    X, done, outcome, limits = two
+    with pytest.raises(InputError, match="must be the Scores of the second outcome"):
+        no_worse_than("no", outcome=done)
+    with pytest.raises(UnknownNameError, match="action of no_worse_than 'nein'"):
+        no_worse_than("nein", outcome=limits)
+    with pytest.raises(InputError, match="margin"):
+        no_worse_than("no", outcome=limits, margin=float("nan"))
+    with pytest.raises(InputError, match="draws"):
+        no_worse_than("no", outcome=limits, draws=5)
+    guard = no_worse_than("no", outcome=limits)
+    with pytest.raises(InputError, match="has 600 rows, there are 10"):
+        guard.rule(TREES, X[:10])
+    tree = LoggedPolicyTree(max_depth=1).fit(X, done, **outcome).policy_
+    with pytest.raises(InputError, match=r"policy\.predict_names"):
+        LoggedPolicyTree(constraints=[no_worse_than(tree, outcome=limits)]).fit(X, done, **outcome)
