@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from milpcb.columns import as_number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.logs.source import Source, numbered, numbers_of
 from milpcb.offline import NoWorseThan, Scores, no_worse_than
@@ -73,10 +74,9 @@ def _than(what: str, actions: Sequence[str], text: str) -> float | str | None:
         return what
     if what == TODAY:
         return None
-    try:
-        return _number(what, text)
-    except InputError as error:
-        raise UnknownNameError("action of --no-worse", what, [*actions, TODAY]) from error
+    if as_number(what) is None:
+        raise UnknownNameError("action of --no-worse", what, [*actions, TODAY])
+    return _number(what, text)
 
 
 def _number(number: str, text: str) -> float:

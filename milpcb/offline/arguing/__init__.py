@@ -1,0 +1,29 @@
+"""What it costs to argue with a policy: to forbid a feature, to ask another question first, to treat groups alike.
+
+The price of a wish is the least total cost of the policies that grant it, less that of the whole class. Each class of
+such policies is the class again with fewer columns, other options or a further side constraint, so a price is one exact
+question (two for every cut, for the first question of a tree), asked of the oracles that are there.
+"""
+
+from milpcb.offline.arguing.first_question import First
+from milpcb.offline.arguing.monotone import Monotone
+from milpcb.offline.arguing.pareto import FrontPoint, pareto
+from milpcb.offline.arguing.prices import Price, price_intervals, prices
+from milpcb.offline.arguing.question import Question
+from milpcb.offline.arguing.wishes import Option, Under, Without, alike, keep
+
+__all__ = [
+    "First",
+    "FrontPoint",
+    "Monotone",
+    "Option",
+    "Price",
+    "Question",
+    "Under",
+    "Without",
+    "alike",
+    "keep",
+    "pareto",
+    "price_intervals",
+    "prices",
+]

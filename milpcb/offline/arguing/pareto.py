@@ -1,0 +1,122 @@
+"""The exact front of two outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from milpcb.checks import cost_array
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError, OracleInexact
+from milpcb.offline.arguing.question import Question, granted
+from milpcb.offline.arguing.wishes import Under
+from milpcb.types import Floats
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """A policy of the front: total costs of both outcomes, and whether some weighting of the two makes it the best."""
+
+    a: float
+    b: float
+    policy: Any
+    supported: bool
+
+
+def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) -> list[FrontPoint]:
+    """Return the exact front of two outcomes: totals of which none is bettered without harm to the other.
+
+    Supported points come from least weighted sums (Aneja and Nair 1979), the others from least costs of ``a`` with a
+    limit on ``b``. Totals that differ by less than 1e-7 of the largest possible one count as equal.
+
+    Parameters
+    ----------
+    question : the class on n rows
+    costs_a, costs_b : (n, K), smaller is better
+    most : points; where there are more, an InputError
+
+    Returns
+    -------
+    list of FrontPoint
+        By increasing ``a``, so by decreasing ``b``.
+
+    """
+    size = question.oracle.n_contexts, question.oracle.n_actions
+    front = _Front(question, cost_array(costs_a, *size), cost_array(costs_b, *size), most)
+    first, last = front.extreme(0), front.extreme(1)
+    if front.same(first, last):
+        return [replace(first, supported=True)]
+    supported = [first, *front.between(first, last), last]
+    found: list[FrontPoint] = []
+    for one, other in pairwise(supported):
+        found += [one, *front.unsupported(one, other)]
+        front.check(found)
+    return [*found, last]
+
+
+class _Front:
+    """Questions of two outcomes."""
+
+    def __init__(self, question: Question, a: Floats, b: Floats, most: int) -> None:
+        self._question, self._tables, self._most = question, (a, b), most
+        self._close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in (a, b)]
+
+    def extreme(self, which: int) -> FrontPoint:
+        """Return the point of least ``a`` (0) or ``b`` (1), and of these of least other outcome."""
+        least = self._question.best(self._tables[which]).value
+        return self._least(1 - which, which, least)
+
+    def between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
+        """Yield the supported points between two."""
+        weights = one.b - other.b, other.a - one.a
+        costs = weights[0] * self._tables[0] + weights[1] * self._tables[1]
+        found = self._point(self._question.best(costs).policy, supported=True)
+        worth = [weights[0] * point.a + weights[1] * point.b for point in (found, one)]
+        if worth[0] >= worth[1] - weights[0] * self._close[0] - weights[1] * self._close[1]:
+            return
+        if self.same(found, one) or self.same(found, other):
+            return
+        yield from self.between(one, found)
+        yield found
+        yield from self.between(found, other)
+
+    def unsupported(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
+        """Yield the points between two neighbouring supported ones."""
+        while True:
+            limit = one.b - 2 * self._close[1]
+            least = self._limited(1, limit, self._tables[0])
+            if least is None or least.a >= other.a - self._close[0]:
+                return
+            one = self._least(1, 0, least.a, supported=False)
+            yield one
+
+    def check(self, found: Sequence[FrontPoint]) -> None:
+        """Raise InputError where there are too many points."""
+        if len(found) > self._most:
+            raise InputError(f"the front has more than {self._most} points; give most= or coarser costs")
+
+    def same(self, one: FrontPoint, other: FrontPoint) -> bool:
+        """Return whether two points are equal, up to rounding."""
+        return abs(one.a - other.a) <= self._close[0] and abs(one.b - other.b) <= self._close[1]
+
+    def _least(self, which: int, under: int, most: float, *, supported: bool = True) -> FrontPoint:
+        """Return the point of least outcome ``which`` among those whose outcome ``under`` is at most ``most``."""
+        found = self._limited(under, most + self._close[under] / 2, self._tables[which])
+        if found is None:
+            raise OracleInexact("two questions to the oracle contradict each other; scale the costs")
+        return replace(found, supported=supported)
+
+    def _limited(self, under: int, most: float, costs: Floats) -> FrontPoint | None:
+        rule = LabelConstraint(self._tables[under], most, "the other outcome")
+        best = granted(Under((rule,)).of(self._question), costs)
+        return None if best is None else self._point(best.policy, supported=False)
+
+    def _point(self, policy: Any, *, supported: bool) -> FrontPoint:
+        labels = np.asarray(policy.predict(self._question.rows))
+        a, b = (fsum(table[np.arange(len(labels)), labels]) for table in self._tables)
+        return FrontPoint(a, b, policy, supported)

@@ -1,0 +1,106 @@
+"""A policy class on some rows, as wishes are about it, and which of its policies is cheapest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from milpcb.checks import context_array
+from milpcb.constraints import LabelConstraint
+from milpcb.errors import InfeasibleError, InputError, OracleInexact
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import PolicyClass, open_class
+from milpcb.types import Floats
+
+
+@dataclass(frozen=True)
+class Best:
+    """The least total cost of some policies, and one that has it."""
+
+    value: float
+    policy: Any
+
+
+class Asked(Protocol):
+    """Some policies of a class on n rows: of costs (n, K) it knows which is cheapest; raises InfeasibleError."""
+
+    def best(self, costs: Floats) -> Best:
+        """Return the least total cost and a policy."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A policy class on n rows, under side constraints: what wishes are about.
+
+    Parameters
+    ----------
+    policies : the class
+    contexts : (n, d), as for ``milpcb.open_oracle``
+    constraints : side constraints that every policy keeps
+    kind : "search" or "milp"; a search that cannot hold the constraints is a solver's question
+
+    """
+
+    policies: PolicyClass
+    contexts: Any
+    constraints: tuple[LabelConstraint, ...] = ()
+    kind: str = "search"
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        """The oracle, opened when it is first asked."""
+        opened = open_class(self.policies, self.contexts)
+        needed = {"search", "side_rows"} if self.constraints else {"search"}
+        kind = self.kind if self.kind != "search" or needed <= opened.can else "milp"
+        return open_oracle(opened, self.contexts, kind=kind, constraints=list(self.constraints))
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The contexts (n, d) as numbers."""
+        return context_array(np.asarray(self.policies.read(self.contexts)))
+
+    def best(self, costs: Floats) -> Best:
+        """Return the least total cost and a policy; raises OracleInexact where it is not proved."""
+        answer = self.oracle.minimise(costs)
+        if answer.policy is None:
+            raise OracleInexact("the oracle found no policy in time; give it more time")
+        return Best(answer.value, answer.policy)
+
+
+def granted(asked: Asked, costs: Floats) -> Best | None:
+    """Return the best of some policies; None where there are none."""
+    try:
+        return asked.best(costs)
+    except InfeasibleError:
+        return None
+
+
+def with_options(policies: Any, **options: Any) -> Any:
+    """Return a class with other options; raises InputError on those that it has not."""
+    known = {each.name for each in fields(policies)} if is_dataclass(policies) else set()
+    for name in options:
+        if name not in known:
+            raise InputError(f"{type(policies).__name__} has no option '{name}'; it has {', '.join(sorted(known))}")
+    return replace(policies, **options)
+
+
+def explicit(question: Question) -> Question:
+    """Return the question with explicit cut points, so that they are the same on any rows."""
+    policies: Any = question.policies
+    if isinstance(getattr(policies, "thresholds", ()), tuple):
+        return question
+    opened: Any = open_class(policies, question.contexts)
+    return replace(question, policies=opened.fixed()) if "fixed" in opened.can else question
+
+
+def check_columns(columns: Sequence[int], rows: Floats) -> None:
+    """Raise InputError for a number that is no column of the contexts (n, d)."""
+    for column in columns:
+        if not 0 <= column < rows.shape[1]:
+            raise InputError(f"column {column} is none of the {rows.shape[1]} columns of the contexts")
