@@ -123,7 +123,7 @@ class Findings:
 
     @property
     def own_way(self) -> bool:
-        """Whether the rule is not the best by the estimates: claims of learning such ones say nothing of it."""
+        """Whether the rule is not the best by the estimates: claims of learning such ones are not of it."""
         return bool(self.questions.limits) or self.estimator.objective == "guaranteed"
 
     @property

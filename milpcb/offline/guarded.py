@@ -161,7 +161,7 @@ def no_worse_than(
     ----------
     than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; a policy, or a list
         of actions (n,); None for what was done
-    outcome : the scores of the second outcome, of the same rows in the same order; they say which values are better
+    outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
     margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
     draws : searches on resamples, one question each

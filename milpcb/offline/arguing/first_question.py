@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.offline.arguing.question import Asked, Best, Question, check_columns, explicit, with_options
+from milpcb.offline.arguing.question import Granting, Best, Question, check_columns, explicit, with_options
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
@@ -21,7 +21,7 @@ class First:
     columns: tuple[int, ...]
     name: str = "another first question"
 
-    def of(self, question: Question) -> Asked:
+    def of(self, question: Question) -> Granting:
         """Return the trees with such a first question."""
         policies: Any = question.policies
         if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):

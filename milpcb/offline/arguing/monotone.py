@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.offline.arguing.question import Asked, Best, Question, check_columns, explicit
+from milpcb.offline.arguing.question import Granting, Best, Question, check_columns, explicit
 from milpcb.offline.arguing.wishes import check_pairs, ordered
 from milpcb.types import Floats
 
@@ -24,7 +24,7 @@ class Monotone:
     columns: Mapping[int, int]
     name: str = "monotone"
 
-    def of(self, question: Question) -> Asked:
+    def of(self, question: Question) -> Granting:
         """Return the class under the order."""
         known = explicit(question)
         rows, n_actions = known.rows, known.policies.n_actions
@@ -74,7 +74,7 @@ def _padded(rule: LabelConstraint, n: int) -> LabelConstraint:
 
 
 def _apart(question: Question, rows: Floats, column: int) -> Floats:
-    """Return rows without a column, one for each way in which policies tell the others apart."""
+    """Return rows without a column, one for each way in which policies distinguish the others."""
     cuts, others = getattr(question.policies, "thresholds", None), np.delete(rows, column, axis=1)
     if not isinstance(cuts, tuple):
         return np.unique(others, axis=0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.checks import ROUNDING, check_confidence, cost_array
-from milpcb.offline.arguing.question import Asked, Best, Question, granted
+from milpcb.offline.arguing.question import Granting, Best, Question, granted
 from milpcb.offline.arguing.wishes import Wish
 from milpcb.offline.band import UPPER, Process, quantile
 from milpcb.offline.intervals import drawn_again
@@ -107,7 +107,7 @@ def price_intervals(
             progress(draw + 1, times)
     reach = quantile(np.array(noise), level)
 
-    def ends(asked: Asked) -> tuple[float, float]:
+    def ends(asked: Granting) -> tuple[float, float]:
         low, high = (-asked.best(-process.floor(sign)).value for sign in (1.0, -1.0))
         return low - reach, high + reach / UPPER
 

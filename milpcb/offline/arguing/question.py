@@ -26,7 +26,7 @@ class Best:
     policy: Any
 
 
-class Asked(Protocol):
+class Granting(Protocol):
     """Some policies of a class on n rows: of costs (n, K) it knows which is cheapest; raises InfeasibleError."""
 
     def best(self, costs: Floats) -> Best:
@@ -73,7 +73,7 @@ class Question:
         return Best(answer.value, answer.policy)
 
 
-def granted(asked: Asked, costs: Floats) -> Best | None:
+def granted(asked: Granting, costs: Floats) -> Best | None:
     """Return the best of some policies; None where there are none."""
     try:
         return asked.best(costs)

@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, shown
-from milpcb.offline.arguing.question import Asked, Question, check_columns, explicit, with_options
+from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit, with_options
 from milpcb.types import Ints
 
 
@@ -22,7 +22,7 @@ class Wish(Protocol):
         """What is asked, in words."""
         ...
 
-    def of(self, question: Question) -> Asked:
+    def of(self, question: Question) -> Granting:
         """Return the policies that grant it; raises InputError where the class has no such price."""
         ...
 
@@ -34,7 +34,7 @@ class Without:
     columns: tuple[int, ...]
     name: str = "without a feature"
 
-    def of(self, question: Question) -> Asked:
+    def of(self, question: Question) -> Granting:
         """Return the class without the columns."""
         if hasattr(question.policies, "policies") and not hasattr(question.policies, "thresholds"):
             raise InputError(f"policies of a list have no columns to leave out: {shown(question.policies)}")
@@ -51,7 +51,7 @@ class Option:
     options: Mapping[str, Any]
     name: str = "another option"
 
-    def of(self, question: Question) -> Asked:
+    def of(self, question: Question) -> Granting:
         """Return the class with the option."""
         return replace(question, policies=with_options(question.policies, **self.options))
 
@@ -63,7 +63,7 @@ class Under:
     constraints: tuple[LabelConstraint, ...]
     name: str = "under a constraint"
 
-    def of(self, question: Question) -> Asked:
+    def of(self, question: Question) -> Granting:
         """Return the class under the constraints."""
         return replace(question, constraints=(*question.constraints, *self.constraints))
 
