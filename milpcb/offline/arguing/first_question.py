@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.offline.arguing.question import Granting, Best, Question, check_columns, explicit, with_options
+from milpcb.offline.arguing.question import Best, Granting, Question, check_columns, explicit, with_options
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.offline.arguing.question import Granting, Best, Question, check_columns, explicit
+from milpcb.offline.arguing.question import Best, Granting, Question, check_columns, explicit
 from milpcb.offline.arguing.wishes import check_pairs, ordered
 from milpcb.types import Floats
 
