@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,16 +81,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(re.match(rf"{re.escape(place)}(/|::|\[|$)", item.nodeid) for place in SLOW):
             item.add_marker(pytest.mark.slow)
-
-
-@pytest.fixture(autouse=True)
-def precision() -> None:
-    """Let the processor compute with all its digits, as SQLite does when it reads a decimal.
-
-    The solver Xpress takes eleven bits away for the rest of the process, so that tests would depend on those before.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).fesetenv(ctypes.c_void_p(-1))  # FE_DFL_ENV
 
 
 @pytest.fixture(scope="session")

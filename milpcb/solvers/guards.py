@@ -34,6 +34,24 @@ def one_line(solver: str, unlicensed: Callable[[Exception], bool] | None = None)
 
 
 @contextmanager
+def same_arithmetic() -> Iterator[None]:
+    """Put the processor's floating-point settings back after the block (on Linux): they are the whole program's.
+
+    A library that is loaded may take digits away from all that is computed after it by other C code, such as SQLite's
+    reading of decimals.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    library, settings = ctypes.CDLL(None), ctypes.create_string_buffer(256)  # fenv_t has 8 to 32 bytes
+    library.fegetenv(settings)
+    try:
+        yield
+    finally:
+        library.fesetenv(settings)
+
+
+@contextmanager
 def silenced() -> Iterator[None]:
     """Send what C code prints in the block to nowhere (not on Windows), for libraries with no setting for it."""
     if sys.platform == "win32":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 
 from milpcb.checks import MOST
 from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
@@ -11,6 +13,8 @@ from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, 
 from policies.names import Names
 
 ALWAYS, NEVER = "1 = 1", "1 = 0"
+WIDEST = 64  # binary digits of the widest floats of processors
+LARGEST_POWER = 2**62  # of two, among 64-bit integers
 SMALL = 2**24  # whole numbers below it are the same in every type of number
 
 
@@ -118,8 +122,43 @@ def literal(value: Value) -> str:
         return str(int(value))
     if value == int(value) and abs(value) < SMALL:
         return str(int(value))
+    if not _read_alike(value):
+        return _quotient(value)
     text = repr(value)  # with an exponent it is a float: without, databases would compare decimals, or exact integers
     return text if "e" in text else f"{text}e0"
+
+
+def _read_alike(value: float) -> bool:
+    """Return whether a decimal is read as this float by those too that round it twice, to 64 digits and then to 53.
+
+    SQLite divides the digits by a power of ten in the processor's widest floats, where powers up to 10^22 are exact.
+    """
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    del sign
+    if not isinstance(exponent, int) or abs(exponent) > 22:
+        return False
+    exact = Fraction(int("".join(map(str, digits)))) * Fraction(10) ** exponent
+    shift = WIDEST - exact.numerator.bit_length() + exact.denominator.bit_length()
+    wide = round(exact * Fraction(2) ** shift)
+    if wide.bit_length() > WIDEST:
+        shift -= 1
+        wide = round(exact * Fraction(2) ** shift)
+    return float(Fraction(wide) / Fraction(2) ** shift) == abs(value)
+
+
+def _quotient(value: float) -> str:
+    """Return a float as a whole number times or over powers of two, each of which every database reads exactly."""
+    number, below = value.as_integer_ratio()
+    above = number & -number
+    number //= above
+    return f"({number}e0{_by(' * ', above)}{_by(' / ', below)})"
+
+
+def _by(sign: str, power: int) -> str:
+    """Return the factors of a power of two, each after ``sign``."""
+    largest, left = divmod(power.bit_length() - 1, LARGEST_POWER.bit_length() - 1)
+    factors = [LARGEST_POWER] * largest + [2**left] * (left > 0)
+    return "".join(f"{sign}{factor}e0" for factor in factors)
 
 
 def _quoted(text: str, quote: str) -> str:
