@@ -257,6 +257,15 @@ def listed(constraints: Any) -> list[NamedConstraint]:
     return found
 
 
+def check_actions(constraints: Iterable[NamedConstraint], actions: Sequence[Any]) -> None:
+    """Raise UnknownNameError where a constraint names an action that is none of ``actions``."""
+    rows = NamedRows({}, actions)
+    for constraint in constraints:
+        amounts = constraint.amounts if isinstance(constraint, MeanAtMost) else {getattr(constraint, "action", None): 0}
+        for action in amounts if isinstance(amounts, Mapping) else ():
+            rows.number(action)
+
+
 def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]:
     """Return constraints as plain data; ``of_document`` reads one of them."""
     names = {cls: name for name, cls in NAMES.items()}

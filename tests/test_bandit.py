@@ -111,7 +111,7 @@ def test_costs_may_arrive_late_and_in_any_order(learner: str) -> None:
     assert bandit.certificate() <= paid
     for context, decision in waiting:
         bandit.learn(decision, cost=cost_of(context, int(decision.action)))
-    assert bandit._learner.played == 300
+    assert bandit._rounds.learner.played == 300
 
 
 def test_a_learner_that_takes_costs_in_order_says_so() -> None:
@@ -163,7 +163,7 @@ def test_a_context_may_be_an_array_a_mapping_or_a_row_of_a_frame(context: Any) -
     """Names decide, not the order; actions come by name."""
     bandit = Bandit(TREES)
     assert bandit.act(context).action in ("call", "write", "wait")
-    assert bandit._oracle.contexts.tolist() == [[1, 0, 1]]
+    assert bandit._rounds.oracle.contexts.tolist() == [[1, 0, 1]]
 
 
 def test_rewards_are_costs_turned_round() -> None:
@@ -237,8 +237,8 @@ def test_threads_take_turns() -> None:
     with ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(one, range(400)))
     assert len(set(numbers)) == 400
-    assert bandit._learner.played == 400
-    assert not bandit._book.open
+    assert bandit._rounds.learner.played == 400
+    assert not bandit._rounds.book.open
 
 
 def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
@@ -255,7 +255,7 @@ def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
     bandit.learn(decision, cost=0.0)
     with pytest.raises(InputError, match="learnt already"):
         bandit.learn(decision, cost=0.0)
-    assert bandit._learner.played == 1
+    assert bandit._rounds.learner.played == 1
 
 
 @pytest.mark.parametrize(

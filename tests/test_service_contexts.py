@@ -182,7 +182,7 @@ def test_an_event_that_fails_loses_nothing(caplog: pytest.LogCaptureFixture) -> 
     bandit = Bandit(NUMBERS, on_event=fail)
     with caplog.at_level(logging.ERROR, "milpcb"):
         bandit.learn(bandit.act([20, 1]), cost=1.0)
-    assert bandit._learner.played == 1
+    assert bandit._rounds.learner.played == 1
     assert [record.exc_text is not None for record in caplog.records] == [True, True]
 
 
@@ -191,8 +191,8 @@ def test_bound_and_guarantee_are_those_of_the_learner() -> None:
     bandit = Bandit(NUMBERS, horizon=100, rate="certified")
     for _ in range(50):
         bandit.learn(bandit.act([20, 1]), cost=0.5)
-    assert bandit.certificate() <= bandit.bound() == bandit._learner.bound()
-    assert bandit.guarantee() == bandit._learner.guarantee() < np.inf
+    assert bandit.certificate() <= bandit.bound() == bandit._rounds.learner.bound()
+    assert bandit.guarantee() == bandit._rounds.learner.guarantee() < np.inf
     assert Bandit(NUMBERS, "uniform").guarantee() == np.inf
 
 
@@ -218,4 +218,4 @@ def test_doubling_can_be_asked() -> None:
     bandit = Bandit(NUMBERS, "doubling", inner="exp4", first=3, contexts=[[20, 1], [40, 9]])
     for _ in range(10):
         bandit.learn(bandit.act([20, 1]), cost=0.5)
-    assert bandit._learner.played == 10
+    assert bandit._rounds.learner.played == 10

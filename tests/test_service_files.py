@@ -122,7 +122,7 @@ def test_files_follow_each_other_in_the_order_of_their_states(tmp_path: Path) ->
         thread.start()
     for thread in service_threads:
         thread.join()
-    assert Bandit.load(path)._learner.played == 40
+    assert Bandit.load(path)._rounds.learner.played == 40
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are neither links nor modes here")

@@ -82,7 +82,7 @@ def test_what_is_drawn_after_such_a_decision_is_drawn_anew(tmp_path: Path) -> No
     untouched = Bandit.load(path)
     assert untouched.act([1, 0]).action == decision.action  # the same draw
     bandit.learn(decision, cost=0.0)
-    assert bandit._rng.random(4).tolist() != Bandit.load(path)._rng.random(4).tolist()
+    assert bandit._rounds._rng.random(4).tolist() != Bandit.load(path)._rounds._rng.random(4).tolist()
     again = Bandit.load(path)
     again.learn(decision, cost=0.0)
     assert again.act([1, 0]).probability == bandit.act([1, 0]).probability

@@ -8,17 +8,19 @@ open was learnt. A token makes ids unpredictable.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn, Self
 
 from milpcb import gate
 from milpcb.checks import whole
 from milpcb.columns import Value
 from milpcb.errors import InputError, clipped, shown
+from milpcb.protocols.learners import Aside
 
 
 @dataclass(frozen=True)
@@ -66,20 +68,20 @@ class Decision:
         lists = {name: tuple(own[name]) for name in ("probabilities", "context")}
         return cls(**own | lists)
 
-    def sealed(self, key: bytes) -> Self:
-        """Return the decision with the seal of a key."""
-        content = json.dumps([self.id, self.action, self.probability, self.probabilities, self.context])
-        return replace(self, seal=hmac.digest(key, content.encode(), "sha256").hex())
-
 
 @dataclass
 class Open:
-    """A decision whose cost is not known yet: its row, its action's number, and the decisions learnt before it."""
+    """A decision whose cost is not known yet: its row, its action's number, and what its learner put aside."""
 
     decision: Decision
     row: int
     action: int
     played: int
+    note: Any = None
+
+    def aside(self) -> Aside:
+        """Return the round that the learner put aside."""
+        return Aside(self.row, list(self.decision.probabilities), self.played, self.note)
 
 
 class Book:
@@ -107,16 +109,15 @@ class Book:
         action: tuple[int, str | int],
         q: list[float],
         context: tuple[Value, ...],
-        row: int,
-        played: int,
+        aside: Aside,
     ) -> Decision:
         """Return a new decision, which is open from now on; ``action`` is its number and its name."""
         number = self._counts.get(self._session, 0)
-        made = Decision(
-            f"{self._session}-{number}-{secrets.token_hex(8)}", action[1], q[action[0]], tuple(q), context
-        ).sealed(self._key)
+        name, law = f"{self._session}-{number}-{secrets.token_hex(8)}", tuple(q)
+        content = (name, action[1], q[action[0]], law, context)
+        made = Decision(*content, self._seal(*content))
         self._counts[self._session] = number + 1
-        self.open[made.id] = Open(made, row, action[0], played)
+        self.open[made.id] = Open(made, aside.row, action[0], aside.played, aside.note)
         return made
 
     def find(self, given: object) -> Open | Decision:
@@ -130,7 +131,7 @@ class Book:
             raise InputError(f"learn takes a Decision, or its id as a text; got {shown(given)}")
         known = self.open.get(name)
         if known is not None:
-            if isinstance(given, Decision) and given != known.decision:
+            if isinstance(given, Decision) and given is not known.decision and given != known.decision:
                 self._changed(given, known.decision)
             return known
         if name in self._strangers or self._counted(name):
@@ -178,9 +179,14 @@ class Book:
 
     def _ours(self, decision: Decision) -> bool:
         try:
-            return hmac.compare_digest(decision.seal, decision.sealed(self._key).seal)
+            content = (decision.id, decision.action, decision.probability, decision.probabilities, decision.context)
+            return hmac.compare_digest(decision.seal, self._seal(*content))
         except (TypeError, ValueError):  # it holds what no decision does
             return False
+
+    def _seal(self, *content: Any) -> str:
+        """Return the seal of all fields before it; this is on the path of every decision."""
+        return hashlib.blake2b(json.dumps(content).encode(), key=self._key, digest_size=32).hexdigest()
 
     def _changed(self, given: Decision, made: Decision) -> NoReturn:
         """Raise InputError on a decision that is open, but was another."""

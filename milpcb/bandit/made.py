@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -67,8 +67,18 @@ def oracle(
     return GrowingOracle(policies, constrained=changing, **options)
 
 
-def learner(settings: Mapping[str, Any], oracle: Any, *, arrive: bool, constrained: bool) -> Learner:
-    """Return the learner of a bandit's settings; raises InputError where it cannot play as it is to be asked."""
+def learner(
+    settings: Mapping[str, Any],
+    oracle: Any,
+    *,
+    arrive: bool,
+    constrained: bool,
+    today: Callable[[int], int] | None,
+) -> Learner:
+    """Return the learner of a bandit's settings, with ``today`` as its baseline where there is one.
+
+    Raises InputError where it cannot play as it is to be asked.
+    """
     name = settings["learner"]
     cls = registry.load("learner", name)
     if cls.full_information or supply.asks(cls, "best"):
@@ -87,4 +97,11 @@ def learner(settings: Mapping[str, Any], oracle: Any, *, arrive: bool, constrain
         supplied |= {"contexts": oracle.contexts, "pool": FinitePool(oracle.contexts)}
     elif supply.asks(cls, "pool") or supply.asks(cls, "contexts"):
         raise InputError(f"learner '{name}' needs to know contexts: give Bandit the contexts that can occur")
-    return cast("Learner", supply.make(cls, supplied, settings["options"]))
+    alone = cast("Learner", supply.make(cls, supplied, settings["options"]))
+    if today is None:
+        return alone
+    if constrained:
+        raise InputError("a baseline need not keep constraints, so Bandit takes baseline= or constraints=, not both")
+    options = {name: option for name, option in settings["baseline"].items() if name != "is"}
+    around = registry.load("learner", "conservative")
+    return cast("Learner", supply.make(around, supplied, {"inner": alone, "baseline": today, **options}))

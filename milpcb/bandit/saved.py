@@ -12,7 +12,7 @@ from milpcb.checks import check_file
 from milpcb.errors import InputError, RunError, shown
 from milpcb.protocols import PolicyClass
 
-FORMAT = 3
+FORMAT = 4
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milpcb import files, gate, rng
-from milpcb.bandit import budget, made, saved
+from milpcb import files, gate
+from milpcb.bandit import made, saved
+from milpcb.bandit.baseline import as_document
 from milpcb.bandit.contexts import Context, ContextReader
-from milpcb.bandit.decisions import Book, Decision, Open
+from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.locks import watch
+from milpcb.bandit.rounds import Rounds
 from milpcb.checks import check_range, real, unit_cost
-from milpcb.errors import InputError, MilpcbError, shown
-from milpcb.named_constraints import NamedConstraint, as_documents, listed, of_document
+from milpcb.errors import InputError, MilpcbError
+from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, listed, of_document
 from milpcb.protocols import FoundPolicy, PolicyClass
-from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class Bandit:
         among them is like any other. Texts that constraints read are declared here too
     on_event : is handed an Event for each decision and each cost, in the thread that made the call, after the lock is
         free. What it raises is logged, and changes nothing. It is not saved
+    baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
+        all decisions so far cost at most (1 + ``loss``) times what it would have; see milpcb.learners.Conservative.
+        Decisions whose cost is not learnt yet count as if they cost 1
+    loss, confidence : those of the baseline
     options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
 
     Raises
@@ -96,19 +101,28 @@ class Bandit:
         constraints: NamedConstraint | Sequence[NamedConstraint] = (),
         values: Mapping[str, Sequence[Any]] | None = None,
         on_event: Callable[[Event], object] | None = None,
+        baseline: Any = None,
+        loss: float = 0.02,
+        confidence: float = 0.95,
         **options: Any,
     ) -> None:
         kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)
         settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
-        self._set_up(policies, settings | {"keep_log": keep_log}, reward_range, values, listed(constraints))
+        today = None
+        if baseline is not None:
+            document = as_document(baseline, made.action_names(policies))
+            today = {"is": document, "loss": loss, "confidence": confidence}
+        settings |= {"keep_log": keep_log, "baseline": today}
+        self._set_up(policies, settings, reward_range, values, listed(constraints))
         self._on_event = on_event
         if contexts is None:
-            self._open_oracle(None, ())
+            self._begin((None, ()))
         else:
-            self._open_oracle(*made.known(contexts, self._reader, self._constraints, self._names))
+            self._begin(made.known(contexts, self._reader, self._constraints, self._names))
 
     def __repr__(self) -> str:
-        return f"<Bandit: {self._learner!r}, {self._learner.played} decisions learnt, {len(self._book.open)} open>"
+        learner = self._rounds.learner
+        return f"<Bandit: {learner!r}, {learner.played} decisions learnt, {len(self._rounds.book.open)} open>"
 
     # ----------------------------------------------------------------- decisions
 
@@ -137,22 +151,20 @@ class Bandit:
         """
         with self.lock:
             paid = self._cost(cost, reward)
-            found = self._book.find(decision)
-            known = self._reopened(found) if isinstance(found, Decision) else self._taken_up(found)
-            q = known.decision.probabilities
-            self._learner.learn(known.row, known.action, paid, q[known.action])
-            self._book.close(known.decision.id)
+            known = self._rounds.learn(decision, paid)
+            made = known.decision
             if self._log is not None:
-                self._log.append([list(known.decision.context), known.action, paid, list(q)])
-            event = Event("cost", known.decision, paid, self._learner.played)
-        send(self._on_event, [event])
+                self._log.append([list(made.context), known.action, paid, list(made.probabilities)])
+            learnt = self._rounds.learner.played
+        if self._on_event is not None:
+            send(self._on_event, [Event("cost", made, paid, learnt)])
 
     # ----------------------------------------------------------------- what can be asked
 
     def policy(self) -> FoundPolicy:
         """Return the best policy so far: of least total estimated cost; see Learner.policy."""
         with self.lock:
-            best: FoundPolicy = self._reader.show(self._learner.policy(self._allowed()))
+            best: FoundPolicy = self._reader.show(self._rounds.learner.policy(self._rounds.allowed()))
             return best
 
     def certificate(self, *, confidence: float | None = None) -> float:
@@ -162,12 +174,12 @@ class Bandit:
         at once, with that chance. Costs may then react to decisions before their own; learnt late, they may not.
         """
         with self.lock:
-            return self._learner.certificate(self._allowed(), confidence=confidence)
+            return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence)
 
     def certificate_error(self) -> float:
         """Return the standard error of ``certificate()``."""
         with self.lock:
-            return self._learner.certificate_error(self._allowed())
+            return self._rounds.learner.certificate_error(self._rounds.allowed())
 
     def guarantee(self) -> float:
         """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
@@ -175,7 +187,7 @@ class Bandit:
         Infinite where the learner has none, and under constraints on contexts that arrive.
         """
         with self.lock:
-            return np.inf if self._changing else self._learner.guarantee()
+            return np.inf if self._rounds.changing else self._rounds.learner.guarantee()
 
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
@@ -183,7 +195,7 @@ class Bandit:
         NaN where the learner has none, and under constraints on contexts that arrive.
         """
         with self.lock:
-            return np.nan if self._changing else self._learner.bound(confidence)
+            return np.nan if self._rounds.changing else self._rounds.learner.bound(confidence)
 
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
@@ -237,7 +249,7 @@ class Bandit:
     def forked(self) -> None:
         """Go on in a child process: decisions of parent and child have ids of their own."""
         self._saving = Lock()
-        self._book.begin_session()
+        self._rounds.book.begin_session()
 
     # ----------------------------------------------------------------- making
 
@@ -249,26 +261,19 @@ class Bandit:
         values: Any,
         constraints: list[NamedConstraint],
     ) -> None:
-        watch(self)
         self._saving = Lock()
         self._on_event = None
         self._policies, self._settings, self._constraints = policies, settings, constraints
         self._rewards = None if reward_range is None else check_range("reward_range", reward_range)
         self._reader = ContextReader(policies, values)
         self._names = made.action_names(policies)
+        check_actions(constraints, self._names)
         self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
-        self._so_far = budget.ContextsSoFar(constraints, policies.n_actions)
-        self._book = Book()
-        self._rng = rng.child(settings["seed"], "actions")
 
-    def _open_oracle(self, numbers: Floats | None, rules: Sequence[Any]) -> None:
-        """Open the oracle on known contexts (m, d) under ``rules``, or without contexts; make the learner."""
-        self._arrive, self._rules = numbers is None, list(rules)
-        self._changing = self._arrive and bool(self._constraints)
-        self._oracle: Any = made.oracle(self._reader.policies, numbers, rules, self._settings["oracle"], self._changing)
-        self._learner = made.learner(
-            self._settings, self._oracle, arrive=self._arrive, constrained=bool(self._constraints)
-        )
+    def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
+        """Open the oracle on known contexts (m, d) under rules, or without contexts; make the learner."""
+        self._rounds = Rounds(self._settings, self._reader, self._names, self._constraints, known)
+        watch(self)  # not before: a fork asks for all of it
 
     def _content(self) -> bytes:
         try:
@@ -283,14 +288,8 @@ class Bandit:
             "rewards": self._rewards,
             "values": self._reader.declared,
             "constraints": as_documents(self._constraints),
-            "rules": budget.as_plain(self._rules),
-            "contexts": None if self._arrive else self._oracle.contexts.tolist(),
-            "seen": self._oracle.contexts.tolist() if self._arrive and self._oracle.n_contexts else None,
-            "so_far": self._so_far.state(),
-            "learner": self._learner.state(),
-            "actions": rng.freeze(self._rng),
-            "book": self._book.state(),
             "log": self._log,
+            **self._rounds.state(),
         }
 
     def __getstate__(self) -> tuple[PolicyClass, dict[str, Any]]:
@@ -302,123 +301,19 @@ class Bandit:
         policies, state = kept
         constraints = [of_document(document) for document in state["constraints"]]
         self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
-        known = None if state["contexts"] is None else np.array(state["contexts"], dtype=float)
-        self._open_oracle(known, () if known is None else budget.of_plain(state["rules"], len(known)))
-        if state["seen"] is not None:
-            self._oracle.rows(np.array(state["seen"], dtype=float))
-            self._rules = budget.of_plain(state["rules"], self._oracle.n_contexts)
-            if self._rules:
-                self._oracle.hold(self._rules)
-        self._so_far.restore(state["so_far"])
-        self._learner.restore(state["learner"])
-        rng.thaw(self._rng, state["actions"])
-        self._book.restore(state["book"])
+        self._begin(Rounds.known(state))
+        self._rounds.restore(state)
         self._log = state["log"]
 
     # ----------------------------------------------------------------- inside
 
     def _act(self, contexts: list[Context]) -> list[Decision]:
-        found: list[Decision] = []
         with self.lock:
-            self._check_turn(len(contexts))
-            try:
-                found.extend(map(self._decide, contexts))
-            except BaseException:
-                for decision in reversed(found):
-                    self._undo(decision)
-                raise
-            events = [Event("decision", decision, None, self._learner.played) for decision in found]
-        send(self._on_event, events)
+            found = self._rounds.act(contexts)
+            learnt = self._rounds.learner.played
+        if self._on_event is not None:
+            send(self._on_event, [Event("decision", decision, None, learnt) for decision in found])
         return found
-
-    def _check_turn(self, count: int) -> None:
-        if self._learner.delayed:
-            return
-        name = type(self._learner).__name__
-        if self._book.open:
-            raise InputError(
-                f"decision '{next(iter(self._book.open))}' is not learnt, and {name} takes costs in order: "
-                "call learn(decision, cost=...) before the next act"
-            )
-        if count > 1:
-            raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
-
-    def _decide(self, context: Context) -> Decision:
-        row = int(self._oracle.rows(context.numbers)[0])
-        tables, renewed = [], False
-        if self._constraints:
-            tables = self._tables(context)
-            renewed = self._changing and self._so_far.due(row, tables)
-        if renewed:
-            self._rules = self._so_far.rules(self._oracle.n_contexts, row, tables)
-            self._oracle.hold(self._rules)
-        q = self._learner.act(row)
-        if self._constraints:
-            self._check_allowed(q, tables)
-        action = rng.draw_action(q, self._rng)
-        if self._changing:
-            self._so_far.enter(row, tables, bound=renewed)
-        named = (action, self._names[action])
-        decision = self._book.enter(named, q.tolist(), context.features, row, self._learner.played)
-        if self._learner.delayed:
-            self._learner.set_aside()
-        return decision
-
-    def _tables(self, context: Context) -> budget.Tables:
-        """Return what constraints need to know of a context; raises InputError where they cannot read it."""
-        try:
-            return self._so_far.tables(self._reader.named_rows(context, self._names))
-        except InputError as error:
-            texts = self._reader.undeclared(context)
-            if not texts:
-                raise
-            example = f"values={{'{texts[0]}': [{shown(context.named[texts[0]])}, ...]}}"
-            raise InputError(f"{error}; declare texts that constraints read, as in Bandit(..., {example})") from error
-
-    def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
-        """Raise InputError where a guard-rail forbids what may be drawn."""
-        drawn = np.flatnonzero((q > 0.0) & self._so_far.forbidden(tables))
-        if len(drawn):
-            self._learner.give_up()
-            raise InputError(
-                f"a guard-rail forbids '{self._names[drawn[0]]}' for this context, and the contexts that were given in "
-                "advance did not show it: give some like this one, or cut points where its condition changes"
-            )
-
-    def _undo(self, decision: Decision) -> None:
-        """Take back a decision that was not handed out; its context stays among those seen."""
-        self._learner.take_up(self._aside(self._book.open.pop(decision.id)))
-        self._learner.give_up()
-
-    def _taken_up(self, known: Open) -> Open:
-        if self._learner.delayed:
-            self._learner.take_up(self._aside(known))
-        return known
-
-    def _aside(self, known: Open) -> Aside:
-        return Aside(known.row, list(known.decision.probabilities), known.played)
-
-    def _reopened(self, decision: Decision) -> Open:
-        """Return a decision of ours that was made after this bandit was saved, with its round begun again.
-
-        Its action came from draws that this bandit makes again: from here on it draws others, so that no later draw
-        hangs on what is now learnt.
-        """
-        if not self._learner.delayed:
-            raise InputError(
-                f"decision '{decision.id}' was made after this bandit was saved, and {type(self._learner).__name__} "
-                "takes costs in order: it cannot be learnt any more"
-            )
-        row = int(self._oracle.rows(self._reader.read(decision.context).numbers)[0])
-        self._learner.take_over(row, list(decision.probabilities))
-        self._rng = rng.child(self._settings["seed"], "actions", decision.id)
-        return Open(decision, row, self._names.index(decision.action), self._learner.played)
-
-    def _allowed(self) -> Any:
-        """Return the oracle of the policies that keep the constraints on all contexts so far."""
-        if not self._changing or not self._oracle.n_contexts:
-            return self._oracle
-        return self._oracle.under(self._so_far.rules(self._oracle.n_contexts))
 
     def _cost(self, cost: float | None, reward: float | None) -> float:
         if (cost is None) == (reward is None):

@@ -1,0 +1,197 @@
+"""The rounds of a bandit: a context, what may be played, the learner's law, the draw, and later the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from milpcb import rng
+from milpcb.bandit import budget, made
+from milpcb.bandit.baseline import Today
+from milpcb.bandit.contexts import Context, ContextReader
+from milpcb.bandit.decisions import Book, Decision, Open
+from milpcb.errors import InputError, shown
+from milpcb.named_constraints import NamedConstraint
+from milpcb.protocols.learners import Aside
+from milpcb.types import Floats
+
+
+class Rounds:
+    """Everything of a bandit that changes from decision to decision.
+
+    Attributes
+    ----------
+    oracle, learner, book : of the bandit
+    changing : whether constraints are on contexts that arrive, so that the policies allowed change on the way
+
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        reader: ContextReader,
+        names: Sequence[Any],
+        constraints: Sequence[NamedConstraint],
+        known: tuple[Floats | None, Sequence[Any]],
+    ) -> None:
+        self._settings, self._reader, self._names, self._constraints = settings, reader, names, constraints
+        numbers, rules = known
+        self._arrive, self.rules = numbers is None, list(rules)
+        self.changing = self._arrive and bool(constraints)
+        self._so_far = budget.ContextsSoFar(constraints, reader.policies.n_actions)
+        self.oracle: Any = made.oracle(reader.policies, numbers, rules, settings["oracle"], self.changing)
+        self._today = None if settings["baseline"] is None else Today(settings["baseline"]["is"], reader, names)
+        self.learner = made.learner(
+            settings, self.oracle, arrive=self._arrive, constrained=bool(constraints), today=self._today
+        )
+        self.book = Book()
+        self._rng = rng.child(settings["seed"], "actions")
+
+    # ----------------------------------------------------------------- decisions
+
+    def act(self, contexts: list[Context]) -> list[Decision]:
+        """Return a decision for each context; where one cannot be made, none is."""
+        self._check_turn(len(contexts))
+        found: list[Decision] = []
+        try:
+            found.extend(map(self._decide, contexts))
+        except BaseException:
+            for decision in reversed(found):
+                self._undo(decision)
+            raise
+        return found
+
+    def learn(self, given: object, cost: float) -> Open:
+        """Take in what a decision cost; return what was known of it."""
+        found = self.book.find(given)
+        known = self._reopened(found) if isinstance(found, Decision) else self._taken_up(found)
+        self.learner.learn(known.row, known.action, cost, known.decision.probabilities[known.action])
+        self.book.close(known.decision.id)
+        return known
+
+    def allowed(self) -> Any:
+        """Return the oracle of the policies that keep the constraints on all contexts so far."""
+        if not self.changing or not self.oracle.n_contexts:
+            return self.oracle
+        return self.oracle.under(self._so_far.rules(self.oracle.n_contexts))
+
+    # ----------------------------------------------------------------- saved and restored
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "rules": budget.as_plain(self.rules),
+            "contexts": None if self._arrive else self.oracle.contexts.tolist(),
+            "seen": self.oracle.contexts.tolist() if self._arrive and self.oracle.n_contexts else None,
+            "so_far": self._so_far.state(),
+            "learner": self.learner.state(),
+            "actions": rng.freeze(self._rng),
+            "book": self.book.state(),
+        }
+
+    @staticmethod
+    def known(state: Mapping[str, Any]) -> tuple[Floats | None, Sequence[Any]]:
+        """Return the contexts (m, d) that a saved state knows from the start, and the constraints on them."""
+        if state["contexts"] is None:
+            return None, ()
+        numbers = np.array(state["contexts"], dtype=float)
+        return numbers, budget.of_plain(state["rules"], len(numbers))
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state; raises MilpcbError, and the errors of data of another shape."""
+        if state["seen"] is not None:
+            self.oracle.rows(np.array(state["seen"], dtype=float))
+            self.rules = budget.of_plain(state["rules"], self.oracle.n_contexts)
+            if self.rules:
+                self.oracle.hold(self.rules)
+        self._so_far.restore(state["so_far"])
+        self.learner.restore(state["learner"])
+        rng.thaw(self._rng, state["actions"])
+        self.book.restore(state["book"])
+
+    # ----------------------------------------------------------------- inside
+
+    def _check_turn(self, count: int) -> None:
+        if self.learner.delayed:
+            return
+        name = type(self.learner).__name__
+        if self.book.open:
+            raise InputError(
+                f"decision '{next(iter(self.book.open))}' is not learnt, and {name} takes costs in order: "
+                "call learn(decision, cost=...) before the next act"
+            )
+        if count > 1:
+            raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
+
+    def _decide(self, context: Context) -> Decision:
+        row = self._row(context)
+        tables, renewed = [], False
+        if self._constraints:
+            tables = self._tables(context)
+            renewed = self.changing and self._so_far.due(row, tables)
+        if renewed:
+            self.rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
+            self.oracle.hold(self.rules)
+        q = self.learner.act(row)
+        if self._constraints:
+            self._check_allowed(q, tables)
+        action = rng.draw_action(q, self._rng)
+        if self.changing:
+            self._so_far.enter(row, tables, bound=renewed)
+        aside = self.learner.set_aside() if self.learner.delayed else Aside(row, [], self.learner.played)
+        return self.book.enter((action, self._names[action]), q.tolist(), context.features, aside)
+
+    def _row(self, context: Context) -> int:
+        """Return the row of a context, at which the baseline is asked next."""
+        if self._today is not None:
+            self._today.look(context)
+        return int(self.oracle.rows(context.numbers)[0])
+
+    def _tables(self, context: Context) -> budget.Tables:
+        """Return what constraints need to know of a context; raises InputError where they cannot read it."""
+        try:
+            return self._so_far.tables(self._reader.named_rows(context, self._names))
+        except InputError as error:
+            texts = self._reader.undeclared(context)
+            if not texts:
+                raise
+            example = f"values={{'{texts[0]}': [{shown(context.named[texts[0]])}, ...]}}"
+            raise InputError(f"{error}; declare texts that constraints read, as in Bandit(..., {example})") from error
+
+    def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
+        """Raise InputError where a guard-rail forbids what may be drawn."""
+        drawn = np.flatnonzero((q > 0.0) & self._so_far.forbidden(tables))
+        if len(drawn):
+            self.learner.give_up()
+            raise InputError(
+                f"a guard-rail forbids '{self._names[drawn[0]]}' for this context, and the contexts that were given in "
+                "advance did not show it: give some like this one, or cut points where its condition changes"
+            )
+
+    def _undo(self, decision: Decision) -> None:
+        """Take back a decision that was not handed out; its context stays among those seen."""
+        self.learner.take_up(self.book.open.pop(decision.id).aside())
+        self.learner.give_up()
+
+    def _taken_up(self, known: Open) -> Open:
+        if self.learner.delayed:
+            self.learner.take_up(known.aside())
+        return known
+
+    def _reopened(self, decision: Decision) -> Open:
+        """Return a decision of ours that was made after this bandit was saved, with its round begun again.
+
+        Its action came from draws that this bandit makes again: from here on it draws others, so that no later draw
+        hangs on what is now learnt.
+        """
+        if not self.learner.delayed:
+            raise InputError(
+                f"decision '{decision.id}' was made after this bandit was saved, and {type(self.learner).__name__} "
+                "takes costs in order: it cannot be learnt any more"
+            )
+        row = self._row(self._reader.read(decision.context))
+        self.learner.take_over(row, list(decision.probabilities))
+        self._rng = rng.child(self._settings["seed"], "actions", decision.id)
+        return Open(decision, row, self._names.index(decision.action), self.learner.played)

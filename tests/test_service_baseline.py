@@ -1,0 +1,124 @@
+"""A bandit with a baseline: the promise through late costs, files and crashes; what it takes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import Bandit, Decision, mean_at_most, never, share_at_most
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.learners import Conservative
+from policies import DecisionTrees
+
+NAMES = {"feature_names": ["age", "region"], "action_names": ["call", "write", "wait"]}
+TREES = DecisionTrees(3, depth=1, thresholds=[[30, 60], []], **NAMES)
+NUMBERS = DecisionTrees(2, depth=1, thresholds=[[30.0], [0.5]])
+
+
+def cost(person: dict[str, Any], action: str | int, rng: Any) -> float:
+    """What the world does: the young should be written to, the others left alone."""
+    return float(rng.random() < (0.2 if action == ("write" if person["age"] <= 30 else "wait") else 0.6))
+
+
+def serve(bandit: Bandit, rounds: int, seed: int) -> tuple[float, list[Decision]]:
+    """Decide and learn, up to eight decisions late; return what was paid, and what is still open."""
+    rng, late, paid = np.random.default_rng(seed), [], 0.0
+    for _ in range(rounds):
+        person = {"age": int(rng.integers(18, 80)), "region": str(rng.choice(["north", "south"]))}
+        decision = bandit.act(person)
+        late.append((decision, cost(person, decision.action, rng)))
+        while len(late) > 8:
+            known, due = late.pop(int(rng.integers(len(late))))
+            bandit.learn(known, cost=due)
+            paid += due
+    return paid, [known for known, _ in late]
+
+
+def today() -> Any:
+    """Return a policy that was found elsewhere, with cut points of its own."""
+    bandit = Bandit(DecisionTrees(3, depth=1, thresholds=[[45], []], **NAMES), seed=1, values={"region": ["north"]})
+    for age, action in [(20, "call"), (70, "wait")] * 60:
+        decision = bandit.act({"age": age, "region": "north"})
+        bandit.learn(decision, cost=float(decision.action != action))
+    return bandit.policy()
+
+
+@pytest.mark.parametrize("baseline", ["call", today()], ids=["an action", "a policy"])
+def test_a_saved_bandit_keeps_its_promise_and_goes_on_alike(baseline: Any, tmp_path: Path) -> None:
+    """With decisions open when it is saved; the baseline reads contexts as they come, not by the class's cut points."""
+    bandit = Bandit(TREES, seed=2, values={"region": ["north"]}, baseline=baseline, loss=0.2, confidence=0.9)
+    serve(bandit, 600, seed=3)
+    bandit.save(tmp_path / "b.json")
+    again = Bandit.load(tmp_path / "b.json")
+    assert again._state()["book"]["open"] == bandit._state()["book"]["open"]
+    assert serve(bandit, 200, seed=4)[0] == serve(again, 200, seed=4)[0]
+    learner = again._rounds.learner
+    assert isinstance(learner, Conservative)
+    assert learner.played == 784
+    assert 0 < learner.rounds_of_baseline < 800
+    assert learner.ledger.cost <= 1.2 * learner.floor + 1
+
+
+def test_what_it_plays_alone_is_the_baseline_at_the_context() -> None:
+    """At the beginning nothing can be risked: each decision is that of the baseline's own cut point."""
+    bandit = Bandit(TREES, seed=2, values={"region": ["north"]}, baseline=today())
+    for age in (18, 44, 45, 46, 59, 79):
+        decision = bandit.act({"age": age, "region": "north"})
+        assert (decision.action, decision.probability) == ("call" if age <= 45 else "wait", 1.0)
+
+
+def test_a_decision_lost_in_a_crash_is_learnt_all_the_same(tmp_path: Path) -> None:
+    """It counts as paid from then on; the learner inside has no part in it."""
+    bandit = Bandit(NUMBERS, seed=2, baseline=1, loss=0.5)
+    for _ in range(40):
+        bandit.learn(bandit.act([20, 1]), cost=0.5)
+    bandit.save(tmp_path / "b.json")
+    lost = bandit.act([40, 0])
+    again = Bandit.load(tmp_path / "b.json")
+    learner = again._rounds.learner
+    before, inside = learner.ledger.cost, learner.inner.played
+    again.learn(lost, cost=1.0)
+    assert learner.ledger.cost == before + 1
+    assert learner.inner.played == inside
+    again.learn(again.act([40, 0]), cost=0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "cal"}, "did you mean 'call'"),
+        ({"baseline": lambda _context: 0}, "baseline must be an action, or a policy with to_json"),
+        ({"baseline": [0, 1]}, "baseline must be an action, or a policy with to_json"),
+        ({"baseline": "call", "loss": -1}, "loss must be finite and 0 or more"),
+        ({"baseline": "call", "confidence": 2}, "confidence"),
+        ({"baseline": "call", "constraints": [never("call", "age > 30")]}, "takes baseline= or constraints=, not both"),
+    ],
+)
+def test_mistakes_end_in_one_line(options: dict[str, Any], message: str) -> None:
+    """When the bandit is made."""
+    with pytest.raises(InputError, match=message):
+        Bandit(TREES, values={"region": ["north"]}, **options)
+
+
+def test_a_baseline_of_other_features_is_refused() -> None:
+    """It would read one for another."""
+    other = DecisionTrees(3, depth=1, thresholds=[[1], [2]], feature_names=["age", "visits"])
+    bandit = Bandit(other, seed=0)
+    bandit.learn(bandit.act([1, 2]), cost=0.5)
+    with pytest.raises(InputError, match="reads the features"):
+        Bandit(TREES, values={"region": ["north"]}, baseline=bandit.policy())
+
+
+@pytest.mark.parametrize("contexts", [None, [[20, "north"], [50, "south"]]], ids=["arriving", "known"])
+@pytest.mark.parametrize(
+    "constraint", [share_at_most("cal", 0.2), never("cal", "age > 30"), mean_at_most({"cal": 1}, 0.2)], ids=str
+)
+def test_an_action_that_a_constraint_misspells_is_noticed_when_the_bandit_is_made(
+    contexts: Any, constraint: Any
+) -> None:
+    """Not at the first decision; the nearest name is suggested."""
+    with pytest.raises(UnknownNameError, match="did you mean 'call'"):
+        Bandit(TREES, values={"region": ["north", "south"]}, contexts=contexts, constraints=[constraint])
