@@ -18,7 +18,7 @@ from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
 
 
-class Rounds:
+class DecisionRounds:
     """Everything of a bandit that changes from decision to decision.
 
     Attributes

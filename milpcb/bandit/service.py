@@ -16,7 +16,8 @@ from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.locks import watch
-from milpcb.bandit.rounds import Rounds
+from milpcb.bandit.rounds import DecisionRounds
+from milpcb.bandit.statement import in_words, sentences
 from milpcb.checks import check_range, real, unit_cost
 from milpcb.errors import InputError, MilpcbError
 from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, listed, of_document
@@ -197,6 +198,20 @@ class Bandit:
         with self.lock:
             return np.nan if self._rounds.changing else self._rounds.learner.bound(confidence)
 
+    def statement(self, confidence: float = 0.95) -> str:
+        """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
+
+        What was paid; how much more, at most, that is than the best policy of the class would have paid; with a
+        baseline the promise that is kept, and what the baseline would have cost at least. Rewards are stated as
+        rewards. Raises what ``certificate`` raises.
+        """
+        with self.lock:
+            rounds = self._rounds
+            most = rounds.learner.certificate(rounds.allowed(), confidence=confidence) if rounds.learner.played else 0.0
+            compared = in_words(self._policies, constrained=bool(self._constraints))
+            n_open = len(rounds.book.open)
+            return sentences(rounds.learner, most, confidence, self._settings, self._rewards, compared, n_open)
+
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
 
@@ -272,7 +287,7 @@ class Bandit:
 
     def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
         """Open the oracle on known contexts (m, d) under rules, or without contexts; make the learner."""
-        self._rounds = Rounds(self._settings, self._reader, self._names, self._constraints, known)
+        self._rounds = DecisionRounds(self._settings, self._reader, self._names, self._constraints, known)
         watch(self)  # not before: a fork asks for all of it
 
     def _content(self) -> bytes:
@@ -301,7 +316,7 @@ class Bandit:
         policies, state = kept
         constraints = [of_document(document) for document in state["constraints"]]
         self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
-        self._begin(Rounds.known(state))
+        self._begin(DecisionRounds.known(state))
         self._rounds.restore(state)
         self._log = state["log"]
 

@@ -1,0 +1,74 @@
+"""What can be stated of the decisions of one bandit, in sentences that need no knowledge of how it learns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from milpcb.learners.conservative import Conservative
+from milpcb.protocols import Learner
+
+
+def sentences(
+    learner: Learner,
+    most: float,
+    confidence: float,
+    settings: Mapping[str, Any],
+    rewards: Sequence[float] | None,
+    compared: str,
+    n_open: int,
+) -> str:
+    """Return the sentences.
+
+    Parameters
+    ----------
+    learner : that made the decisions
+    most : its certificate with ``confidence``, in units of cost
+    settings : of the bandit
+    rewards : least and greatest reward, None where costs are learnt
+    compared : what the best of is compared with, in words
+    n_open : decisions whose cost is not known yet
+
+    """
+    n, paid = learner.played, learner.ledger.cost
+    if not n:
+        return "No decision is learnt yet, so there is nothing to state."
+    unit = 1.0 if rewards is None else rewards[1] - rewards[0]
+    total = paid if rewards is None else n * rewards[1] - unit * paid
+    done, less = ("cost", "more") if rewards is None else ("earned", "less")
+    lines = [f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."]
+    lines.append(
+        f"With {_percent(confidence)} confidence that is at most {_count(unit * most)} {less} than the best of all "
+        f"{compared} would have {done} on them."
+    )
+    if isinstance(learner, Conservative):
+        lines += _of_baseline(learner, settings["baseline"], "" if rewards is None else " (of costs from 0 to 1)")
+    if n_open:
+        lines.append(f"The costs of {_count(n_open)} more are not known yet, and not counted here.")
+    return "\n".join(lines)
+
+
+def in_words(policies: object, *, constrained: bool) -> str:
+    """Return what the policies of a class are called: "decision trees", and that they keep constraints."""
+    words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(policies).__name__)
+    return " ".join(map(str.lower, words)) + (" that keep the constraints" if constrained else "")
+
+
+def _of_baseline(learner: Conservative, settings: Mapping[str, Any], unit: str) -> list[str]:
+    """Return the sentences on the baseline, in units of cost, of which the promise is made."""
+    sure, paid = _percent(settings["confidence"]), _count(learner.ledger.cost)
+    promise = f"at most {100 * settings['loss']:g} % more than the baseline would have"
+    known = f"It would have cost at least {_count(learner.floor)}, and {paid} was paid"
+    return [
+        f"With {sure} confidence all decisions so far, at every moment, cost {promise}{unit}.",
+        f"{known}; {_count(learner.rounds_of_baseline)} decisions were left to the baseline.",
+    ]
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}".replace(",", " ")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"

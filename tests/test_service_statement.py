@@ -1,0 +1,63 @@
+"""The sentences in which a bandit states what it cost: numbers as they are, for costs and rewards, with a baseline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from milpcb import Bandit, share_at_most
+from policies import DecisionTrees, ThresholdRules
+
+TREES = DecisionTrees(2, depth=1, thresholds=[[30.0]], feature_names=["age"], action_names=["call", "write"])
+
+
+def served(rounds: int, policies: Any = TREES, **options: Any) -> Bandit:
+    """Return a bandit after some decisions that alternate between the costs 0.5 and 1 (rewards 5 and 0)."""
+    bandit = Bandit(policies, seed=3, **options)
+    for i in range(rounds):
+        paid = {"reward": 5.0 * (i % 2)} if "reward_range" in options else {"cost": 1 - 0.5 * (i % 2)}
+        bandit.learn(bandit.act([20 + 20 * (i % 3 == 0)]), **paid)
+    return bandit
+
+
+def test_costs_and_the_certificate_are_stated() -> None:
+    """By the numbers that certificate and the costs are, at the confidence asked for."""
+    bandit = served(400)
+    bandit.act([20])
+    most = f"{bandit.certificate(confidence=0.9):.0f} more"
+    assert bandit.statement(confidence=0.9).splitlines() == [
+        "400 decisions cost 300 in all, 0.75 each.",
+        f"With 90 % confidence that is at most {most} than the best of all decision trees would have cost on them.",
+        "The costs of 1 more are not known yet, and not counted here.",
+    ]
+
+
+def test_rewards_are_stated_as_rewards() -> None:
+    """In their own unit; thousands are set apart, and constraints are named."""
+    rules = ThresholdRules(2, thresholds=[[30.0]], action_names=["call", "write"], feature_names=["age"])
+    bandit = served(1000, rules, reward_range=(0, 10), constraints=share_at_most("call", 0.5))
+    assert bandit.statement().splitlines() == [
+        "1 000 decisions earned 2 500 in all, 2.5 each.",
+        f"With 95 % confidence that is at most {10 * bandit.certificate(confidence=0.95):,.0f} less than the best of "
+        "all threshold rules that keep the constraints would have earned on them.".replace(",", " "),
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"reward_range": (0, 10)}], ids=["costs", "rewards"])
+def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
+    """The promise, what the baseline would have cost at least, and how often it decided alone."""
+    bandit = served(200, baseline="write", loss=0.1, confidence=0.8, **options)
+    learner: Any = bandit._rounds.learner
+    promise, known = bandit.statement().splitlines()[2:]
+    assert promise.startswith("With 80 % confidence all decisions so far, at every moment, cost at most 10 % more than")
+    assert promise.endswith("would have (of costs from 0 to 1)." if options else "would have.")
+    alone = f"{learner.rounds_of_baseline} decisions were left to the baseline."
+    assert known == f"It would have cost at least {learner.floor:.0f}, and 150 was paid; {alone}"
+
+
+def test_before_anything_is_learnt_nothing_is_stated() -> None:
+    """A decision alone has cost nothing yet."""
+    bandit = served(0)
+    bandit.act([20])
+    assert bandit.statement() == "No decision is learnt yet, so there is nothing to state."
