@@ -46,7 +46,8 @@ _MISSING = re.compile(rf"{_NAME} +is +(?P<no>not +)?missing{_END}")
 _LISTED = re.compile(rf"{_NAME} +(?P<no>not +)?in +\{{(?P<values>{_ITEM}(?:,{_ITEM})*)\}}{_END}")
 _BETWEEN = re.compile(rf"(?P<low>[^\s<>=]+) +< +{_NAME} +<= +(?P<high>[^\s<>=]+){_END}")
 _COMPARED = re.compile(
-    rf"{_NAME} +(?P<sign><=|>=|!=|<|>|=|is +not) +(?P<value>{QUOTED}|{_BARE})(?: +\((?P<side>or|not) missing\))?{_END}"
+    rf"{_NAME} *(?P<sign><=|>=|!=|<|>|=|(?<= )is +not(?= )) *(?P<value>{QUOTED}|{_BARE})"
+    rf"(?: +\((?P<side>or|not) missing\))?{_END}"
 )
 
 
@@ -63,6 +64,14 @@ def holds(where: str, values: Mapping[str, Values]) -> Bools:
     for test in _tests(where.strip(), values):
         found &= test
     return found
+
+
+def names_in(where: str) -> Iterator[str]:
+    """Yield the column of each test of a condition, as far as it can be read."""
+    text = where.strip()
+    while found := next(filter(None, (kind.match(text) for kind in (_MISSING, _LISTED, _BETWEEN, _COMPARED))), None):
+        yield _text(found["name"])
+        text = text[found.end() :]
 
 
 def _tests(text: str, values: Mapping[str, Values]) -> Iterator[Bools]:

@@ -122,15 +122,31 @@ def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own:
 
 def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
     from milpcb import estimators
+    from milpcb.conditions import names_in
 
     for text, action, share in _split(given["at_most"], "=", source):
         yield estimators.share_at_most(action, _number(share, text))
     for make, name in ((estimators.never, "never"), (estimators.always, "always")):
         for _, action, condition in _split(given[name], ":", source):
+            for column in names_in(condition):
+                _check_read(column, source)
             yield make(action, condition)
     for text, action, rest in _split(given["parity"], ":", source):
         group, _, delta = rest.rpartition("=")
+        _check_read(group.strip(), source)
         yield estimators.parity(action, group.strip(), _number(delta, text))
+
+
+def _check_read(column: str, source: Source) -> None:
+    """Raise InputError where a constraint reads a column of the log that policies may not read."""
+    if column in source.frame.columns or column not in source.table.columns:
+        return
+    if column in (source.columns.action, source.columns.outcome, *source.columns.propensity):
+        raise InputError(f"no constraint can read '{column}', the action, outcome or propensity; name a feature")
+    raise InputError(
+        f"no constraint can read '{column}', as policies may not: it is left out of the features; take it out of "
+        f"--leave-out, or add it to --features"
+    )
 
 
 def _split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[str, str, str]]:
