@@ -122,9 +122,11 @@ class Ledger:
                 "all contexts, or take a class with explicit cut points and kind 'search'"
             )
         least = 0.0  # what the best policy has paid, at least
-        for place, stake in enumerate(self.stakes, OWN):
-            answer = oracle.minimise(self.sums(place, oracle.n_contexts, oracle.n_actions))
-            least = max(least, answer.lower - self.price(stake, oracle.log_union, confidence))
+        tables = self._tables(oracle.n_contexts, oracle.n_actions)[OWN:]
+        for table, stake in zip(tables, self.stakes, strict=True):
+            paid_for = self.price(stake, oracle.log_union, confidence)
+            if float(table.max(axis=1, initial=0.0).sum()) - paid_for > least:  # else no policy can prove more
+                least = max(least, oracle.minimise(table).lower - paid_for)
         return self.cost - least
 
     def price(self, stake: float, log_size: float, confidence: float) -> float:
@@ -141,10 +143,16 @@ class Ledger:
 
     def sums(self, place: int, n_contexts: int, n_actions: int) -> Floats:
         """Return one of the sums of each cell (n_contexts, n_actions), cut off where an oracle would."""
-        table = np.zeros((n_contexts, n_actions))
-        for cell, sums in self._cells.items():
-            table[cell] = min(sums[place], LARGEST)
+        table: Floats = self._tables(n_contexts, n_actions)[place]
         return table
+
+    def _tables(self, n_contexts: int, n_actions: int) -> Floats:
+        """Return all sums of each cell (OWN + G, n_contexts, n_actions)."""
+        tables = np.zeros((OWN + len(self._bets), n_contexts, n_actions))
+        if self._cells:
+            rows, actions = np.array(list(self._cells)).T
+            tables[:, rows, actions] = np.minimum(np.array(list(self._cells.values())).T, LARGEST)
+        return tables
 
     def certify(self, oracle: Minimiser) -> Certificate:
         """Return the certificate against the policies of the oracle, whose rows are the play's: one minimisation."""

@@ -182,5 +182,5 @@ def test_a_service_states_it_too() -> None:
             bandit.learn(decision, cost=0.1 if decision.action == "write" else 0.8)
         assert bandit.certificate() < bandit.certificate(confidence=0.95) < 200
         assert np.isnan(bandit.bound(0.95)) == bool(constraints)
-        free = bandit._allowed()
+        free = bandit._rounds.allowed()
         assert free.log_union == GrowingOracle(trees).log_derivations  # not of those that keep the budget so far alone
