@@ -159,6 +159,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "bound": "milpcb.commands.bound:bound",
         "solvers": "milpcb.commands.solvers:solvers",
         "verify": "milpcb.commands.verify:verify",
+        "compile": "milpcb.commands.compile:compile_code",
         "list": "milpcb.commands.listing:list_names",
     },
     "battery": {

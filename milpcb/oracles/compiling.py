@@ -1,0 +1,87 @@
+"""Small questions to every search, which need nearly all of the machine code that larger ones need.
+
+Numba compiles a function when it is first called, for the types of its arguments. Once all of these questions have been
+asked on a machine, the code is on disk, and no later process waits for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from milpcb import registry
+from milpcb.constraints import share_at_most
+from milpcb.contexts.draws import Multinomial, coordinate_sums, rademacher_sums
+from milpcb.oracles import open_oracle
+from milpcb.protocols import PolicyClass
+from milpcb.types import Floats
+
+FEW, WIDE = (40, 3), (4, 20)  # shapes of contexts
+
+# What is asked for, by a name to show: a registered class, its options and contexts; the longest to compile first.
+SEARCHES: dict[str, tuple[str, dict[str, Any], tuple[int, int]]] = {
+    "trees of depth 3": ("decision_trees", {"depth": 3}, FEW),
+    "trees with large leaves": ("decision_trees", {"min_leaf_size": 3}, FEW),
+    "trees with few leaves": ("decision_trees", {"max_leaves": 3}, FEW),
+    "trees with few features": ("decision_trees", {"max_features": 1}, FEW),
+    "trees": ("decision_trees", {"depth": 2}, FEW),
+    "trees of one test": ("decision_trees", {"depth": 1}, FEW),
+    "scoring rules": ("linear_rules", {"max_weight": 2}, FEW),
+    "scoring rules of many features": ("linear_rules", {"max_weight": 1}, WIDE),  # branch and bound
+    "rule lists": ("rule_lists", {"max_rules": 2}, FEW),
+    "boxes": ("box_rules", {"max_features": 2}, FEW),
+    "threshold rules": ("threshold_rules", {"max_cuts": 2}, FEW),
+    "monotone rules": ("monotone_rules", {}, FEW),
+}
+DRAWS = "draws of the future"
+JOBS = (*SEARCHES, DRAWS)
+
+
+def ask(job: str, order: Literal["C", "F"] = "C") -> str:
+    """Ask the questions of one of JOBS, with tables that lie in memory in this order; return the job."""
+    if job == DRAWS:
+        _draw()
+        return job
+    name, options, (n_rows, n_features) = SEARCHES[job]
+    rng, n_actions = np.random.default_rng(0), 2 if name == "linear_rules" else 3
+    contexts = np.array(rng.integers(0, 5, (n_rows, n_features)), dtype=float, order=order)
+    costs = np.array(rng.integers(-9, 10, (n_rows, n_actions)), dtype=float, order=order)
+    half = share_at_most(0, 0.5, n_contexts=n_rows, n_actions=n_actions)
+    for thresholds in (1, "all"):
+        policies = registry.load("policies", name)(n_actions, thresholds=thresholds, **options)
+        for constraints in ((), (half,)) if "side_rows" in policies.on(contexts).can else ((),):
+            for asked in (costs, costs / 3.0):
+                _question(policies, contexts, asked, constraints)
+    return job
+
+
+def folder() -> str | None:
+    """Return where machine code is kept; None where no folder can be written."""
+    from milpcb.contexts import kernels
+
+    kernel: Any = kernels.ones
+    kept: str | None = kernel.stats.cache_path
+    return kept
+
+
+def _question(policies: PolicyClass, contexts: Floats, costs: Floats, constraints: tuple[Any, ...]) -> None:
+    """Ask for all that the search can tell, of a table of costs and of totals that are kept."""
+    oracle = open_oracle(policies, contexts, kind="search", constraints=constraints)
+    oracle.value(costs)
+    oracle.profile(costs, 0)
+    oracle.minimise(costs)
+    if "action_weights" in oracle.can:
+        oracle.action_weights(costs, 0, 0.1)
+    if "columns" in oracle.can:
+        table = oracle.table("columns")
+        table.add(0, 0, float(costs[0, 0]))
+        table.profile(0)
+        table.minimise()
+
+
+def _draw() -> None:
+    rng = np.random.default_rng(0)
+    counts = Multinomial(np.full(4, 0.25)).draw(30, rng)
+    for draw in (rademacher_sums, coordinate_sums):
+        draw(counts, 3, rng)

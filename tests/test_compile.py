@@ -1,0 +1,76 @@
+"""Machine code that is made ahead: what ``milpcb compile`` asks for, what it keeps, and how little there is of it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from numba.core.dispatcher import Dispatcher
+
+from milpcb import kernels
+from milpcb.commands.compile import compile_code
+from milpcb.errors import InputError
+from milpcb.oracles import compiling
+
+# Files with compiled functions, and how often each of these is compiled: minima and soft minima, whatever the layout of
+# the tables. Those of trees have a test of their own.
+MOST = 2
+FILES = ("milpcb.contexts.kernels", "policies.linear.kernels", "policies.monotone.kernels", "policies.weighted_kernels")
+NOT_TREES = [job for job in compiling.JOBS if "tree" not in job]
+
+
+def compiled_functions() -> dict[str, Dispatcher]:
+    """Return the compiled functions of FILES by name."""
+    found = {}
+    for file in FILES:
+        for name, kernel in vars(importlib.import_module(file)).items():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == file:
+                found[f"{file}.{name}"] = kernel
+    return found
+
+
+def test_every_kernel_is_asked_for_and_compiled_for_few_types() -> None:
+    """The jobs call every function that Python calls, and none is compiled anew for another layout in memory."""
+    for job in NOT_TREES:
+        assert compiling.ask(job, "C") == compiling.ask(job, "F") == job
+    called = {name: len(kernel.signatures) for name, kernel in compiled_functions().items() if "._" not in name}
+    inner = {"milpcb.contexts.kernels.ones", "milpcb.contexts.kernels.binomial"}  # called by kernels alone
+    assert {name for name, count in called.items() if count == 0} <= inner
+    assert {name: count for name, count in called.items() if count > MOST} == {}
+
+
+def test_a_process_after_it_compiles_nothing(tmp_path: Path) -> None:
+    """What one process has asked for, the next one loads: it says nothing of compiling."""
+    ask = "from milpcb.oracles.compiling import ask; ask('monotone rules')"
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", ask],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            text=True,
+            capture_output=True,
+            check=True,
+        )
+        for _ in range(2)
+    )
+    assert (first.stderr, second.stderr) == (f"{kernels.KEPT}\n", "")
+
+
+def test_the_command_asks_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line for each job as it is done, and one with the folder; in processes of their own."""
+    monkeypatch.setenv(kernels.ANNOUNCED, "")  # which the command sets
+    done = CliRunner().invoke(compile_code, ["--workers", "2"], catch_exceptions=False)
+    *lines, last = done.stdout.splitlines()
+    assert sorted(lines) == sorted(f"compiled: {job}" for job in compiling.JOBS)
+    assert last == f"machine code is in {compiling.folder()}"
+
+
+def test_where_nothing_can_be_kept_the_command_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling would be in vain: one line with the way out."""
+    monkeypatch.setattr(compiling, "folder", lambda: None)
+    with pytest.raises(InputError, match="set NUMBA_CACHE_DIR to one that can"):
+        CliRunner().invoke(compile_code, [], catch_exceptions=False)
