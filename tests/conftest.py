@@ -18,11 +18,19 @@ from milpcb.solvers import load_solver
 from milpcb.testing import policies as checks
 from milpcb.types import Floats
 
-# What ./scripts/test --quick leaves out: a folder, a file, or a test in a file; everything in it is marked slow.
+# What ./scripts/test --quick leaves out: a folder, a file, or a test in a file; all in it is marked slow. This is
+# the order in which it runs, before all else: the longest single tests first, so that none is left for the end.
 SLOW = {
+    "tests/test_kill_study.py": "studies that are killed",
+    "tests/theory/test_verify_command.py": "games verified in processes of their own",
+    "tests/experiments/run/test_dask.py": "a real scheduler with workers",
+    "tests/environments/test_gallery.py": "long plays in every environment",
+    "tests/test_hostile.py": "a hundred attacks, each in a process of its own",
+    "tests/test_readmes.py::test_every_snippet_runs_and_prints_what_is_shown": "the programs of the READMEs",
+    "tests/test_readmes.py::test_every_config_runs": "the studies of the READMEs",
+    "tests/test_benchmarks_run.py": "every benchmark, on small problems",
     "tests/cli": "the command line in processes of its own, whole studies, interrupts",
     "tests/experiments/run/test_backends.py": "pools of processes, some of them killed",
-    "tests/experiments/run/test_dask.py": "a real scheduler with workers",
     "tests/experiments/run/test_runs.py": "whole studies",
     "tests/experiments/test_solver_swap.py": "whole studies with every solver",
     "tests/experiments/results/figures/test_commands.py": "whole studies and all their pictures",
@@ -48,8 +56,6 @@ SLOW = {
     "tests/estimators": "every check of scikit-learn, 10 000 rows through two databases, lists of policies",
     "tests/offline": "models fitted to hundreds of logs",
     "tests/test_misuse.py": "thousands of wrong calls",
-    "tests/test_kill_study.py": "studies that are killed",
-    "tests/environments/test_gallery.py": "long plays in every environment",
     "tests/test_kernels.py::test_the_first_question_says_that_it_compiles": "compiles with no code on disk",
     "tests/policies/test_thresholds_search.py::test_search_equals_enumeration": "full lists of policies",
     "tests/policies/test_trees_search.py::test_action_weights_sum_over_derivations": "full lists of policies",
@@ -59,12 +65,11 @@ SLOW = {
     "tests/testing/test_batteries.py::test_policy_class": "every law on every instance of every class",
     "tests/testing/test_batteries.py::test_learner": "every law for every learner",
     "tests/testing/test_learner_battery.py": "batteries of learners that are wrong",
+    "tests/testing/test_wrong_solvers.py": "batteries of solvers that are wrong",
+    "tests/testing/test_plug_ins.py": "batteries in processes of their own",
+    "tests/test_compile.py": "every search once, and code compiled anew",
     "tests/theory/test_exact.py": "games verified exactly",
-    "tests/test_readmes.py::test_every_config_runs": "the studies of the READMEs",
-    "tests/test_readmes.py::test_every_snippet_runs_and_prints_what_is_shown": "the programs of the READMEs",
     "tests/test_benchmarks.py": "peers that the benchmarks compare with",
-    "tests/test_benchmarks_run.py": "every benchmark, on small problems",
-    "tests/theory/test_verify_command.py": "games verified in processes of their own",
 }
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -77,10 +82,13 @@ settings.load_profile("milpcb")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what the table names."""
-    for item in items:
-        if any(re.match(rf"{re.escape(place)}(/|::|\[|$)", item.nodeid) for place in SLOW):
+    """Mark as slow what the table names, and let it run first."""
+    places = [re.compile(rf"{re.escape(place)}(/|::|\[|$)") for place in SLOW]
+    position = {item: next((i for i, place in enumerate(places) if place.match(item.nodeid)), None) for item in items}
+    for item, i in position.items():
+        if i is not None:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: len(places) if (i := position[item]) is None else i)
 
 
 @pytest.fixture(scope="session")

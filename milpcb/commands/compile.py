@@ -29,8 +29,8 @@ def compile_code(*, workers: int | None) -> None:
     kept = folder()
     if kept is None:
         raise InputError("no folder for machine code can be written; set NUMBA_CACHE_DIR to one that can")
-    with NamedTemporaryFile() as told, ProcessPoolExecutor(workers or cores(), mp.get_context("spawn")) as pool:
-        os.environ[ANNOUNCED] = told.name  # it is there: that something is compiled is no news here
+    with NamedTemporaryFile() as marker, ProcessPoolExecutor(workers or cores(), mp.get_context("spawn")) as pool:
+        os.environ[ANNOUNCED] = marker.name  # it is there, so that workers do not announce what they do
         for done in as_completed([pool.submit(ask, job) for job in JOBS]):
             out.print(f"compiled: {done.result()}")
     out.print(f"machine code is in {kept}")

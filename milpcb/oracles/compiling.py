@@ -66,7 +66,7 @@ def folder() -> str | None:
 
 
 def _question(policies: PolicyClass, contexts: Floats, costs: Floats, constraints: tuple[Any, ...]) -> None:
-    """Ask for all that the search can tell, of a table of costs and of totals that are kept."""
+    """Ask for all that the search can answer, of a table of costs and of totals that are kept."""
     oracle = open_oracle(policies, contexts, kind="search", constraints=constraints)
     oracle.value(costs)
     oracle.profile(costs, 0)
