@@ -48,6 +48,12 @@ NOTED = 1e9  # bytes
 @click.option(
     "--no-worse", multiple=True, metavar="LIMIT", help="'COLUMN at most today': with confidence; see the page on logs."
 )
+@click.option(
+    "--what-if",
+    multiple=True,
+    metavar="WISH",
+    help="Its price, as of 'without age'; see the page on logs.",
+)
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
@@ -76,7 +82,8 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
-    questions = Asked(**asked, limits=limits, budget=_budget(source, given), curve=given["budget"] is not None)
+    asked |= {"limits": limits, "wishes": given["what_if"]}
+    questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     found = find(source, estimator, questions, showing)
     with showing("the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
@@ -198,6 +205,8 @@ def _print(found: Findings) -> None:
     out.print(words.gain(found))
     for sentence in words.guaranteed(found):
         out.print(sentence)
+    if found.questions.wishes:
+        out.print(_price_table(found))
     if found.asked:
         out.print(_asked_table(found))
     for sentence in (*words.charges(found), words.proof(found), *words.stable(found)):
@@ -215,6 +224,17 @@ def _worth_table(found: Findings) -> Table:
         table.add_row(*line.cells(unit))
     if len(lines) > SHOWN:
         table.add_row(f"and {len(lines) - SHOWN:,} more: see the page", "", "", "")
+    return table
+
+
+def _price_table(found: Findings) -> Table:
+    from milpcb.logs.what_if import lines
+    from milpcb.logs.words import Unit
+
+    unit = Unit.of(found)
+    table = Table("what if", f"price, {unit.words}", f"{found.questions.level:.0%} interval")
+    for line in lines(found.prices, unit.amount):
+        table.add_row(*line)
     return table
 
 

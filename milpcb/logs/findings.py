@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.errors import InputError
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.budget import BudgetValue, budget_values
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.source import Source, numbered
+from milpcb.logs.what_if import what_if
 from milpcb.offline import (
     Evaluation,
     Inference,
@@ -29,8 +31,10 @@ from milpcb.offline import (
     kept_aside,
     stability,
 )
+from milpcb.offline.arguing import Price
 from milpcb.types import Ints
 
+MOST_PRICED = 200  # draws behind the intervals of prices
 _BY_RULE = {True: State.TARGET, False: State.EARLY}
 Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
 
@@ -46,6 +50,7 @@ class Asked:
     holdout : share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed : of everything that is drawn
     limits : on other outcomes, which the rule keeps with the confidence ``level``
+    wishes : texts whose prices are asked for, see milpcb.logs.what_if
     """
 
     level: float = 0.95
@@ -56,6 +61,7 @@ class Asked:
     holdout: float = 0.0
     seed: int = 0
     limits: tuple[Limit, ...] = ()
+    wishes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +89,7 @@ class Findings:
     stability : None where it was not asked
     asked, asked_aside : what was asked of the policy and whether it is kept, in the rows learnt from and in those aside
     budget : the curve of values; () where it was not asked, or would claim what is not shown
+    prices : what it would cost to have the rule otherwise; () where it is not the best by the estimates
     guaranteed : the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
 
     """
@@ -100,6 +107,7 @@ class Findings:
     asked_aside: tuple[Kept, ...]
     budget: tuple[BudgetValue, ...]
     guaranteed: Guaranteed | None
+    prices: tuple[Price, ...]
 
     @property
     def scores(self) -> Scores:
@@ -186,7 +194,21 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         () if other is None else _kept(estimator, other),
         _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
         guaranteed(estimator, learnt.frame, questions.level, questions.draws),
+        _prices(estimator, learnt, reference, questions, step),
     )
+
+
+def _prices(
+    estimator: Any, learnt: ScoredRows, reference: Reference, questions: Asked, step: Step
+) -> tuple[Price, ...]:
+    """Return the prices of the wishes; those of a rule by the estimates alone."""
+    if questions.limits or estimator.objective != "value":
+        if questions.wishes:
+            raise InputError("--what-if is for the rule that looks best; leave --no-worse and --objective out")
+        return ()
+    with step("what it would cost to have it otherwise") as tick:
+        options = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED), "seed": questions.seed}
+        return what_if(estimator, learnt.frame, learnt.scores, reference, questions.wishes, **options, progress=tick)
 
 
 def _guards(source: Source, estimator: Any, learnt: ScoredRows, questions: Asked) -> list[NoWorseThan]:

@@ -12,6 +12,7 @@ from milpcb.experiments.results.report import fill, picture
 from milpcb.logs import words
 from milpcb.logs.figures import budget_drawing, rule_figure, worth_drawing
 from milpcb.logs.findings import Findings
+from milpcb.logs.what_if import lines as price_lines
 from milpcb.logs.words import Unit
 from milpcb.logs.worth import Worth, worth
 from milpcb.offline import State
@@ -48,6 +49,8 @@ def page(found: Findings, command: str) -> str:
         asked=[[kept.asked, kept.does, kept.verdict] for kept in found.asked],
         asked_aside=[[kept.asked, kept.does, kept.verdict] for kept in found.asked_aside],
         sure=bool(found.questions.limits),
+        prices=list(price_lines(found.prices, unit.amount)),
+        no_prices=words.no_prices(found),
         charges=words.charges(found),
         sentences=words.sentences(found),
         claims=words.claims_table(found),

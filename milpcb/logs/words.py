@@ -291,6 +291,15 @@ def no_budget(found: Findings) -> str:
     )
 
 
+def no_prices(found: Findings) -> str:
+    """Return why there are no prices; "" where there are some."""
+    if found.prices:
+        return ""
+    if found.own_way:
+        return "Prices are of the rule that looks best: not asked together with --no-worse or --objective guaranteed."
+    return "Not asked: --what-if 'without COLUMN' and the like give prices."
+
+
 def guaranteed(found: Findings) -> list[str]:
     """Return what the rule by what is guaranteed is beside the one that looks best; [] where it was not asked."""
     both = found.guaranteed

@@ -86,14 +86,17 @@ class _Front:
         yield from self.between(found, other)
 
     def unsupported(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
-        """Yield the points between two neighbouring supported ones."""
+        """Yield the points between two neighbouring supported ones; those on the segment are supported as well."""
+        first, weights = one, (one.b - other.b, other.a - one.a)
+        near = weights[0] * self._close[0] + weights[1] * self._close[1]
         while True:
             limit = one.b - 2 * self._close[1]
             least = self._limited(1, limit, self._tables[0])
             if least is None or least.a >= other.a - self._close[0]:
                 return
             one = self._least(1, 0, least.a, supported=False)
-            yield one
+            above = weights[0] * (one.a - first.a) + weights[1] * (one.b - first.b)
+            yield replace(one, supported=above <= near)
 
     def check(self, found: Sequence[FrontPoint]) -> None:
         """Raise InputError where there are too many points."""

@@ -1,0 +1,153 @@
+"""What it would cost to have the rule otherwise: the wishes of ``milpcb learn --what-if``, and their prices.
+
+without COLUMN              no rule reads it
+COLUMN first                the first question of a tree is about it
+COLUMN more, COLUMN less    the action never goes down (up) as the column grows, in the order of the actions
+depth 1, leaves 3, ...      another option of the class: a name, perhaps without its max_, and a whole number
+never ACTION where CONDITION, always ACTION where CONDITION
+alike COLUMN within SHARE   the rates of every action in the groups of a column differ by at most this
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import polars as pl
+
+from milpcb.columns import Number, name_in_words
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.named_constraints import NamedConstraint, always, never, parity
+from milpcb.offline import Reference, Scores
+from milpcb.offline.arguing import First, Monotone, Option, Price, Question, Under, Without, price_intervals, prices
+
+FORMS = (
+    "without COLUMN, COLUMN first, COLUMN more, COLUMN less, depth 1, leaves 3, never ACTION where CONDITION, always "
+    "ACTION where CONDITION, alike COLUMN within SHARE"
+)
+SHORT = {"leaves": "max_leaves", "rules": "max_rules", "cuts": "max_cuts", "weight": "max_weight"}
+Wishes = list[Any]
+
+
+class Wisher:
+    """Makes wishes of texts, for an estimator that was fitted to ``frame``."""
+
+    def __init__(self, estimator: Any, frame: pl.DataFrame) -> None:
+        self._estimator, self._frame = estimator, frame
+        self._columns = estimator.policy_.names.columns
+        problem = estimator.problem(frame)
+        self.question = Question(problem.policies, problem.contexts, problem.constraints, problem.kind)
+        self._forms: list[tuple[str, Callable[..., Any]]] = [
+            (r"without (.+)", lambda text, name: Without(self._places(name), text)),
+            (r"(.+) first", lambda text, name: First(self._places(name), text)),
+            (r"(.+) (more|less)", self._monotone),
+            (r"(never|always) (.+) where (.+)", self._forced),
+            (r"alike (.+) within (\S+)", self._alike),
+            (r"(\w+) (\d+)", self._option),
+        ]
+
+    def wish(self, text: str) -> Any:
+        """Return the wish that a text describes; raises InputError, UnknownNameError."""
+        for form, make in self._forms:
+            found = re.fullmatch(form, text.strip())
+            if found:
+                return make(text.strip(), *found.groups())
+        raise InputError(f"cannot read --what-if '{text}': write one of {FORMS}")
+
+    def usual(self) -> Wishes:
+        """Return what people ask first: without each column that the rule reads, and with one depth or leaf less."""
+        policy: Any = self._estimator.policy_
+        words = str(policy)
+        names = dict.fromkeys(column.name for column in self._columns)
+        found: Wishes = [self.wish(f"without {name}") for name in names if name_in_words(name) in words]
+        policies: Any = self.question.policies
+        if not hasattr(policies, "max_leaves") or not hasattr(policies, "depth"):
+            return found
+        if policies.depth > 1:
+            found.append(Option({"depth": policies.depth - 1}, f"depth {policies.depth - 1}"))
+        leaves = len(policy.leaf_actions)
+        if leaves > 2:
+            found.append(Option({"max_leaves": leaves - 1}, f"leaves {leaves - 1}"))
+        return found
+
+    def _places(self, name: str) -> tuple[int, ...]:
+        """Return the numbers that rules read of a column."""
+        found = tuple(place for place, column in enumerate(self._columns) if column.name == name)
+        if not found:
+            raise UnknownNameError("column of --what-if", name, dict.fromkeys(c.name for c in self._columns))
+        return found
+
+    def _monotone(self, text: str, name: str, way: str) -> Monotone:
+        places = self._places(name)
+        if len(places) > 1 or not isinstance(self._columns[places[0]], Number):
+            raise InputError(f"--what-if '{text}' is for a column of numbers of which none is missing")
+        return Monotone({places[0]: 1 if way == "more" else -1}, text)
+
+    def _forced(self, text: str, how: str, action: str, where: str) -> Under:
+        rule = (never if how == "never" else always)(self._action(action), where)
+        return self._under(text, [rule])
+
+    def _alike(self, text: str, column: str, share: str) -> Under:
+        try:
+            delta = float(share)
+        except ValueError as error:
+            raise InputError(f"cannot read --what-if '{text}': '{share}' is no number") from error
+        return self._under(text, [parity(action, column, delta) for action in self._actions])
+
+    def _option(self, text: str, name: str, number: str) -> Option:
+        policies, option = self.question.policies, SHORT.get(name, name)
+        known: set[str] = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
+        if option not in known:
+            raise InputError(f"cannot read --what-if '{text}': '{name}' is no option of the class; or {FORMS}")
+        return Option({option: int(number)}, text)
+
+    def _under(self, text: str, rules: Sequence[NamedConstraint]) -> Under:
+        """Return the wish that named constraints are kept too."""
+        other = copy(self._estimator)
+        other.constraints = list(rules)
+        return Under(tuple(other.problem(self._frame).constraints), text)
+
+    def _action(self, name: str) -> str:
+        if name not in self._actions:
+            raise UnknownNameError("action of --what-if", name, self._actions)
+        return name
+
+    @property
+    def _actions(self) -> list[str]:
+        return [str(action) for action in self._estimator.actions_.tolist()]
+
+
+def what_if(
+    estimator: Any,
+    frame: pl.DataFrame,
+    scores: Scores,
+    reference: Reference,
+    texts: Sequence[str],
+    **options: Any,
+) -> tuple[Price, ...]:
+    """Return the price per row of each wish, and of what people ask first; by ``options`` of price_intervals.
+
+    Where no draws are asked for, prices have no intervals, and only those of ``texts`` are found.
+    """
+    if not (texts or options["draws"]):
+        return ()
+    wisher = Wisher(estimator, frame)
+    asked = [wisher.wish(text) for text in texts]
+    if not options["draws"]:
+        return tuple(prices(wisher.question, scores.costs / scores.weight.sum(), asked))
+    names = {wish.name for wish in asked}
+    wishes = [*asked, *(wish for wish in wisher.usual() if wish.name not in names)]
+    return tuple(price_intervals(wisher.question, scores, reference, wishes, **options))
+
+
+def lines(found: Sequence[Price], amount: Callable[[float], str]) -> Iterator[tuple[str, str, str]]:
+    """Yield a line of the table for each price: the wish, the price, the interval; ``amount`` writes one."""
+    for price in found:
+        if price.best is None:
+            yield price.name, "no such rule", ""
+        else:
+            known = price.lower == price.lower
+            yield price.name, amount(price.price), f"{amount(price.lower)} to {amount(price.upper)}" if known else ""

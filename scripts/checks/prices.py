@@ -1,0 +1,215 @@
+"""Prices of wishes and fronts of two outcomes against lists of all policies, and how often intervals of prices hold.
+
+    python scripts/checks/prices.py [--instances 300] [--sets 200]
+
+Instances are small: up to 8 rows, 3 columns and 3 actions, whole costs, trees, thresholds, rule lists, points systems,
+boxes. All policies of the class are listed, those that grant a wish are picked by what they do, and the least total
+cost is taken: prices must be equal, and so must the points of fronts. The intervals are of logs with known truth.
+Prints counts; ends with 1 where a number differs, or where intervals hold in fewer than 95 % of the logs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from milpcb.offline import best_reference, read_log, scores
+from milpcb.offline.arguing import (
+    First,
+    Monotone,
+    Option,
+    Question,
+    Without,
+    alike,
+    keep,
+    pareto,
+    price_intervals,
+    prices,
+)
+from milpcb.oracles import open_oracle
+from milpcb.rng import child
+from milpcb.types import Floats, Ints
+from policies import BoxRules, DecisionTrees, LinearRules, RuleLists, ThresholdRules
+
+CLASSES: dict[str, Callable[[int], Any]] = {
+    "trees": lambda K: DecisionTrees(K, depth=2, thresholds="all"),
+    "quantiles": lambda K: DecisionTrees(K, depth=2, thresholds=2),
+    "stumps": lambda K: DecisionTrees(K, depth=1, thresholds="all"),
+    "thresholds": lambda K: ThresholdRules(K, max_cuts=2, thresholds="all"),
+    "lists": lambda K: RuleLists(K, max_rules=2, thresholds="all"),
+    "points": lambda K: LinearRules(K, max_weight=1),
+    "boxes": lambda K: BoxRules(K, thresholds="all"),
+}
+Granted = Callable[[Any, Ints], bool]  # of a policy and what it plays in the rows
+
+
+def instance(number: int) -> tuple[str, Question, Floats, Floats, np.random.Generator]:
+    """Return a class, its question, two tables of whole costs, and a generator."""
+    rng = child(number, "prices")
+    name = list(CLASSES)[number % len(CLASSES)]
+    K = 2 if name == "boxes" else int(rng.integers(2, 4))
+    columns = 2 if K == 3 else int(rng.integers(2, 4))
+    X = rng.integers(0, 3, size=(int(rng.integers(4, 9)), columns)).astype(float)
+    X[0], X[1] = 0.0, 2.0  # every column has a cut
+    a, b = rng.integers(-9, 10, size=(2, len(X), K)).astype(float)
+    return name, Question(CLASSES[name](K), X), a, b, rng
+
+
+def wishes(name: str, question: Question, rng: np.random.Generator) -> Iterator[tuple[Any, Granted]]:
+    """Yield wishes, and by what a policy grants them."""
+    X, K = question.rows, question.policies.n_actions
+    grid = _grid(X)
+    column = int(rng.integers(X.shape[1]))
+    yield Without((column,)), lambda policy, _: _blind(policy, grid, column)
+    labels, here = rng.integers(0, K, len(X)), rng.random(len(X)) < 0.3
+    yield keep(labels, here, K), lambda _, own: bool((own == labels)[here].all())
+    pairs = [tuple(rng.choice(len(X), 2, replace=False).tolist()) for _ in range(2)]
+    yield alike(pairs, len(X), K), lambda _, own: all(own[one] == own[other] for one, other in pairs)
+    sign = int(rng.choice([-1, 1]))
+    yield Monotone({column: sign}), lambda policy, _: _ordered(policy, X, column, sign)
+    if isinstance(question.policies, DecisionTrees):
+        depth = question.policies.depth
+        yield Option({"max_leaves": 3}, "leaves"), lambda policy, _: len(policy.leaf_actions) <= 3
+        first = First((column,))
+        if _has_cut(question, column):
+            yield first, lambda policy, _: _depth(policy.root) < depth or policy.root.feature == column
+        if depth > 1:
+            yield Option({"depth": 1}, "depth"), lambda policy, _: _depth(policy.root) <= 1
+    del name
+
+
+def _has_cut(question: Question, column: int) -> bool:
+    """Return whether some cut of a column divides the rows."""
+    cuts, values = question.policies.on(question.rows).fixed().thresholds[column], question.rows[:, column]
+    return any(0 < (values <= cut).sum() < len(values) for cut in cuts)
+
+
+def _blind(policy: Any, grid: Floats, column: int) -> bool:
+    """Return whether a policy plays the same whatever is in a column."""
+    played = [policy.predict(_put(grid, column, value)) for value in (0.0, 1.0, 2.0)]
+    return bool((played[0] == played[1]).all() and (played[1] == played[2]).all())
+
+
+def _ordered(policy: Any, X: Floats, column: int, sign: int) -> bool:
+    played = np.array([policy.predict(_put(X, column, value)) for value in (0.0, 1.0, 2.0)])
+    return bool((sign * np.diff(played, axis=0) >= 0).all())
+
+
+def _put(X: Floats, column: int, value: float) -> Floats:
+    changed = X.copy()
+    changed[:, column] = value
+    return changed
+
+
+def _depth(node: Any) -> int:
+    return 1 + max(_depth(node.yes), _depth(node.no)) if hasattr(node, "yes") else 0
+
+
+def listed(question: Question) -> tuple[list[Any], Ints]:
+    """Return all policies of the class, and what each plays in the rows (N, n).
+
+    They are listed on a grid too, where no two columns divide the rows alike: on the rows, of two policies that play
+    alike, one that tests the earlier column would stand for both.
+    """
+    known: Any = question.policies.on(question.rows)
+    fixed = known.fixed() if "fixed" in known.can else question.policies
+    everywhere = np.vstack([question.rows, _grid(question.rows)])
+    every = list(open_oracle(fixed, everywhere, kind="enumeration").opened.policies())
+    return every, np.array([policy.predict(question.rows) for policy in every])
+
+
+def _grid(X: Floats) -> Floats:
+    return np.array(list(product(*([0.0, 1.0, 2.0] for _ in X.T))))
+
+
+def compared(number: int) -> tuple[str, list[str]]:
+    """Return the class of an instance, and what differs from the lists."""
+    name, question, a, b, rng = instance(number)
+    every, labels = listed(question)
+    rows = np.arange(labels.shape[1])
+    totals = np.array([table[rows, labels].sum(axis=1) for table in (a, b)])
+    wrong = []
+    for wish, granted in wishes(name, question, rng):
+        kept = [total for policy, own, total in zip(every, labels, totals[0], strict=True) if granted(policy, own)]
+        wanted = min(kept) - totals[0].min() if kept else np.inf
+        found = prices(question, a, [wish])[0]
+        if not (found.price == wanted or abs(found.price - wanted) < 1e-6):
+            wrong.append(f"{number} {name} {wish.name}: {found.price} for {wanted}")
+    wanted_front = front(totals)
+    found_front = [(round(point.a), round(point.b), point.supported) for point in pareto(question, a, b)]
+    if found_front != wanted_front:
+        wrong.append(f"{number} {name} front: {found_front} for {wanted_front}")
+    return name, wrong
+
+
+def front(totals: Floats) -> list[tuple[int, int, bool]]:
+    """Return the points (a, b) that no other betters, and whether a weighted sum has them as a vertex or on an edge."""
+    points = sorted({(int(a), int(b)) for a, b in totals.T.tolist()})
+    best: list[tuple[int, int]] = []
+    for point in points:
+        if not best or point[1] < best[-1][1]:
+            best.append(point)
+    return [(*point, _is_supported(point, best)) for point in best]
+
+
+def _is_supported(point: tuple[int, int], best: list[tuple[int, int]]) -> bool:
+    """Return whether no two other points have a segment strictly below the point."""
+    left = [other for other in best if other[0] < point[0]]
+    right = [other for other in best if other[0] > point[0]]
+    return all(
+        (one[1] - other[1]) * (point[0] - one[0]) + (other[0] - one[0]) * (point[1] - one[1]) <= 0
+        for one in left
+        for other in right
+    )
+
+
+def intervals(number: int, n: int = 500) -> bool:
+    """Return whether the interval of the price of forbidding a column holds, in a log whose truth is known."""
+    rng = child(number, "price intervals")
+    everyone = np.array(list(product((0.0, 1.0), repeat=4)))
+    X = rng.integers(0, 2, size=(n, 4)).astype(float)
+    action = rng.integers(0, 2, size=n)
+    reward = action * _effect(X) + rng.normal(size=n)
+    found = scores(read_log(X, action, reward=reward, propensity=[0.5, 0.5]), "ips")
+    trees = DecisionTrees(2, depth=2)
+    options: dict[str, Any] = {"draws": 60, "seed": number}
+    wish = Without((0,))
+    price = price_intervals(Question(trees, X), found, best_reference(found), [wish], **options)[0]
+    costs = np.column_stack([np.zeros(len(everyone)), -_effect(everyone)]) / len(everyone)
+    truth = prices(Question(trees, everyone), costs, [wish])[0].price
+    return price.lower <= truth + 1e-9 and truth <= price.upper + 1e-9
+
+
+def _effect(X: Floats) -> Floats:
+    return 0.6 * X[:, 0] - 0.3 + 0.2 * X[:, 1]
+
+
+def main() -> int:
+    """Compare, and count."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--instances", type=int, default=300)
+    parser.add_argument("--sets", type=int, default=200, help="logs for the intervals")
+    given = parser.parse_args()
+    counts, wrong = Counter[str](), []
+    for number in range(given.instances):
+        name, found = compared(number)
+        counts[name] += 1
+        wrong += found
+    print(
+        f"{given.instances} instances ({', '.join(f'{n} {name}' for name, n in counts.items())}): {len(wrong)} differ"
+    )
+    for line in wrong:
+        print(f"    {line}")
+    holds = sum(intervals(number) for number in range(given.sets))
+    print(f"intervals of a price that hold: {holds} of {given.sets}")
+    return 1 if wrong or holds < 0.95 * given.sets else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

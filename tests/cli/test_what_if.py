@@ -1,0 +1,128 @@
+"""``milpcb learn --what-if``: prices by names, on the terminal and on the page."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from milpcb.commands.learn import learn
+from milpcb.estimators import LoggedPolicyTree, share_at_most
+from milpcb.logs.what_if import Wisher
+
+RUN = ("--action", "message", "--reward", "bought", "--randomised", "--thresholds", "3", "--resamples", "0")
+
+
+@pytest.fixture
+def frame():
+    """Return a log in which calls help the young."""
+    draw, n = np.random.default_rng(0), 300
+    age, call = draw.integers(18, 81, n), draw.random(n) < 0.5
+    bought = draw.random(n) < np.where(call == (age <= 45), 0.8, 0.2)
+    region = draw.choice(["north", "south"], n)
+    columns = {"age": age, "region": region, "message": np.where(call, "call", "letter")}
+    return pl.DataFrame({**columns, "bought": bought.astype(int)})
+
+
+def fitted(frame, **options):
+    """Return an estimator that was fitted to the log."""
+    tree = LoggedPolicyTree(**{"max_depth": 2, "thresholds": 3, "method": "snips", **options})
+    outcome = {"reward": frame["bought"].to_numpy(), "propensity": [0.5, 0.5]}
+    return tree.fit(frame.select("age", "region"), frame["message"].to_numpy(), **outcome)
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("without age", {"features": ["region"]}),
+        ("without region", {"features": ["age"]}),
+        ("depth 1", {"max_depth": 1}),
+        ("leaves 2", {"max_leaves": 2}),
+    ],
+)
+def test_prices_are_those_of_estimators_with_other_parameters(text, changes, frame):
+    """What another fit would lose, in the unit of the outcome."""
+    tree = fitted(frame)
+    wisher, scores = Wisher(tree, frame.select("age", "region")), tree.scores_
+    costs = scores.costs / scores.weight.sum()
+    price = wisher.wish(text).of(wisher.question).best(costs).value - wisher.question.best(costs).value
+    assert price == pytest.approx(tree.policy_value_ - fitted(frame, **changes).policy_value_, abs=1e-9)
+
+
+def test_every_form_is_a_rule_that_grants_it(frame):
+    """By what the policies of the wishes play in the rows."""
+    tree, rows = fitted(frame), frame.select("age", "region")
+    wisher, age, north = Wisher(tree, rows), frame["age"].to_numpy(), (frame["region"] == "north").to_numpy()
+
+    def played(text):
+        return wisher.wish(text).of(wisher.question).best(tree.scores_.costs).policy.predict(wisher.question.rows)
+
+    names = tree.actions_.tolist()
+    assert (played("always letter where region = north")[north] == names.index("letter")).all()
+    assert not (played("never call where age <= 30")[age <= 30] == names.index("call")).any()
+    rates = [(played("alike region within 0.01") == 0)[here].mean() for here in (north, ~north)]
+    assert abs(rates[0] - rates[1]) <= 0.01 + 1e-9
+    falling = played("age less")[north]
+    assert (np.diff(falling[np.argsort(age[north])]) <= 0).all()
+    assert len(played("region first")) == len(frame)
+
+
+def test_usual_wishes_are_about_what_the_rule_reads(frame):
+    """Its features, one depth and one leaf less; nothing else."""
+    tree = fitted(frame)
+    names = [wish.name for wish in Wisher(tree, frame.select("age", "region")).usual()]
+    assert "without age" in names
+    assert "depth 1" in names
+    one = fitted(frame.with_columns(bought=(frame["message"] == "call").cast(int)))
+    assert Wisher(one, frame.select("age", "region")).usual()[0].name == "depth 1"
+
+
+def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch):
+    """Those asked for are printed; the page has those that people ask first too, and says how they hold."""
+    frame.write_csv(tmp_path / "log.csv")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(
+        learn, ["log.csv", *RUN, "--draws", "40", "--out", "found", "--what-if", "region first"], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    assert "region first" in done.stdout
+    page = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", (tmp_path / "found/report.html").read_text())).split())
+    assert "What it would cost to have it otherwise" in page
+    assert "region first" in page
+    assert "without age" in page
+    assert "hold for all of them at once" in page
+
+
+@pytest.mark.parametrize(
+    ("wish", "fragment"),
+    [
+        ("cheaper", "cannot read --what-if 'cheaper': write one of without COLUMN"),
+        ("without agee", "did you mean 'age'?"),
+        ("never cal where age > 3", "did you mean 'call'?"),
+        ("region more", "for a column of numbers"),
+        ("alike region within x", "'x' is no number"),
+        ("rules 2", "'rules' is no option of the class"),
+        ("depth 0", "depth must be"),
+        ("region first", "no price under side constraints"),
+    ],
+)
+def test_mistakes_are_one_line(wish, fragment, frame, tmp_path, milpcb_):
+    """What is wrong with a wish, and how to mend it; exit code 2."""
+    frame.write_csv(tmp_path / "log.csv")
+    limit = ("--at-most", "call=0.5") if wish.endswith("first") else ()
+    done = milpcb_(tmp_path, "learn", "log.csv", *RUN, *limit, "--draws", "0", "--out", "found", "--what-if", wish)
+    assert done.returncode == 2, done
+    assert fragment in done.stderr.strip().splitlines()[-1]
+    assert not (tmp_path / "found").exists()
+
+
+def test_wishes_under_limits_keep_them(frame):
+    """The class of the fit is under its own constraints, and so is what grants a wish."""
+    tree = fitted(frame, constraints=[share_at_most("call", 0.2)])
+    wisher = Wisher(tree, frame.select("age", "region"))
+    best = wisher.wish("without region").of(wisher.question).best(tree.scores_.costs)
+    assert (best.policy.predict(wisher.question.rows) == tree.actions_.tolist().index("call")).mean() <= 0.2

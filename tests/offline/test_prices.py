@@ -1,0 +1,145 @@
+"""Prices of wishes and fronts of two outcomes: a share of scripts/checks/prices.py, and what is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from milpcb.constraints import never_play, parity, share_at_most
+from milpcb.errors import InputError
+from milpcb.offline import best_reference, read_log, scores
+from milpcb.offline.arguing import (
+    First,
+    Monotone,
+    Option,
+    Question,
+    Under,
+    Without,
+    alike,
+    keep,
+    pareto,
+    price_intervals,
+)
+from milpcb.offline.arguing import prices as priced
+from policies import DecisionTrees, LinearRules, ThresholdRules
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Return the module of scripts/checks/prices.py."""
+    path = Path(__file__).parents[2] / "scripts/checks/prices.py"
+    spec = importlib.util.spec_from_file_location("check_prices", path)
+    module = sys.modules["check_prices"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def rows():
+    """Return ten rows of two columns, and whole costs of two actions."""
+    draw = np.random.default_rng(1)
+    return draw.integers(0, 3, (10, 2)).astype(float), draw.integers(0, 9, (10, 2)).astype(float)
+
+
+@pytest.mark.parametrize("number", range(14))
+def test_prices_and_fronts_are_those_of_lists(number, script):
+    """Two instances of each class: every wish and the whole front, by the definition."""
+    assert script.compared(number)[1] == []
+
+
+def test_side_constraints_stay(rows):
+    """A price is between the best policies that keep what every policy has to keep."""
+    X, costs = rows
+    rule = share_at_most(1, 0.3, n_contexts=10, n_actions=2)
+    question = Question(DecisionTrees(2, depth=2), X, (rule,))
+    wish = Under((never_play(1, [0, 1], n_contexts=10, n_actions=2),), "never there")
+    (price,) = priced(question, costs, [wish])
+    played = price.best.policy.predict(X)
+    assert played.sum() <= 3
+    assert not played[:2].any()
+    assert price.price == price.best.value - question.best(costs).value >= 0
+    assert all(point.policy.predict(X).sum() <= 3 for point in pareto(question, costs, costs[::-1]))
+
+
+def test_a_wish_that_nobody_grants_has_an_infinite_price(rows):
+    """Two rows that are equal cannot get two actions."""
+    X, costs = rows
+    X[1] = X[0]
+    labels = np.array([0, 1] + [0] * 8)
+    (price,) = priced(Question(DecisionTrees(2), X), costs, [keep(labels, np.arange(10) < 2, 2)])
+    assert (price.price, price.best) == (np.inf, None)
+
+
+def test_a_search_that_cannot_hold_a_wish_is_a_question_for_a_solver(rows):
+    """Points systems ask one where their search knows no such constraint; the price is the same by kind milp."""
+    X, costs = rows
+    wishes = [alike([(0, 3), (2, 5)], 10, 2), Under(parity(1, 0.5, n_actions=2, groups=X[:, 0] > 0), "parity")]
+    for policies in (LinearRules(2, max_weight=1), ThresholdRules(2)):
+        found = [priced(Question(policies, X, kind=kind), costs, wishes) for kind in ("search", "milp")]
+        assert [price.price for price in found[0]] == pytest.approx([price.price for price in found[1]])
+
+
+def test_intervals_hold_the_price(script):
+    """They have the estimated price inside, and not below 0; without a policy there is none."""
+    draw = np.random.default_rng(0)
+    X, action = draw.integers(0, 2, (200, 3)).astype(float), draw.integers(0, 2, 200)
+    log = read_log(X, action, reward=action * (X[:, 0] - 0.5) + draw.normal(size=200), propensity=[0.5, 0.5])
+    found = scores(log, "ips")
+    wishes = [Without((0,)), keep(np.arange(200) % 2, np.ones(200), 2)]
+    some, none = price_intervals(Question(DecisionTrees(2, depth=1), X), found, best_reference(found), wishes, draws=40)
+    assert 0 <= some.lower <= some.price <= some.upper
+    assert none.price == np.inf
+    assert np.isnan(none.lower)
+    assert script.intervals(0)
+
+
+def test_a_front_of_one_point_and_of_too_many(rows):
+    """Equal outcomes have one best policy; a front above the limit is one line."""
+    X, costs = rows
+    question = Question(DecisionTrees(2, depth=2), X)
+    (point,) = pareto(question, costs, costs)
+    assert point.a == point.b == question.best(costs).value
+    assert point.supported
+    with pytest.raises(InputError, match="more than 1 points"):
+        pareto(question, costs, costs[:, ::-1], most=1)
+
+
+@pytest.mark.parametrize(
+    ("policies", "wish", "message"),
+    [
+        (ThresholdRules(2), First((0,)), "only trees have a first question"),
+        (DecisionTrees(2, max_leaves=3), First((0,)), "no price under side constraints"),
+        (DecisionTrees(2, min_leaf_size=2), First((0,)), "limits on the rows of a leaf"),
+        (DecisionTrees(2), Without((7,)), "column 7 is none of the 2 columns"),
+        (DecisionTrees(2), Option({"deep": 1}), "has no option 'deep'"),
+        (DecisionTrees(2, depth=1), Option({"depth": 0}), "depth must be"),
+        (DecisionTrees(2, thresholds="all"), Monotone({0: 1}), "too many side constraints"),
+    ],
+)
+def test_what_has_no_price_is_one_line(policies, wish, message, rows):
+    """What the class cannot be asked, and why; pairs of rows are counted."""
+    X, costs = rows
+    if isinstance(wish, Monotone):
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        costs = np.zeros((60, 2))
+    with pytest.raises(InputError, match=message):
+        priced(Question(policies, X), costs, [wish])
+    with pytest.raises(InputError, match="too many side constraints"):
+        alike([(0, 1)] * 2000, 10, 2)
+
+
+def test_monotone_goes_both_ways_and_reads_cuts(rows):
+    """With explicit cuts the places are those between them; -1 turns the order round."""
+    X, costs = rows
+    trees = DecisionTrees(2, depth=2, thresholds=[[0.5, 1.5], [0.5]])
+    for sign in (1, -1):
+        (price,) = priced(Question(trees, X), costs, [Monotone({0: sign})])
+        changed = [X.copy() for _ in range(3)]
+        for value, each in enumerate(changed):
+            each[:, 0] = value
+        played = np.array([price.best.policy.predict(each) for each in changed])
+        assert (sign * np.diff(played, axis=0) >= 0).all()
