@@ -18,7 +18,7 @@ from milpcb import registry
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder, whose modules come first on the path."""
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_both_names_are_one_package() -> None:

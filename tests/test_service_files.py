@@ -216,7 +216,7 @@ def test_a_fork_while_other_threads_act_and_save_goes_on(tmp_path: Path) -> None
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
@@ -227,13 +227,13 @@ def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     def slow(path: Path, content: bytes) -> None:
         writing.set()
-        assert acted.wait(60)
+        assert acted.wait(600)
         path.write_bytes(content)
 
     monkeypatch.setattr("milpcb.bandit.saved.write", slow)
     thread = Thread(target=bandit.save, args=(tmp_path / "bandit.json",))
     thread.start()
-    assert writing.wait(60)
+    assert writing.wait(600)
     bandit.act([0, 0])
     acted.set()
     thread.join()
