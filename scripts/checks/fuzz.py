@@ -4,8 +4,8 @@
 
 Every case is one call of ``milpcb`` in a folder of its own, in a process forked from one that has imported the program;
 of each kind of case a few are real processes, started as the shell would. Counted are tracebacks, calls that take more
-than ten minutes, exit codes other than 0 and 2, errors that nobody foresaw, and files outside the run directory that were
-made, changed or removed. Exit code 1 if there is any. The same seed makes the same cases.
+than ten minutes, exit codes other than 0 and 2, errors that nobody foresaw, and files outside the run directory that
+were made, changed or removed. Exit code 1 if there is any. The same seed makes the same cases.
 """
 
 from __future__ import annotations
