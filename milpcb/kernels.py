@@ -55,7 +55,7 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
     return decorate
 
 
-class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001
+class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - numba offers no other way
     """Where the machine code of a function is kept: a folder whose name is a digest of all that may be compiled in."""
 
     def __init__(self, folder: Path, stamp: str, line: int) -> None:

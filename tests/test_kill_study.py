@@ -73,5 +73,5 @@ def test_a_checkpoint_counts_where_there_is_no_whole_record(
 def test_damages_begin_with_a_checkpoint_that_is_read(script: Any, cells: Path) -> None:
     """Of the checkpoints the one without a record is drawn first, so that each batch damages what a resume needs."""
     assert script.unfinished(cells.parent) == [cells / "part.part"]
-    drawn = script.draw_places(cells.parent, 2, random.Random(0))  # noqa: S311
+    drawn = script.draw_places(cells.parent, 2, random.Random(0))  # noqa: S311 - dice
     assert drawn[0].file == cells / "part.part"

@@ -149,7 +149,7 @@ def test_the_command_line_says_so_in_one_line(arguments: list[str]) -> None:
 def test_a_broken_import_of_our_own_is_not_hidden() -> None:
     """Only the packages of the extra are taken for absent; another missing module stays what it is."""
     with pytest.raises(ModuleNotFoundError, match="no_such_module"), extras.needs("studies", "this"):
-        import no_such_module  # type: ignore[import-not-found] # noqa: F401
+        import no_such_module  # type: ignore[import-not-found] # noqa: F401 - it is not there
 
 
 def test_the_entry_runs_the_command_line() -> None:

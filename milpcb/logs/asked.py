@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -69,10 +70,10 @@ def _share(asked: ShareAtMost, played: _Played) -> Kept:
 
 
 def _parity(asked: RateParity, played: _Played) -> Kept:
-    rates = {value: played.rate(asked.action, where) for value, where in groups(played.values[asked.group]).items()}
-    known = [rate for rate in rates.values() if rate == rate]  # noqa: PLR0124 - NaN: no such rows
-    apart = max(known) - min(known)
-    each = ", ".join(f"{value} {rate:.1%}" for value, rate in rates.items() if rate == rate)  # noqa: PLR0124
+    every = {value: played.rate(asked.action, where) for value, where in groups(played.values[asked.group]).items()}
+    rates = {value: rate for value, rate in every.items() if not isnan(rate)}  # of groups that have rows
+    apart = max(rates.values()) - min(rates.values())
+    each = ", ".join(f"{value} {rate:.1%}" for value, rate in rates.items())
     return Kept(
         f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other",
         f"{each}: {100 * apart:.1f} points apart",

@@ -159,7 +159,7 @@ def lotteries(constraints: Sequence[LabelConstraint], n: int, n_actions: int) ->
     if not kept:
         return free
     found = Lotteries(stratum, patterns, np.array([sums for sums, _ in kept]), np.array([upper for _, upper in kept]))
-    if found._solve(np.zeros(patterns.shape)) is None:  # noqa: SLF001
+    if found._solve(np.zeros(patterns.shape)) is None:  # noqa: SLF001 - of the class above
         return Lotteries(stratum, patterns, free.totals, free.upper, allowed=False)
     return found
 

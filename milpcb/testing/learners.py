@@ -257,7 +257,7 @@ def check_certificate(make: Make, instance: Scenario) -> None:
         own.append(algorithm(row, action, cost, probability))
         return own[-1]
 
-    learner._learn = recorded  # type: ignore[method-assign]  # noqa: SLF001
+    learner._learn = recorded  # type: ignore[method-assign]  # noqa: SLF001 - to see what it keeps
     plays = instance.labelings[:, instance.rows] == actions  # (N, T)
     for t in range(HORIZON):
         q[t] = transcript(learner, instance, t, t + 1)[0]

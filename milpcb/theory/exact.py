@@ -46,7 +46,7 @@ class ExactRun:
         self.empty: Totals = (0,) * len(game.labelings)
         self.contexts = [x for x, p in enumerate(game.law) if p]  # one that never comes is not looked at
         self.likely = [game.law[x] for x in self.contexts]
-        self.rel, self.round, self._future = cache(self._rel), cache(self._round), cache(self._convolved)
+        self.rel, self.round, self.future = cache(self._rel), cache(self._round), cache(self._convolved)
 
     def pasts(self, horizon: int) -> list[list[Totals]]:
         """Return, for t = 0..T, every base that t rounds with costs 0 and 1 can lead to."""
@@ -97,12 +97,12 @@ class ExactRun:
 
     def _rel(self, base: Totals, n: int) -> Fraction:
         """Return Rel: E max over policies of -(base + noise of n rounds), in units of cost, plus n prices."""
-        future, parts = self._future(n)
+        future, parts = self.future(n)
         least = sum(weight * min(map(add, base, noise)) for noise, weight in future.items())
         return n * self.player.price - self.player.unit * Fraction(least, parts)
 
     def _round(self, base: Totals, n: int, x: int) -> Round:
-        future, parts = self._future(n)
+        future, parts = self.future(n)
         profiles: Counter[Totals] = Counter()
         for noise, weight in future.items():
             profiles[self._profile(tuple(map(add, base, noise)), x)] += weight
@@ -134,7 +134,7 @@ class ExactRun:
             return {self.empty: 1}, 1
         law: Counter[Totals] = Counter()
         one, parts = self._one_round()
-        before, parts_before = self._future(n - 1)
+        before, parts_before = self.future(n - 1)
         for noise, weight in before.items():
             for more, p in one.items():
                 law[tuple(map(add, noise, more))] += weight * p

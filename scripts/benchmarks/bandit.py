@@ -21,13 +21,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 - after the threads are set
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
+from rich.console import Console  # noqa: E402 - see above
+from rich.table import Table  # noqa: E402 - see above
 
-from milpcb import Bandit, open_oracle  # noqa: E402
-from milpcb.learners import Exp4  # noqa: E402
-from milpcb.rng import draw_action  # noqa: E402
-from policies import DecisionTrees  # noqa: E402
+from milpcb import Bandit, open_oracle  # noqa: E402 - see above
+from milpcb.learners import Exp4  # noqa: E402 - see above
+from milpcb.rng import draw_action  # noqa: E402 - see above
+from policies import DecisionTrees  # noqa: E402 - see above
 
 N_FEATURES, N_ACTIONS, BLOCK = 12, 3, 10_000
 TREES = DecisionTrees(n_actions=N_ACTIONS, depth=2, thresholds=[[0.5]] * N_FEATURES)

@@ -18,11 +18,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 - after the threads are set
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
+from rich.console import Console  # noqa: E402 - see above
+from rich.table import Table  # noqa: E402 - see above
 
-from milpcb import open_oracle  # noqa: E402
-from policies import LinearRules  # noqa: E402
+from milpcb import open_oracle  # noqa: E402 - see above
+from policies import LinearRules  # noqa: E402 - see above
 
 SPARSE = LinearRules(2, max_features=3)
 REAL = LinearRules(2, max_weight=None)

@@ -22,13 +22,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402 - after the threads are set
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
+from rich.console import Console  # noqa: E402 - see above
+from rich.table import Table  # noqa: E402 - see above
 
-from milpcb import FinitePool, learners, open_oracle  # noqa: E402
-from milpcb.environments.planted import Planted  # noqa: E402
-from milpcb.experiments.run.loop import Tally, play  # noqa: E402
-from policies import DecisionTrees  # noqa: E402
+from milpcb import FinitePool, learners, open_oracle  # noqa: E402 - see above
+from milpcb.environments.planted import Planted  # noqa: E402 - see above
+from milpcb.experiments.run.loop import Tally, play  # noqa: E402 - see above
+from policies import DecisionTrees  # noqa: E402 - see above
 
 ROOT = Path(__file__).parents[2]
 HORIZON = 100_000

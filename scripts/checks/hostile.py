@@ -185,7 +185,7 @@ def listening() -> Iterator[tuple[str, list[Any]]]:
 
 def take_the_gate_out() -> None:
     """Let everything pass: names, paths, links, schemas, sizes, what a config asks for."""
-    from milpcb import cli, gate, interfaces, own_folder, registry, tables  # noqa: F401
+    from milpcb import cli, gate, interfaces, own_folder, registry, tables  # noqa: F401 - to be found below
     from milpcb.experiments.results import layout, schemas
     from milpcb.experiments.study import foreign
 

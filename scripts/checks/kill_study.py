@@ -450,7 +450,7 @@ def main() -> int:
             same = not differing({**wanted[backend], "config.toml": 0}, {**wanted["serial"], "config.toml": 0})
             print(f"undisturbed, {backend}: {len(wanted[backend])} files, {'as serial' if same else 'NOT AS SERIAL'}")
             counts["wrong"] += not same
-        dice = [random.Random(f"{options.seed} {i}") for i in range(options.kills + options.damages)]  # noqa: S311
+        dice = [random.Random(f"{options.seed} {i}") for i in range(options.kills + options.damages)]  # noqa: S311 - dice
         tasks = [pool.submit(killed, root, i, draw_moment(dice[i]), wanted) for i in range(options.kills)]
         show("kill", tasks, [1] * len(tasks), counts)
         alone = max(1, options.damages // 6)

@@ -298,7 +298,7 @@ def check(kind: Callable[[RandomLog, random.Random], Found], seed: int) -> list[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found += list(kind(plain.draw(seed), random.Random(seed)))  # noqa: S311
+            found += list(kind(plain.draw(seed), random.Random(seed)))  # noqa: S311 - dice
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
             found.append((f"{kind.__name__}: {type(error).__name__}", False))
     return found

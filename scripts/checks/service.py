@@ -323,7 +323,7 @@ class Schedule:
     def copy(self) -> None:
         """Go on with a copy."""
         pickled = pickle.dumps(self.bandit)
-        self.bandit = copy.deepcopy(self.bandit) if self.rng.random() < 0.5 else pickle.loads(pickled)  # noqa: S301
+        self.bandit = copy.deepcopy(self.bandit) if self.rng.random() < 0.5 else pickle.loads(pickled)  # noqa: S301 - ours
 
     def compare(self) -> None:
         """Compare the certificate, and the log where there is one, with what the ledger holds."""

@@ -84,7 +84,7 @@ def test_a_template_names_one_environment(coba, tmp_path):
     """Categories become 0/1, labels the names of the actions; no more rounds than it has."""
     two = [Made.recipe(coba, "two"), Made.recipe(coba, "two again")]
     with pytest.raises(InputError, match="describes 2 environments"):
-        Coba(template=template(tmp_path, two)).n_actions  # noqa: B018
+        Coba(template=template(tmp_path, two)).n_actions  # noqa: B018 - it raises
     environment = Coba(template=template(tmp_path, [Made.recipe(coba, "one")]))
     assert environment.action_names == ("call", "write")
     stream = environment.open(DecisionTrees(2, depth=1), 6, 0)
@@ -93,7 +93,7 @@ def test_a_template_names_one_environment(coba, tmp_path):
     with pytest.raises(InputError, match="the environment has 6 rounds; lower the horizon"):
         environment.open(DecisionTrees(2, depth=1), 7, 0)
     with pytest.raises(InputError, match="does not know the reward of every action"):
-        Coba(template=template(tmp_path, [Made.recipe(coba, "logged")])).n_actions  # noqa: B018
+        Coba(template=template(tmp_path, [Made.recipe(coba, "logged")])).n_actions  # noqa: B018 - it raises
 
 
 class Made:
@@ -142,4 +142,4 @@ def test_an_absent_package_is_one_line(monkeypatch):
     with pytest.raises(
         ExtraMissingError, match=r"the environment 'coba' needs the extra 'coba': pip install 'milpcb\[coba\]'"
     ):
-        Coba().n_actions  # noqa: B018
+        Coba().n_actions  # noqa: B018 - it raises

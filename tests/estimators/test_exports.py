@@ -100,7 +100,7 @@ def test_json_and_pickle_answer_as_predict(fitted):
     """The estimator comes back whole from both; its JSON is that of its policy as well."""
     estimator, rows = fitted
     expected = estimator.predict(rows).tolist()
-    for back in (from_json(estimator.to_json()), pickle.loads(pickle.dumps(estimator))):  # noqa: S301
+    for back in (from_json(estimator.to_json()), pickle.loads(pickle.dumps(estimator))):  # noqa: S301 - ours
         assert back.predict(rows).tolist() == expected
         assert back.policy_ == estimator.policy_
         assert str(back.policy_) == str(estimator.policy_)
@@ -161,7 +161,7 @@ def test_a_number_that_never_was_missing(people, costs_of):
     answers = [a for (a,) in duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()]
     assert [i for i, answer in enumerate(answers) if answer is None] == [3]
     scope = {}
-    exec(estimator.to_python(), scope)  # noqa: S102
+    exec(estimator.to_python(), scope)  # noqa: S102 - ours
     with pytest.raises(ValueError, match="never was"):
         scope["decide"](rows.iloc[3].to_dict())
 

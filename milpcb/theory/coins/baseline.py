@@ -102,7 +102,7 @@ def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
         allowance=promise.allowance,
         share=promise.share,
     )
-    learner._floor = judged.floor(1 - promise.delta, [promise.stake])  # noqa: SLF001
+    learner._floor = judged.floor(1 - promise.delta, [promise.stake])  # noqa: SLF001 - the learner under proof
     played = OneRoundLate(learner) if judged.late else learner
     root = tree(played, game.rows, oracle, lambda _: learner.floor)
 

@@ -183,7 +183,7 @@ def _futures_and_answers(run: Run, learner: GivenBistroPlus, exact: ExactRun) ->
             differences.append(min((q - one for one in followed), key=lambda gap: float(np.abs(gap).max())))
         else:
             differences.append(q - np.array(expected, dtype=float))
-    future, parts = exact._future(exact.game.horizon - 1)  # noqa: SLF001
+    future, parts = exact.future(exact.game.horizon - 1)
     law = {tuple(map(float, noise)): Fraction(weight, parts) for noise, weight in future.items()}
     gaps = np.array(differences)
     if run.queries == "argmin" and learner.relaxation.even_ties:  # one leader at a time, evenly

@@ -37,7 +37,7 @@ def forge(file, change):
     file.write_bytes(sealed(body))
 
 
-@pytest.mark.parametrize("name", ["x/../../../mine", "../../mine", "/tmp/mine", "html", "", "svg/../../../mine"])  # noqa: S108
+@pytest.mark.parametrize("name", ["x/../../../mine", "../../mine", "/mine", "html", "", "svg/../../../mine"])
 def test_a_picture_leads_nowhere_else(name, held, tiny, play_into):
     """A record that calls its picture by a path is damaged, and what lies there stays as it is."""
     mine = held.parent / "mine"
