@@ -71,17 +71,23 @@ class Decision:
 
 @dataclass
 class Open:
-    """A decision whose cost is not known yet: its row, its action's number, and what its learner put aside."""
+    """A decision whose cost is not known yet: its row, and the round of its learner.
+
+    ``action`` is the number of what the learner drew, from the law ``drawn`` where that is not the decision's own: what
+    was not available is replaced (see milpcb.bandit.available).
+    """
 
     decision: Decision
     row: int
     action: int
     played: int
     note: Any = None
+    drawn: list[float] | None = None
 
     def aside(self) -> Aside:
         """Return the round that the learner put aside."""
-        return Aside(self.row, list(self.decision.probabilities), self.played, self.note)
+        law = list(self.decision.probabilities) if self.drawn is None else self.drawn
+        return Aside(self.row, law, self.played, self.note)
 
 
 class Book:
@@ -106,18 +112,21 @@ class Book:
 
     def enter(
         self,
-        action: tuple[int, str | int],
+        action: str | int,
+        probability: float,
         q: list[float],
         context: tuple[Value, ...],
+        drawn: int,
         aside: Aside,
     ) -> Decision:
-        """Return a new decision, which is open from now on; ``action`` is its number and its name."""
+        """Return a new decision, which is open from now on; ``drawn`` is what the learner drew, in round ``aside``."""
         number = self._counts.get(self._session, 0)
         name, law = f"{self._session}-{number}-{secrets.token_hex(8)}", tuple(q)
-        content = (name, action[1], q[action[0]], law, context)
+        content = (name, action, probability, law, context)
         made = Decision(*content, self._seal(*content))
         self._counts[self._session] = number + 1
-        self.open[made.id] = Open(made, aside.row, action[0], aside.played, aside.note)
+        own = None if aside.q == q else aside.q
+        self.open[made.id] = Open(made, aside.row, drawn, aside.played, aside.note, own)
         return made
 
     def find(self, given: object) -> Open | Decision:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from milpcb import rng
 from milpcb.bandit import budget, made
+from milpcb.bandit.available import Availability, replaced
 from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
@@ -23,7 +24,7 @@ class DecisionRounds:
 
     Attributes
     ----------
-    oracle, learner, book : of the bandit
+    oracle, learner, book, availability : of the bandit
     changing : whether constraints are on contexts that arrive, so that the policies allowed change on the way
 
     """
@@ -46,17 +47,18 @@ class DecisionRounds:
         self.learner = made.learner(
             settings, self.oracle, arrive=self._arrive, constrained=bool(constraints), today=self._today
         )
-        self.book = Book()
+        self.book, self.availability = Book(), Availability(names)
         self._rng = rng.child(settings["seed"], "actions")
 
     # ----------------------------------------------------------------- decisions
 
-    def act(self, contexts: list[Context]) -> list[Decision]:
-        """Return a decision for each context; where one cannot be made, none is."""
+    def act(self, contexts: list[Context], available: Iterable[Any] | None) -> list[Decision]:
+        """Return a decision for each context, among the ``available`` actions; where one cannot be made, none is."""
         self._check_turn(len(contexts))
+        offered = self.availability.offered(available)
         found: list[Decision] = []
         try:
-            found.extend(map(self._decide, contexts))
+            found.extend(self._decide(context, offered) for context in contexts)
         except BaseException:
             for decision in reversed(found):
                 self._undo(decision)
@@ -67,7 +69,7 @@ class DecisionRounds:
         """Take in what a decision cost; return what was known of it."""
         found = self.book.find(given)
         known = self._reopened(found) if isinstance(found, Decision) else self._taken_up(found)
-        self.learner.learn(known.row, known.action, cost, known.decision.probabilities[known.action])
+        self.learner.learn(known.row, known.action, cost, known.aside().q[known.action])
         self.book.close(known.decision.id)
         return known
 
@@ -89,6 +91,7 @@ class DecisionRounds:
             "learner": self.learner.state(),
             "actions": rng.freeze(self._rng),
             "book": self.book.state(),
+            "retired": sorted(self.availability.retired),
         }
 
     @staticmethod
@@ -110,6 +113,7 @@ class DecisionRounds:
         self.learner.restore(state["learner"])
         rng.thaw(self._rng, state["actions"])
         self.book.restore(state["book"])
+        self.availability.restore(state["retired"])
 
     # ----------------------------------------------------------------- inside
 
@@ -125,7 +129,7 @@ class DecisionRounds:
         if count > 1:
             raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
-    def _decide(self, context: Context) -> Decision:
+    def _decide(self, context: Context, offered: Sequence[int] | None) -> Decision:
         row = self._row(context)
         tables, renewed = [], False
         if self._constraints:
@@ -135,13 +139,15 @@ class DecisionRounds:
             self.rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
             self.oracle.hold(self.rules)
         q = self.learner.act(row)
+        law = q.tolist() if offered is None else replaced(q.tolist(), offered)
         if self._constraints:
-            self._check_allowed(q, tables)
-        action = rng.draw_action(q, self._rng)
+            self._check_allowed(np.array(law), tables)
+        drawn = rng.draw_action(q, self._rng)
+        action = drawn if offered is None or drawn in offered else offered[0]
         if self.changing:
             self._so_far.enter(row, tables, bound=renewed)
-        aside = self.learner.set_aside() if self.learner.delayed else Aside(row, [], self.learner.played)
-        return self.book.enter((action, self._names[action]), q.tolist(), context.features, aside)
+        aside = self.learner.set_aside() if self.learner.delayed else Aside(row, q.tolist(), self.learner.played)
+        return self.book.enter(self._names[action], law[action], law, context.features, drawn, aside)
 
     def _row(self, context: Context) -> int:
         """Return the row of a context, at which the baseline is asked next."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -16,9 +16,10 @@ from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.locks import watch
+from milpcb.bandit.rewards import cost_of
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import in_words, sentences
-from milpcb.checks import check_range, real, unit_cost
+from milpcb.checks import check_range
 from milpcb.errors import InputError, MilpcbError
 from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, listed, of_document
 from milpcb.protocols import FoundPolicy, PolicyClass
@@ -127,21 +128,38 @@ class Bandit:
 
     # ----------------------------------------------------------------- decisions
 
-    def act(self, context: Any) -> Decision:
+    def act(self, context: Any, *, available: Iterable[Any] | None = None) -> Decision:
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
+
+        Of the actions only those are played that are ``available``, all that are not retired where it is None. A policy
+        whose action is not available plays the first that is, in the order of the class: against such policies are
+        certificate, bound and guarantee.
 
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
         """
-        (decision,) = self._act([self._reader.read(context)])
+        (decision,) = self._act([self._reader.read(context)], available)
         return decision
 
-    def act_all(self, table: Any) -> list[Decision]:
+    def act_all(self, table: Any, *, available: Iterable[Any] | None = None) -> list[Decision]:
         """Return a decision for each row of a data frame, an array (n, d), or a list of contexts; see ``act``.
 
         For learners that take costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
         """
-        return self._act(self._reader.read_all(table))
+        return self._act(self._reader.read_all(table), available)
+
+    def retire(self, action: str | int) -> None:
+        """Make an action unavailable from now on: for one that ends, or, called at once, one that is to come later.
+
+        Raises UnknownNameError, and InputError where no action would be left.
+        """
+        with self.lock:
+            self._rounds.availability.retire(action)
+
+    def readmit(self, action: str | int) -> None:
+        """Make a retired action available again; raises UnknownNameError."""
+        with self.lock:
+            self._rounds.availability.readmit(action)
 
     def learn(self, decision: Decision | str, *, cost: float | None = None, reward: float | None = None) -> None:
         """Take in what a decision cost, in [0, 1], or the reward earned, within ``reward_range``; each decision once.
@@ -151,11 +169,12 @@ class Bandit:
         what the seed alone makes of it. Raises InputError on anything else; nothing is learnt then.
         """
         with self.lock:
-            paid = self._cost(cost, reward)
+            paid = cost_of(cost, reward, self._rewards)
             known = self._rounds.learn(decision, paid)
             made = known.decision
             if self._log is not None:
-                self._log.append([list(made.context), known.action, paid, list(made.probabilities)])
+                action = self._names.index(made.action)
+                self._log.append([list(made.context), action, paid, list(made.probabilities)])
             learnt = self._rounds.learner.played
         if self._on_event is not None:
             send(self._on_event, [Event("cost", made, paid, learnt)])
@@ -322,23 +341,10 @@ class Bandit:
 
     # ----------------------------------------------------------------- inside
 
-    def _act(self, contexts: list[Context]) -> list[Decision]:
+    def _act(self, contexts: list[Context], available: Iterable[Any] | None) -> list[Decision]:
         with self.lock:
-            found = self._rounds.act(contexts)
+            found = self._rounds.act(contexts, available)
             learnt = self._rounds.learner.played
         if self._on_event is not None:
             send(self._on_event, [Event("decision", decision, None, learnt) for decision in found])
         return found
-
-    def _cost(self, cost: float | None, reward: float | None) -> float:
-        if (cost is None) == (reward is None):
-            raise InputError("give either cost=... or reward=..., as in learn(decision, cost=0.5)")
-        if reward is None:
-            return unit_cost("the cost", cost)
-        if self._rewards is None:
-            raise InputError(
-                "to learn rewards, give the range that they lie in, as in Bandit(..., reward_range=(0, 10))"
-            )
-        least, most = self._rewards
-        earned = real("reward", reward, f"in the range {least:g} to {most:g}", lambda number: least <= number <= most)
-        return (most - earned) / (most - least)

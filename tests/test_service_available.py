@@ -1,0 +1,153 @@
+"""Actions that are not always there: what is played instead, what is learnt of it, and what is then stated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import Bandit, Decision, rng
+from milpcb.errors import InputError, UnknownNameError
+from policies import FiniteClass
+
+LABELINGS = np.array([[0, 0], [1, 1], [2, 2], [0, 2], [2, 1]])
+CONTEXTS = [[0.0], [1.0]]
+NAMES = ["0", "1", "2"]
+
+
+def bandit(learner: str = "exp4", **options: Any) -> Bandit:
+    """Return a bandit over five labelings of two contexts."""
+    return Bandit(FiniteClass(LABELINGS, 3), learner, contexts=CONTEXTS, oracle="enumeration", **options)
+
+
+def instead(action: int, available: list[int]) -> int:
+    """Return what is played for an action, by the definition."""
+    return action if action in available else min(available)
+
+
+def draws(monkeypatch: pytest.MonkeyPatch, action: int) -> None:
+    """Make the next draws end in one action."""
+    monkeypatch.setattr(rng, "draw_action", lambda _q, _generator: action)
+
+
+@pytest.mark.parametrize("available", [[0, 2], [1, 2], [2], [0, 1, 2]], ids=str)
+def test_estimates_are_those_of_the_costs_with_replacement(
+    available: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By enumeration of the draws: the mean of what each policy is charged is what its replacement costs."""
+    costs, means, chances = np.array([0.2, 0.9, 0.6]), np.zeros(3), np.zeros(3)
+    for drawn in range(3):
+        one = bandit()
+        for action, paid in [(0, 0.3), (1, 0.8), (2, 0.1)]:
+            draws(monkeypatch, action)
+            one.learn(one.act([1.0]), cost=paid)
+        before = one._rounds.learner.ledger.totals(2, 3)
+        q = one._rounds.learner.act(1)
+        one._rounds.learner.give_up()
+        draws(monkeypatch, drawn)
+        decision = one.act([1.0], available=available)
+        played = int(decision.action)
+        assert played == instead(drawn, available)
+        assert decision.probabilities[played] == decision.probability
+        one.learn(decision, cost=float(costs[played]))
+        means += q[drawn] * (one._rounds.learner.ledger.totals(2, 3) - before)[1]
+        chances[played] += q[drawn]
+    assert means == pytest.approx([costs[instead(action, available)] for action in range(3)])
+    assert chances == pytest.approx(decision.probabilities)
+    assert not chances[[action for action in range(3) if action not in available]].any()
+
+
+@pytest.mark.parametrize(
+    ("learner", "options"),
+    [
+        ("exp4", {"estimates": "optimistic"}),
+        ("ftpl", {"epsilon": "adaptive"}),
+        ("epsilon_greedy", {}),
+        ("bistro_plus", {"horizon": 400, "queries": "profile", "noise": "half"}),
+        ("uniform", {}),
+        ("exp4", {"baseline": 1, "loss": 0.5}),
+    ],
+)
+def test_every_learner_states_what_holds_of_the_policies_with_replacement(
+    learner: str, options: dict[str, Any]
+) -> None:
+    """Regret against them stays below the certificate with confidence, and nothing is played that is not there."""
+    one, random = bandit(learner, **options), np.random.default_rng(5)
+    totals, paid = np.zeros(len(LABELINGS)), 0.0
+    for t in range(400):
+        row, available = int(random.integers(2)), sorted(random.permutation(3)[: random.integers(1, 4)].tolist())
+        costs = (random.random(3) < [[0.7, 0.2, 0.5], [0.6, 0.7, 0.2]][row]).astype(float)
+        decision = one.act([float(row)], available=[NAMES[action] for action in available])
+        assert int(decision.action) in available
+        one.learn(decision, cost=float(costs[int(decision.action)]))
+        paid += costs[int(decision.action)]
+        totals += [costs[instead(label, available)] for label in LABELINGS[:, row]]
+        if t % 50 == 49 and learner != "uniform":
+            assert paid - totals.min() <= one.certificate(confidence=0.99)
+
+
+def test_late_costs_files_and_crashes(tmp_path: Path) -> None:
+    """Decisions that were replaced are learnt late, from a file, and after a crash; what is retired stays so."""
+    one = bandit(keep_log=True)
+    one.retire(0)
+    late = [one.act([float(i % 2)], available=[0, 1] if i % 3 else None) for i in range(30)]
+    assert {decision.action for decision in late} == {1, 2}
+    assert {decision.action for decision in late[1::3] + late[2::3]} == {1}
+    one.save(tmp_path / "b.json")
+    lost = one.act([1.0], available=[2])
+    assert (lost.action, lost.probability) == (2, 1.0)
+    again = Bandit.load(tmp_path / "b.json", policies=FiniteClass(LABELINGS, 3))
+    for each in (one, again):
+        for decision in late[::-1]:
+            each.learn(decision.id, cost=0.5)
+    assert json.dumps(one._rounds.learner.ledger.state()) == json.dumps(again._rounds.learner.ledger.state())
+    again.learn(Decision.from_json(lost.to_json()), cost=0.5)
+    assert [again.act([0.0]).action for _ in range(20)].count(0) == 0
+    again.readmit(0)
+    assert any(again.act([0.0]).action == 0 for _ in range(200))
+    entries = one._state()["log"]
+    assert [entry[1] for entry in entries] == [decision.action for decision in late[::-1]]
+
+
+def test_all_actions_available_is_the_same_play() -> None:
+    """Bit for bit; only what is missing changes anything."""
+    plain, listed = bandit(seed=4), bandit(seed=4)
+    for t in range(60):
+        one, other = plain.act([float(t % 2)]), listed.act([float(t % 2)], available=[2, 1, 0])
+        assert (one.action, one.probabilities) == (other.action, other.probabilities)
+        plain.learn(one, cost=0.25 * one.action)
+        listed.learn(other, cost=0.25 * other.action)
+    assert plain.certificate() == listed.certificate()
+
+
+@pytest.mark.parametrize(
+    ("available", "message"),
+    [
+        ([], "no action is available"),
+        ([0], "no action is available: give at least one that is not retired"),
+        ("1", "available must be a list of actions"),
+        (3, "available must be a list of actions"),
+        ([1, "walk"], "'walk'"),
+    ],
+)
+def test_mistakes_end_in_one_line(available: Any, message: str) -> None:
+    """No decision is made then."""
+    one = bandit()
+    one.retire(0)
+    with pytest.raises(InputError, match=message):
+        one.act([0.0], available=available)
+    assert not one._rounds.book.open
+
+
+def test_the_last_action_cannot_be_retired() -> None:
+    """Nor one that there is not."""
+    one = bandit()
+    one.retire(0)
+    one.retire(1)
+    with pytest.raises(InputError, match="'2' is the last action that there is"):
+        one.retire(2)
+    with pytest.raises(UnknownNameError):
+        one.retire("walk")
