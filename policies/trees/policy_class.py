@@ -226,11 +226,11 @@ class OpenedTrees(Opened):
         from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
         from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
         from policies.trees.limited import LimitedLiteralSearch
-        from policies.trees.search import TreeSearch
+        from policies.trees.state_search import StateSearch
 
         trees = self._literals, self.n_actions, self._depth, self._names
         searches = {
-            Route.LITERALS: (TreeSearch, LimitedLiteralSearch),
+            Route.LITERALS: (StateSearch, LimitedLiteralSearch),
             Route.FEATURES: (FeaturePairSearch, LimitedFeaturePairSearch),
             Route.ROOTS: (EveryCutSearch, LimitedEveryCutSearch),
         }

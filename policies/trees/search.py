@@ -49,7 +49,7 @@ class TreeSearch(Search):
         self._literals, self._contexts = literals, literals.contexts
         self._anywhere = np.ones(len(literals) + 1, bool)
         self._table = np.empty((len(literals.contexts), n_actions))
-        self._leaves = 1
+        self._leaves, self._compiled = 1, COMPILED_DEPTH
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -93,14 +93,14 @@ class TreeSearch(Search):
         """
         if height == 0:
             return np.asarray(costs.sum(axis=0))
-        if height > COMPILED_DEPTH:
+        if height > self._compiled:
             return np.asarray(add_up(soft, self._by_root(soft, costs, pattern, height)))
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
         return np.asarray(np.add(filled.best[0], everywhere, dtype=float))
 
     def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         """Return (p, K): as ``_answers``, but for each test at the root by itself."""
-        if height <= COMPILED_DEPTH:
+        if height <= self._compiled:
             everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
             return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))
         alternatives = np.empty((len(pattern) - 1, self._n_actions))

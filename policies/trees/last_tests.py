@@ -1,0 +1,227 @@
+"""Compiled: the last tests of all states, from the totals; policies/trees/states.py has the words and the recursion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.kernels import compiled
+from policies.trees.state_arrays import Array, Found, Given, Point, Room, Sets
+
+Soft = float | None
+
+_NO_NAN = {"nnan", "nsz"}
+_LOG2_E = 1.4426950408889634
+# log(2) in two parts, so that whole multiples of the first are exact
+_LOG_2, _LOG_2_REST = 0.693147180369123816490, 1.90821492927058770002e-10
+# A number added to this one is rounded to the nearest whole k, and the last bits are those of k + 1023.
+_SHIFT = 1.5 * 2.0**52 + 1023.0
+
+
+@compiled()
+def next_set(chosen: Array, size: int) -> int:
+    """Move to the set of ``size`` literals of the next rank; return at which place it is first as before."""
+    i = 0
+    while i + 1 < size and chosen[i] + 1 == chosen[i + 1]:
+        chosen[i] = i
+        i += 1
+    if size:
+        chosen[i] += 1
+    return i + 1
+
+
+@compiled(_NO_NAN)
+def outcomes(
+    chosen: Array, low: int, size: int, extra: int, sets: Sets, totals: Array, work: Array, begin: int
+) -> None:
+    """Fill work[begin + o] with the totals of the outcomes o of the literals at places ``low`` to ``size`` of a set.
+
+    Counted are the contexts where the literal ``extra``, below all of these, holds as well, unless it is -1.
+    """
+    n, width, ranks, sizes = size - low, work.shape[1], sets.ranks, sets.sizes
+    ranks[0], sizes[0] = max(extra, 0), 1 if extra >= 0 else 0
+    for i in range(n):
+        for o in range(1 << i):
+            ranks[o + (1 << i)] = ranks[o] + sets.binomial[chosen[low + i], sizes[o] + 1]
+            sizes[o + (1 << i)] = sizes[o] + 1
+    for o in range(1 << n):
+        here = sets.first[sizes[o]] + ranks[o]
+        for i in range(width):
+            work[begin + o, i] = totals[here, i]
+    for k in range(n):
+        for o in range(1 << n):
+            if not o >> k & 1:
+                for i in range(width):
+                    work[begin + o, i] -= work[begin + (o | 1 << k), i]
+
+
+@compiled(_NO_NAN)
+def last_tests(
+    soft: Soft, size: int, near: bool, sets: Sets, point: Point, given: Given, room: Room, found: Found
+) -> None:
+    """Fill least and own of height 1 for all sets of ``size`` literals."""
+    p, chosen, totals = len(point.turned), sets.chosen, given.totals
+    flat = totals.reshape(len(totals), totals.shape[1] * totals.shape[2])
+    held = room.work.reshape(len(room.work), totals.shape[1], totals.shape[2])
+    changed = size + 1
+    for i in range(size):
+        chosen[i] = i
+    for rank in range(sets.binomial[p, size]):
+        _every_outcome(size, changed, sets, flat, room)
+        at, cell = own_outcome(chosen, size, point), sets.cells[1, size] + (rank << size)
+        for o in range(1 << size):
+            least = last_test(p, held[o], room.sides)
+            found.least[cell + o] = least if soft is None else last_sum(p, held[o], room.sides, room.terms)
+            if near and o == at:
+                own = found.own[sets.owns[1, size] + rank]
+                _own_test(soft, p, held[o], point.sides, room.sides, room.terms, own)
+        changed = next_set(chosen, size)
+
+
+@compiled()
+def own_outcome(chosen: Array, size: int, point: Point) -> int:
+    """Return how the set in hand comes out at the point."""
+    outcome = 0
+    for i in range(size):
+        outcome |= point.turned[chosen[i]] << i
+    return outcome
+
+
+@compiled(_NO_NAN)
+def _every_outcome(size: int, changed: int, sets: Sets, totals: Array, room: Room) -> None:
+    """Fill work with the totals of all outcomes of the set in hand; ``changed`` is what ``next_set`` has returned.
+
+    As long as the lowest literal alone moves, ``above`` holds how the others come out. From that follows the outcome
+    where the lowest literal fails, from the one where it holds.
+    """
+    half, chosen, above, work = 1 << max(size - 1, 0), sets.chosen, room.above, room.work
+    if size == 0:
+        outcomes(chosen, 0, 0, -1, sets, totals, work, 0)
+        return
+    if changed > 1:
+        outcomes(chosen, 1, size, -1, sets, totals, above, 0)
+    outcomes(chosen, 1, size, chosen[0], sets, totals, work, half)
+    for o in range(half):
+        for i in range(work.shape[1]):
+            holds = work[half + o, i]
+            work[2 * o + 1, i] = holds
+            work[2 * o, i] = above[o, i] - holds
+
+
+@compiled(_NO_NAN)
+def last_test(p: int, held: Array, sides: Array) -> float:
+    """Return the least of all trees of one test on the contexts with the totals ``held`` (A, P).
+
+    Fills sides[0] and sides[1] (P,) with the least leaf where each literal holds, and where it fails. Two actions are
+    looked at together; that one may come twice makes no least number wrong.
+    """
+    zero, last = sides.dtype.type(0.0), len(held) - 1
+    for g in range(sides.shape[1]):
+        sides[0, g] = sides[1, g] = zero
+    for a in range(0, len(held), 2):
+        b = min(a + 1, last)
+        every, other = held[a, p], held[b, p]
+        for g in range(sides.shape[1]):
+            sides[0, g] = min(sides[0, g], held[a, g], held[b, g])
+            sides[1, g] = min(sides[1, g], every - held[a, g], other - held[b, g])
+    best = zero
+    for g in range(sides.shape[1]):
+        best = min(best, sides[0, g] + sides[1, g])
+    return float(best)
+
+
+@compiled(_NO_NAN)
+def last_sum(p: int, held: Array, sides: Array, terms: Array) -> float:
+    """Return -log of the sum over all trees of one test, from what ``last_test`` has left in ``sides``.
+
+    A sum in the making is a pair, (least, mass), which stands for least - log(mass). Fills sides[2] and sides[3] with
+    the masses.
+    """
+    n, width = 2 * len(held) + 2, sides.shape[1]
+    for s in range(2):
+        for g in range(width):
+            terms[0, s * width + g] = sides[s, g]
+    for a in range(len(held)):
+        every, begin = held[a, p], 2 * (a + 1) * width
+        for g in range(width):
+            terms[0, begin + g] = sides[0, g] - held[a, g]
+            terms[0, begin + width + g] = sides[1, g] - (every - held[a, g])
+    exponentials(terms, n * width)
+    for s in range(2):
+        for g in range(width):
+            sides[2 + s, g] = terms[0, s * width + g]
+        for a in range(1, len(held) + 1):
+            for g in range(width):
+                sides[2 + s, g] += terms[0, (2 * a + s) * width + g]
+    return _sum(p, sides[0], sides[1], sides[2], sides[3], terms)
+
+
+@compiled(_NO_NAN)
+def _sum(p: int, least: Array, others: Array, masses: Array, factors: Array, terms: Array) -> float:
+    """Return -log of the sum over g < p of masses[g] factors[g] exp(-least[g] - others[g])."""
+    low = least[0] + others[0]
+    for g in range(p):
+        low = min(low, least[g] + others[g])
+    for g in range(p):
+        terms[0, g] = low - least[g] - others[g]
+    exponentials(terms, p)
+    mass = 0.0
+    for g in range(p):
+        mass += terms[0, g] * masses[g] * factors[g]
+    return float(low - np.log(mass))
+
+
+@compiled(_NO_NAN)
+def exponentials(terms: Array, n: int) -> None:
+    """Replace the first ``n`` of terms[0], none above 0, by their exponentials, to a rounding or two.
+
+    e^x = 2^k e^r with whole k and |r| <= log(2) / 2: a polynomial, and k moved into the exponent of a number. All
+    steps are plain loops, which the compiler turns into vectors; so a call of exp for each is twelve times slower.
+    Below -700, where no other term of a sum leaves a trace of it, x is -700. Working space: terms[1].
+    """
+    bits = terms[1].view(np.int64)
+    for i in range(n):
+        x = max(terms[0, i], -700.0)
+        moved = x * _LOG2_E + _SHIFT
+        terms[1, i] = moved
+        k = moved - _SHIFT
+        r = x - k * _LOG_2 - k * _LOG_2_REST
+        value = 1.0 / 479001600.0
+        value = value * r + 1.0 / 39916800.0
+        value = value * r + 1.0 / 3628800.0
+        value = value * r + 1.0 / 362880.0
+        value = value * r + 1.0 / 40320.0
+        value = value * r + 1.0 / 5040.0
+        value = value * r + 1.0 / 720.0
+        value = value * r + 1.0 / 120.0
+        value = value * r + 1.0 / 24.0
+        value = value * r + 1.0 / 6.0
+        value = value * r + 0.5
+        value = value * r + 1.0
+        terms[0, i] = value * r + 1.0
+    for i in range(n):
+        bits[i] <<= 52
+    for i in range(n):
+        terms[0, i] *= terms[1, i]
+
+
+@compiled(_NO_NAN)
+def _own_test(soft: Soft, p: int, held: Array, at: Array, sides: Array, terms: Array, own: Array) -> None:
+    """Fill own (K,) from what is left in ``sides``: the leaf of x plays one action, its sibling any."""
+    for g in range(p):
+        sides[4, g] = sides[1, g] if at[1, g] > 0 else sides[0, g]
+        if soft is not None:
+            sides[5, g] = sides[3, g] if at[1, g] > 0 else sides[2, g]
+    for a in range(len(own)):
+        for g in range(p):
+            sides[6, g] = sides.dtype.type(0.0)
+        if a:
+            every = held[a - 1, p]
+            for g in range(p):
+                sides[6, g] = at[0, g] * every + at[1, g] * held[a - 1, g]
+        if soft is None:
+            best = sides[4, 0] + sides[6, 0]
+            for g in range(p):
+                best = min(best, sides[4, g] + sides[6, g])
+            own[a] = best
+        else:
+            own[a] = _sum(p, sides[4], sides[6], sides[5], sides[7], terms)

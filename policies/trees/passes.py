@@ -1,0 +1,220 @@
+"""Compiled passes over the contexts: the total costs of those on which a set of literals all hold, each set once.
+
+Let S be a set of k < D of the p literals. Its *totals* are, for each action a = 1..K-1 and each literal g,
+
+    totals[S, a, g] = sum_j (costs[j, a] - costs[j, 0]) over the contexts j where all of S and g hold
+
+and, with the constant literal p that always holds, totals[S, a, p], that without g. So a set of k + 1 literals has one
+total, which is needed at k + 1 places, one for each literal that comes last; it is added up once and copied. Where g is
+in S, it is that of S.
+
+Sets of one size are numbered by (s_1 choose 1) + (s_2 choose 2) + ..., s_1 < s_2 < ..., which is their *rank*; those
+of smaller sizes come first.
+
+Contexts are gone through depth first: below a set of D - 2 literals, all pairs of higher ones are added up together
+(``add_up``). On the way there the contexts on which the set holds are gathered, but at the last level, where their
+costs are multiplied by the literal. Literals are *turned* so that they hold at no more than half of the contexts.
+
+The arrays are those of policies/trees/state_arrays.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.kernels import compiled
+from policies.trees.state_arrays import Array, Given, Sets
+
+# Totals may add up in any order: in range, whole numbers are exact in any. No kernel makes NaN.
+_ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
+_NO_NAN = {"nnan", "nsz"}
+_LANES = 32
+
+
+@compiled(_NO_NAN)
+def differences(table: Array, costs: Array) -> tuple[float, float]:
+    """Fill costs (blocks, A, B) with differences of table (g, K) to action 0.
+
+    Returns what action 0 costs on all contexts, and a bound on the absolute value of all partial sums of differences,
+    infinite when some difference is not whole.
+    """
+    block = costs.shape[2]
+    everywhere = bound = 0.0
+    for j in range(len(table)):
+        everywhere += table[j, 0]
+        widest = 0.0
+        for a in range(costs.shape[1]):
+            difference = table[j, a + 1] - table[j, 0]
+            costs[j // block, a, j % block] = difference
+            widest = max(widest, abs(difference) if difference == np.floor(difference) else np.inf)
+        bound += widest
+    return everywhere, bound
+
+
+@compiled()
+def fill_totals(depth: int, n: int, given: Given, sets: Sets, chosen: Array) -> None:
+    """Fill the totals of all sets of less than ``depth`` literals, from the differences of ``n`` contexts."""
+    p, inner = len(sets.binomial) - 1, depth - 2
+    literals, costs, weighted, pairs, totals = given.literals, given.costs, given.weighted, given.pairs, given.totals
+    if inner <= 0:
+        add_up(literals[0], costs[0, 0], n, weighted, pairs, 0 if depth == 2 else p, p if depth == 2 else 0)
+        if depth == 2:
+            _keep_pairs(0, pairs, sets, chosen, totals)
+        else:
+            _keep_singles(pairs, totals)
+        return
+    held = np.empty(inner, np.int64)
+    level, held[0], chosen[0] = 0, n, 0
+    _sum_up(costs[0, 0], n, pairs)
+    _keep(0, p, p, pairs, sets, chosen, totals)
+    while level >= 0:
+        f = chosen[level]
+        if f == p:
+            level -= 1
+            chosen[max(level, 0)] += 1
+        elif level == inner - 1:
+            _restrict(literals[level], f, held[level], costs[level])
+            add_up(literals[level], costs[level, 1], held[level], weighted, pairs, f + 1, p)
+            _keep_pairs(inner, pairs, sets, chosen, totals)
+            chosen[level] += 1
+        else:
+            held[level + 1] = _gather(f, level, held[level], literals, costs, given.rows)
+            level += 1
+            _sum_up(costs[level, 0], held[level], pairs)
+            _keep(level, p, p, pairs, sets, chosen, totals)
+            chosen[level] = f + 1
+
+
+@compiled(_ANY_ORDER)
+def add_up(literals: Array, costs: Array, n: int, weighted: Array, pairs: Array, lowest: int, column: int) -> None:
+    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for lowest <= f <= p, min(f, column) <= g.
+
+    Two f and four g at a time: one pass over six rows makes eight sums, kept in registers.
+    """
+    n_actions, stop, block, zero = pairs.shape[0], pairs.shape[1] - 1, costs.shape[2], pairs.dtype.type(0.0)
+    pairs[:, lowest:] = zero
+    for b in range((n + block - 1) // block):
+        held, cost, width = literals[b], costs[b], _padded(min(block, n - b * block))
+        for f in range(lowest, stop, 2):
+            for a in range(n_actions):
+                for j in range(width):
+                    weighted[0, a, j] = cost[a, j] * held[f, j]
+                    weighted[1, a, j] = cost[a, j] * held[f + 1, j]
+            for g in range(min(f, column), stop, 4):
+                for a in range(n_actions):
+                    s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = zero
+                    for j in range(width):
+                        s, t = weighted[0, a, j], weighted[1, a, j]
+                        s0, t0 = s0 + s * held[g, j], t0 + t * held[g, j]
+                        s1, t1 = s1 + s * held[g + 1, j], t1 + t * held[g + 1, j]
+                        s2, t2 = s2 + s * held[g + 2, j], t2 + t * held[g + 2, j]
+                        s3, t3 = s3 + s * held[g + 3, j], t3 + t * held[g + 3, j]
+                    for i, (s, t) in enumerate(((s0, t0), (s1, t1), (s2, t2), (s3, t3))):
+                        pairs[a, f, g + i] += s
+                        pairs[a, f + 1, g + i] += t
+
+
+@compiled()
+def _padded(n: int) -> int:
+    return (n + _LANES - 1) // _LANES * _LANES
+
+
+@compiled(_ANY_ORDER)
+def _sum_up(costs: Array, n: int, pairs: Array) -> None:
+    """Fill pairs[., p, p] with the sums of ``costs`` (blocks, A, B) over ``n`` contexts."""
+    block, last = costs.shape[2], pairs.shape[1] - 2
+    for a in range(len(pairs)):
+        total = pairs.dtype.type(0.0)
+        for b in range((n + block - 1) // block):
+            for j in range(_padded(min(block, n - b * block))):
+                total += costs[b, a, j]
+        pairs[a, last, last] = total
+
+
+@compiled()
+def _restrict(literals: Array, f: int, n: int, costs: Array) -> None:
+    """Fill costs[1] with the differences of ``n`` contexts where the literal f holds."""
+    block = costs.shape[3]
+    for b in range((n + block - 1) // block):
+        for a in range(costs.shape[2]):
+            for j in range(_padded(min(block, n - b * block))):
+                costs[1, b, a, j] = costs[0, b, a, j] * literals[b, f, j]
+
+
+@compiled()
+def _gather(f: int, level: int, n: int, literals: Array, costs: Array, rows: Array) -> int:
+    """Fill the next level with the contexts of this one where the literal f holds, and return their number.
+
+    Only literals above f are asked for below it. Behind the last context costs are 0.
+    """
+    block, n_rows, n_actions = literals.shape[3], literals.shape[2], costs.shape[3]
+    count = 0
+    for j in range(n):
+        b, i = j // block, j % block
+        rows[0, count], rows[1, count] = b * n_rows * block + i, b * n_actions * block + i
+        count += 1 if literals[level, b, f, i] else 0
+    source, target = literals[level].ravel(), literals[level + 1]
+    source_costs, target_costs = costs[level, 0].ravel(), costs[level + 1, 0]
+    for b in range((count + block - 1) // block):
+        start, width = b * block, min(block, count - b * block)
+        for a in range(n_actions):
+            for i in range(width):
+                target_costs[b, a, i] = source_costs[rows[1, start + i] + a * block]
+            for i in range(width, _padded(width)):
+                target_costs[b, a, i] = 0.0
+        for g in range(f + 1, n_rows - 3):
+            for i in range(width):
+                target[b, g, i] = source[rows[0, start + i] + g * block]
+    return count
+
+
+@compiled()
+def number(chosen: Array, size: int, without: int, sets: Sets) -> int:
+    """Return the number of the set of the first ``size`` literals of ``chosen``, but for that at place ``without``."""
+    rank = place = 0
+    for i in range(size):
+        if i != without:
+            place += 1
+            rank += sets.binomial[chosen[i], place]
+    return int(sets.first[place] + rank)
+
+
+@compiled()
+def _keep_singles(pairs: Array, totals: Array) -> None:
+    """Copy the totals of single literals, all that trees of one test need."""
+    last = pairs.shape[1] - 2
+    for a in range(len(pairs)):
+        for g in range(last + 1):
+            totals[0, a, g] = pairs[a, last, g]
+
+
+@compiled()
+def _keep(size: int, f: int, g: int, pairs: Array, sets: Sets, chosen: Array, totals: Array) -> None:
+    """Copy the total pairs[., f, g] of a set of ``size`` literals, less than D, to all its places."""
+    p, own = len(sets.binomial) - 1, number(chosen, size, size, sets)
+    for a in range(len(pairs)):
+        totals[own, a, p] = pairs[a, f, g]
+    for i in range(size):
+        without, u = number(chosen, size, i, sets), chosen[i]
+        for a in range(len(pairs)):
+            totals[without, a, u] = totals[own, a, u] = pairs[a, f, g]
+
+
+@compiled()
+def _keep_pairs(inner: int, pairs: Array, sets: Sets, chosen: Array, totals: Array) -> None:
+    """Copy the totals of the set of ``inner`` literals, alone and with one and two higher ones, to all their places."""
+    p, n_actions, binomial = len(sets.binomial) - 1, len(pairs), sets.binomial
+    _keep(inner, p, p, pairs, sets, chosen, totals)
+    for f in range(chosen[inner - 1] + 1 if inner else 0, p):
+        chosen[inner] = f
+        _keep(inner + 1, f, p, pairs, sets, chosen, totals)
+        own = number(chosen, inner + 1, inner + 1, sets)
+        for a in range(n_actions):
+            for g in range(f + 1, p):
+                totals[own, a, g] = pairs[a, f, g]
+        for i in range(inner + 1):
+            start = number(chosen, inner + 1, i, sets) - sets.first[inner] + sets.first[inner + 1]
+            u = chosen[i]
+            for g in range(f + 1, p):
+                for a in range(n_actions):
+                    totals[start + binomial[g, inner + 1], a, u] = pairs[a, f, g]
