@@ -84,7 +84,7 @@ def search(
     far: Array,
     best: Array,
 ) -> tuple[float, float]:
-    """Search all trees of depth 1, 2 or 3. In: costs ``table`` (g, K), ``pattern`` (p + 1,) and ``literals``.
+    """Search all trees of depth 1 or 2. In: costs ``table`` (g, K), ``pattern`` (p + 1,) and ``literals``.
 
     Fills best[0], and near[0] and far[0] where there is one set of tests; the other arrays are working space. Returns
     what action 0 costs on all contexts, and a bound on the absolute value of all partial sums of differences, infinite
@@ -95,9 +95,6 @@ def search(
         return everywhere, bound
     _add_up(literals, costs[0], weighted, pairs[0], 0, len(pattern) if depth > 1 else 1)
     _one_leaf(pairs[0, :, 0, 0], None if small is None else small[0, -1, 0, -1, 0, 1], best[0])
-    if depth == 3:
-        _three_tests(soft, pattern, small, sets, literals, costs, weighted, pairs, marginals, near, far, best)
-        return everywhere, bound
     for k in range(1 if sets is None else len(sets)):
         tests = None if sets is None else sets[k]
         if depth == 1:
@@ -107,6 +104,33 @@ def search(
             below = None if small is None else small[0, 0]
             _two_tests(soft, pattern, below, tests, pairs[0], marginals, near[0], far[0])
         _choose(soft, small, depth, tests, near[0], far[0], best[0])
+    return everywhere, bound
+
+
+@compiled(_NO_NAN)
+def search_three(
+    soft: Soft,
+    largest: float,
+    table: Array,
+    pattern: Array,
+    small: Small,
+    sets: Sets,
+    literals: Array,
+    costs: Array,
+    weighted: Array,
+    pairs: Array,
+    marginals: Array,
+    near: Array,
+    far: Array,
+    best: Array,
+) -> tuple[float, float]:
+    """Search all trees of depth 3, as ``search`` those of less; by itself, as nobody compiles what is not asked for."""
+    everywhere, bound = _differences(table, costs[0])
+    if bound > largest:
+        return everywhere, bound
+    _add_up(literals, costs[0], weighted, pairs[0], 0, len(pattern))
+    _one_leaf(pairs[0, :, 0, 0], None if small is None else small[0, -1, 0, -1, 0, 1], best[0])
+    _three_tests(soft, pattern, small, sets, literals, costs, weighted, pairs, marginals, near, far, best)
     return everywhere, bound
 
 

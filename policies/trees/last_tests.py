@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
-from policies.trees.state_arrays import Array, Found, Given, Point, Room, Sets
+from policies.trees.state_arrays import Answers, Array, AtContext, Given, Room, Sets
 
 Soft = float | None
 
@@ -56,7 +56,7 @@ def outcomes(
 
 @compiled(_NO_NAN)
 def last_tests(
-    soft: Soft, size: int, near: bool, sets: Sets, point: Point, given: Given, room: Room, found: Found
+    soft: Soft, size: int, near: bool, sets: Sets, point: AtContext, given: Given, room: Room, found: Answers
 ) -> None:
     """Fill least and own of height 1 for all sets of ``size`` literals."""
     p, chosen, totals = len(point.turned), sets.chosen, given.totals
@@ -78,7 +78,7 @@ def last_tests(
 
 
 @compiled()
-def own_outcome(chosen: Array, size: int, point: Point) -> int:
+def own_outcome(chosen: Array, size: int, point: AtContext) -> int:
     """Return how the set in hand comes out at the point."""
     outcome = 0
     for i in range(size):

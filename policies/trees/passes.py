@@ -52,9 +52,9 @@ def differences(table: Array, costs: Array) -> tuple[float, float]:
 
 
 @compiled()
-def fill_totals(depth: int, n: int, given: Given, sets: Sets, chosen: Array) -> None:
+def fill_totals(depth: int, n: int, given: Given, sets: Sets) -> None:
     """Fill the totals of all sets of less than ``depth`` literals, from the differences of ``n`` contexts."""
-    p, inner = len(sets.binomial) - 1, depth - 2
+    p, inner, chosen = len(sets.binomial) - 1, depth - 2, sets.chosen
     literals, costs, weighted, pairs, totals = given.literals, given.costs, given.weighted, given.pairs, given.totals
     if inner <= 0:
         add_up(literals[0], costs[0, 0], n, weighted, pairs, 0 if depth == 2 else p, p if depth == 2 else 0)

@@ -8,10 +8,12 @@ over all p literals f. In (min, +) T_D[all, a] is the least total cost of the tr
 2^D - 1 inner nodes, any action at each of the 2^D leaves; there are exp(log_size) of them. The value is the same
 recursion asked about a context at which every literal holds, whether there is one or not.
 
-Heights 1 to 3 are compiled (policies/trees/kernels.py); above them the recursion is the few lines below. The work is
-the pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper than the
-matrix product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0, and in
-single precision while whole numbers are exact in it. So there is one kernel, whatever the size.
+Heights 1 to 3 are compiled (policies/trees/kernels.py); above them the recursion is the few lines below. From depth 3
+on sets of tests answer instead, where there are no structure limits (policies/trees/states.py).
+
+The work is the pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper
+than the matrix product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0,
+and in single precision while whole numbers are exact in it.
 
 Whole costs give exact answers while their absolute values add up to less than 2^52. Real costs are rounded as sums in
 double precision are, by about 1e-16 of the summed absolute costs.
@@ -30,7 +32,7 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees.block import zeros
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.kernels import Array, Sets, Soft, search
+from policies.trees.kernels import Array, Sets, Soft, search, search_three
 from policies.trees.rule import DecisionTree, Leaf
 
 COMPILED_DEPTH = 3
@@ -119,11 +121,11 @@ class TreeSearch(Search):
         self._table[:] = costs
         if soft is None and ("_single" in vars(self) or (costs == np.rint(costs)).all()):  # memory for what is needed
             room, filled = self._single
-            everywhere, bound = search(None, height, SINGLE, self._table, pattern, *allowed, *room)
+            everywhere, bound = _search(height, None, SINGLE, self._table, pattern, *allowed, *room)
             if bound <= SINGLE:
                 return everywhere, filled
         room, filled = self._double
-        everywhere, _ = search(soft, height, np.inf, self._table, pattern, *allowed, *room)
+        everywhere, _ = _search(height, soft, np.inf, self._table, pattern, *allowed, *room)
         return everywhere, filled
 
     @cached_property
@@ -147,6 +149,11 @@ class TreeSearch(Search):
     def _room(self, dtype: type[np.floating[Any]]) -> tuple[_Arrays, Filled]:
         room = arrays(self._patterns, self._n_actions, self._leaves, dtype)
         return room, Filled(room.near[0], room.far[0], room.best[0])
+
+
+def _search(height: int, soft: Soft, *asked: Any) -> tuple[float, float]:
+    """Run the kernel for trees of a height."""
+    return search_three(soft, *asked) if height == COMPILED_DEPTH else search(soft, height, *asked)
 
 
 def add_up(soft: Soft, alternatives: Floats) -> Any:

@@ -1,7 +1,8 @@
-"""What the kernels of policies/trees/passes.py and states.py work on, allocated once for a depth D and p literals.
+"""What the kernels of policies/trees/passes.py, last_tests.py and states.py work on, for a depth D and p literals.
 
 Numbers are all float32 or all float64; integers are int64. The literals are *turned* so that they hold at no more than
-half of the contexts, and the constant p, which always holds, is behind them.
+half of the contexts, and the constant p, which always holds, is behind them. Large arrays are allocated once (StateArrays);
+small ones by the kernels, as each that is handed over takes longer than a new one.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Sets(NamedTuple):
     """Where sets and states are, and the set in hand.
 
     binomial : (p + 1, D + 2), n choose k; first : (D + 1,), the number of the first set of each size
-    cells, owns : (D + 1, D), where the answers of height h for sets of k literals begin, see Found
+    cells, owns : (D + 1, D), where the answers of height h for sets of k literals begin, see Answers
     chosen : (D + 2,), the literals of a set, the lowest first
     child, place : (p,), for each literal the rank of the set with it, and its place there
     ranks, sizes : (2^D,), of the subsets of a set
@@ -61,7 +62,7 @@ class Sets(NamedTuple):
     sizes: Array
 
 
-class Point(NamedTuple):
+class AtContext(NamedTuple):
     """The context that is asked about.
 
     flipped : (p,) bool, which literals are turned; turned : (p,) 0/1, whether each holds there
@@ -89,7 +90,7 @@ class Room(NamedTuple):
     ways: Array
 
 
-class Found(NamedTuple):
+class Answers(NamedTuple):
     """The answers T_h[S, o], without what action 0 costs on all contexts.
 
     least : flat, at cells[h, k] + 2^k rank + o; own : (., K), at owns[h, k] + rank, by the action at the point
@@ -101,14 +102,27 @@ class Found(NamedTuple):
     empty: Array
 
 
-class Arrays(NamedTuple):
-    """All of them."""
+class StateArrays(NamedTuple):
+    """What is allocated once, of Given, Sets, AtContext and Answers; ``truth`` (g, p) are the literals, not turned.
 
-    given: Given
-    sets: Sets
-    point: Point
-    room: Room
-    found: Found
+    begins : (3, D + 1, D + 1), first in begins[0, 0], cells and owns behind it
+    tests, counts, leaves : (2^D - 1,), (2^D,) and (2^D, K), a best tree: see ``states.trace``
+    """
+
+    literals: Array
+    costs: Array
+    weighted: Array
+    pairs: Array
+    totals: Array
+    least: Array
+    own: Array
+    leaves: Array
+    tests: Array
+    counts: Array
+    binomial: Array
+    begins: Array
+    flipped: Array
+    truth: Array
 
 
 def n_numbers(p: int, n_actions: int, depth: int) -> int:
@@ -117,57 +131,51 @@ def n_numbers(p: int, n_actions: int, depth: int) -> int:
     return totals + sum(comb(p, k) << k for h in range(1, depth + 1) for k in range(depth - h + 1))
 
 
-def arrays(truth: Bools, n_actions: int, depth: int, dtype: type[np.floating[Any]], *, soft: bool = False) -> Arrays:
-    """Return the arrays for contexts with the literals ``truth`` (g, p); ``soft``: for sums over all trees."""
+def kept(truth: Bools, n_actions: int, depth: int, dtype: type[np.floating[Any]]) -> StateArrays:
+    """Return the arrays for contexts with the literals ``truth`` (g, p)."""
     (g, p), more = truth.shape, n_actions - 1
-    flipped = 2 * truth.sum(axis=0) > g
     blocks = max(1, -(-g // BLOCK))
-    width, rows, row = _padded(-(-g // blocks), _LANES), p + 4, _padded(p + 1, _WIDTH)
-    sets = _sets(p, depth)
-    levels, n_sets = max(1, depth - 2), int(sets.first[depth])
+    width, rows = _padded(-(-g // blocks), _LANES), p + 4
+    binomial = np.array([[comb(n, k) for k in range(depth + 2)] for n in range(p + 1)], dtype=np.int64)
+    begins, n_cells, n_owns = _begins(p, depth)
     made = zeros(
         dtype,
-        literals=(levels, blocks, rows, width),
-        costs=(levels, 2, blocks, more, width),
+        literals=(max(1, depth - 2), blocks, rows, width),
+        costs=(max(1, depth - 2), 2, blocks, more, width),
         weighted=(2, more, width),
         pairs=(more, p + 2, rows),
-        totals=(n_sets, more, row),
-        sides=(2, row),
-        above=(2 ** (depth - 1), more * row),
-        work=(2 ** (depth - 1), more * row),
-        room=(8, row),
-        terms=(2, 2 * n_actions * row),
-        ways=(p,),
-        least=(sum(comb(p, k) << k for h in range(1, depth + 1) for k in range(depth - h + 1)),),
-        own=(sum(comb(p, k) for h in range(1, depth + 1) for k in range(depth - h + 1)), n_actions),
-        empty=(depth,),
+        totals=(int(begins[0, 0, depth]), more, _padded(p + 1, _WIDTH)),
+        least=(n_cells,),
+        own=(n_owns, n_actions),
     )
+    flipped = 2 * truth.sum(axis=0) > g
     held = np.zeros((rows, blocks * width), bool)
     held[:p, :g], held[p, :g] = (truth ^ flipped).T, True
     made["literals"][0] = held.reshape(rows, blocks, width).transpose(1, 0, 2)
-    made["room"][7] = 1.0
-    if soft:
-        made["empty"][0] = -np.log(n_actions)
-        for h in range(1, depth):
-            made["empty"][h] = 2 * made["empty"][h - 1] - np.log(p)
-    literals, costs, weighted, pairs = (made[name] for name in ("literals", "costs", "weighted", "pairs"))
-    given = Given(literals, costs, weighted, pairs, np.empty((2, g), np.int64), made["totals"])
-    room = Room(*(made[name] for name in ("above", "work", "room", "terms", "ways")))
-    point = Point(flipped, np.zeros(p, np.int64), made["sides"])
-    return Arrays(given, sets, point, room, Found(made["least"], made["own"], made["empty"]))
+    tests, counts = np.empty(2**depth - 1, np.int64), np.empty(2**depth, np.int64)
+    leaves = np.empty((2**depth, n_actions))
+    return StateArrays(
+        **made,
+        leaves=leaves,
+        tests=tests,
+        counts=counts,
+        binomial=binomial,
+        begins=begins,
+        flipped=flipped,
+        truth=truth,
+    )
 
 
-def _sets(p: int, depth: int) -> Sets:
-    binomial = np.array([[comb(n, k) for k in range(depth + 2)] for n in range(p + 1)], dtype=np.int64)
-    first = np.append(0, np.cumsum(binomial[p, :depth]))
-    cells, owns = np.zeros((2, depth + 1, depth), np.int64)
+def _begins(p: int, depth: int) -> tuple[Array, int, int]:
+    """Return ``begins``, and how many entries there are in ``least`` and ``own``."""
+    begins = np.zeros((3, depth + 1, depth + 1), np.int64)
+    begins[0, 0, 1:] = np.cumsum([comb(p, k) for k in range(depth)])
     cell = own = 0
     for h in range(1, depth + 1):
         for k in range(depth - h + 1):
-            cells[h, k], owns[h, k] = cell, own
+            begins[1, h, k], begins[2, h, k] = cell, own
             cell, own = cell + (comb(p, k) << k), own + comb(p, k)
-    numbers = (np.zeros(n, np.int64) for n in (depth + 2, p, p, 2**depth, 2**depth))
-    return Sets(binomial, first, cells, owns, *numbers)
+    return begins, cell, own
 
 
 def _padded(n: int, step: int) -> int:

@@ -18,7 +18,7 @@ are other literals. So heights h are answered for the sets of D - h literals, an
 
 For the profile at a context x, of each set the state of x has K numbers, ``own``, by the action played at x.
 
-All arrays are allocated once (policies/trees/state_arrays.py says which there are, and gives their shapes).
+All arrays are allocated once (policies/trees/state_arrays.py gives their shapes).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 from milpcb.kernels import compiled
 from policies.trees.last_tests import Soft, last_test, last_tests, next_set, outcomes, own_outcome
 from policies.trees.passes import differences, fill_totals, number
-from policies.trees.state_arrays import Array, Found, Given, Point, Room, Sets
+from policies.trees.state_arrays import Answers, Array, AtContext, Given, Room, Sets
 
 _NO_NAN = {"nnan", "nsz"}
 
@@ -41,9 +41,9 @@ def climb(
     near: bool,
     every: bool,
     sets: Sets,
-    point: Point,
+    point: AtContext,
     room: Room,
-    found: Found,
+    found: Answers,
 ) -> None:
     """Fill least and own of a ``height`` > 1 for all sets of ``size`` literals, from those of the height below."""
     p, chosen, ways, least, own = len(point.turned), sets.chosen, room.ways, found.least, found.own
@@ -96,7 +96,7 @@ def _cell(height: int, size: int, g: int, o: int, sets: Sets) -> int:
 
 
 @compiled(_NO_NAN)
-def fill_ways(height: int, size: int, rank: int, o: int, every: bool, sets: Sets, found: Found, ways: Array) -> None:
+def fill_ways(height: int, size: int, rank: int, o: int, every: bool, sets: Sets, found: Answers, ways: Array) -> None:
     """Fill ways (p,): what each test at the top of a state leads to."""
     least = found.least
     for g in range(len(ways)):
@@ -130,33 +130,81 @@ def search(
     largest: float,
     near: bool,
     every: bool,
+    traced: bool,
     table: Array,
     pattern: Array,
-    given: Given,
-    sets: Sets,
-    point: Point,
-    room: Room,
-    found: Found,
+    literals: Array,
+    costs: Array,
+    weighted: Array,
+    pairs: Array,
+    totals: Array,
+    least: Array,
+    own: Array,
+    leaves: Array,
+    tests: Array,
+    counts: Array,
+    binomial: Array,
+    begins: Array,
+    flipped: Array,
+    truth: Array,
 ) -> tuple[float, float]:
     """Search all trees of a depth >= 1 for the costs ``table`` (g, K), at the context with ``pattern`` (p + 1,).
 
-    ``near``: the profile is asked for. Returns what ``differences`` does; where the bound is over ``largest``, nothing
-    is filled.
+    ``near``: the profile is asked for; ``traced``, and with it ``every``: a best tree. The other arrays are those of
+    ``StateArrays``. Returns what ``differences`` does; where the bound is over ``largest``, nothing is filled.
     """
-    everywhere, bound = differences(table, given.costs[0, 0])
+    everywhere, bound = differences(table, costs[0, 0])
     if bound > largest:
         return everywhere, bound
-    fill_totals(depth, len(table), given, sets, sets.chosen)
-    for g in range(len(point.turned)):
-        holds = pattern[g + 1] != point.flipped[g]
-        point.turned[g] = 1 if holds else 0
-        point.sides[0, g], point.sides[1, g] = (0, 1) if holds else (1, -1)
+    p = len(flipped)
+    numbers, subsets = np.empty((3, max(p, depth + 2)), np.int64), np.empty((2, 1 << depth), np.int64)
+    first, cells, owns = begins[0, 0], begins[1], begins[2]
+    sets = Sets(binomial, first, cells, owns, numbers[0], numbers[1, :p], numbers[2, :p], subsets[0], subsets[1])
+    rows = np.empty((2, len(table) if depth > 3 else 0), np.int64)
+    given = Given(literals, costs, weighted, pairs, rows, totals)
+    point = _point(pattern, flipped, totals)
+    room = _room(depth, p, totals)
+    found = Answers(least, own, _empty(soft, depth, p, own))
+    fill_totals(depth, len(table), given, sets)
     for size in range(depth - 1, -1 if every else depth - 2, -1):
         last_tests(soft, size, near, sets, point, given, room, found)
     for height in range(2, depth + 1):
         for size in range(depth - height, -1 if every else depth - height - 1, -1):
             climb(soft, height, size, near, every, sets, point, room, found)
+    if traced:
+        trace(depth, table, truth, given, sets, point, room, found, tests, counts, leaves)
     return everywhere, bound
+
+
+@compiled()
+def _point(pattern: Array, flipped: Array, totals: Array) -> AtContext:
+    """Return the context with ``pattern`` (p + 1,), the constant first."""
+    turned, sides = np.zeros(len(flipped), np.int64), np.zeros((2, totals.shape[2]), totals.dtype)
+    for g in range(len(flipped)):
+        holds = pattern[g + 1] != flipped[g]
+        turned[g] = 1 if holds else 0
+        sides[0, g], sides[1, g] = (0, 1) if holds else (1, -1)
+    return AtContext(flipped, turned, sides)
+
+
+@compiled()
+def _room(depth: int, p: int, totals: Array) -> Room:
+    """Return working space."""
+    width, outcomes = totals.shape[1] * totals.shape[2], 1 << (depth - 1)
+    work, sides = np.empty((2, outcomes, width), totals.dtype), np.ones((8, totals.shape[2]), totals.dtype)
+    terms = np.empty((2, 2 * (totals.shape[1] + 1) * totals.shape[2]), totals.dtype)
+    return Room(work[0], work[1], sides, terms, np.empty(p, totals.dtype))
+
+
+@compiled()
+def _empty(soft: Soft, depth: int, p: int, own: Array) -> Array:
+    """Return (D,) what trees of each height come to on no contexts at all: -log of how many derivations there are."""
+    empty = np.zeros(depth, own.dtype)
+    if soft is not None:
+        empty[0] = -np.log(own.shape[1])
+        for height in range(1, depth):
+            empty[height] = 2.0 * empty[height - 1] - np.log(p)
+    return empty
 
 
 @compiled(_NO_NAN)
@@ -166,9 +214,9 @@ def trace(
     truth: Array,
     given: Given,
     sets: Sets,
-    point: Point,
+    point: AtContext,
     room: Room,
-    found: Found,
+    found: Answers,
     tests: Array,
     counts: Array,
     leaves: Array,
@@ -203,7 +251,7 @@ def _best_test(
     tests: Array,
     sets: Sets,
     room: Room,
-    found: Found,
+    found: Answers,
 ) -> int:
     """Return the test at a node whose ancestors' tests are known; 0 where no context may come."""
     size = o = level = 0
