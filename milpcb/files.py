@@ -49,6 +49,15 @@ def contents(path: Path) -> bytes:
     return gate.read_bytes(path)
 
 
+def own_contents(path: Path) -> bytes:
+    """Return what a plain file holds that a page will show; raises OSError too where it is a hard link.
+
+    Whoever made the directory may have linked any file of the user's into it, to be handed on with the page.
+    """
+    check_sole(path)
+    return contents(path)
+
+
 def digest(content: bytes) -> str:
     """Return the SHA-256 in 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
@@ -79,9 +88,9 @@ def write_file(target: Path, content: bytes, *, durable: bool = True) -> Path:
 
 
 def check_sole(path: Path) -> None:
-    """Raise OSError where a file is a link, or has another name elsewhere (a hard link), before it changes in place."""
+    """Raise OSError where a file is a link, or has another name elsewhere (a hard link)."""
     if path.is_symlink() or (path.exists() and path.stat().st_nlink > 1 and path.is_file()):
-        raise OSError(errno.EMLINK, "it is a link to another file, which would change too", str(path))
+        raise OSError(errno.EMLINK, "it is a link to another file", str(path))
 
 
 def append(target: Path, text: str) -> None:

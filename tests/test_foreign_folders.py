@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from milpcb.commands.learn import learn
 from milpcb.errors import RunError
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.files import append, digest, sealed
+from milpcb.files import append, digest, own_contents, sealed
 from milpcb.logs.folder import INDEX, NAMES, check_folder
 
 ROWS = "x,treat,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i % 3}\n" for i in range(40))
@@ -89,3 +89,14 @@ def test_a_lock_that_is_a_link_is_not_written(link, tmp_path):
     ):
         pass
     assert (tmp_path / "mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_page_shows_no_file_of_elsewhere(link, tmp_path):
+    """What stands in a run directory under the name of a rule may be a link to any file of the user's."""
+    (tmp_path / "secret").write_text("secret")
+    link(tmp_path / "secret", tmp_path / "best_policy_seed0.txt")
+    with pytest.raises(OSError, match="it is a link to another file"):
+        own_contents(tmp_path / "best_policy_seed0.txt")
+    (tmp_path / "rule.txt").write_text("play a")
+    assert own_contents(tmp_path / "rule.txt") == b"play a"

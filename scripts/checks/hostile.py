@@ -92,7 +92,7 @@ def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[
     if any(
         "TOP-SECRET" in page.read_text(errors="replace")
         for page in folder.rglob("*.html")
-        if page.is_file() and not page.is_symlink()
+        if page.is_file() and not page.is_symlink() and page.stat().st_nlink == 1
     ):
         found.append("showed a file of outside on a page")
     shutil.rmtree(folder, ignore_errors=True)

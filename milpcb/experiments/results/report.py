@@ -21,7 +21,7 @@ from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.records import read_record
 from milpcb.experiments.results.report_table import FREE, report_table
-from milpcb.files import contents
+from milpcb.files import own_contents
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone
@@ -83,7 +83,7 @@ def fill(template: str, **values: Any) -> str:
 def report(directory: Path) -> str:
     """Return the page of a run directory; raises RunError where it holds no curves."""
     results = read_results(directory)
-    config = contents(directory / CONFIG).decode()
+    config = own_contents(directory / CONFIG).decode()
     n_runs = len(read_index(directory)["cells"])
     return report_page(results, config, read_policies(directory), read_leaders(directory), n_runs)
 
@@ -133,8 +133,8 @@ def _read(directory: Path, file: str, heading: str, note: str = "") -> list[Draw
     rules, drawing = (directory / f"{file}.{suffix}" for suffix in ("txt", "svg"))
     if not rules.exists():
         return []
-    svg = contents(drawing) if drawing.exists() else b""
-    return [DrawnPolicy(heading, contents(rules).decode("utf-8", "replace").rstrip(), svg, note)]
+    svg = own_contents(drawing) if drawing.exists() else b""
+    return [DrawnPolicy(heading, own_contents(rules).decode("utf-8", "replace").rstrip(), svg, note)]
 
 
 def _subtitle(results: Results) -> str:
