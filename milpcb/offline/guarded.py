@@ -42,7 +42,13 @@ from milpcb.types import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class NoWorseThan:
-    """The limit that a second outcome is no worse than something, with confidence; see ``no_worse_than``."""
+    """The limit that a second outcome is no worse than something, with confidence.
+
+    Parameters
+    ----------
+    than, outcome, confidence, margin, draws, seed, what : see ``no_worse_than``
+
+    """
 
     than: Any
     outcome: Scores
