@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
 RUN_COLUMNS = ("stated", "futures", "answers", "counts")
-COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played")
+COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played", "stated")
 CONFIDENT_COLUMNS = ("policy - delta", "regret - delta")
 PROMISE_COLUMNS = ("floor - delta", "broken - delta")
 _VERDICT = {True: "pass", False: "REJECT"}
@@ -60,7 +60,8 @@ Columns:
   reg   Rel(empty) minus the exact expected regret against the worst plan of
         costs 0 and 1 by round and context: what is left of the guarantee
   stated
-        the guarantee minus Rel(empty), where that is least
+        the guarantee minus Rel(empty), where that is least; of doubling, minus
+        the sum of the guarantees of its phases: - for a learner without parts
   futures, counts
         how often a run draws a future, and adds an estimate to its totals,
         beside the law that was verified: in standard errors, at most 6
@@ -238,7 +239,7 @@ def _run_row(verdict: RunVerdict) -> Row:
 
 
 def _coin_row(verdict: CoinVerdict) -> Row:
-    slacks = (verdict.certificate, verdict.bound, verdict.played and -verdict.played)
+    slacks = (verdict.certificate, verdict.bound, verdict.played and -verdict.played, verdict.stated)
     return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
 
 

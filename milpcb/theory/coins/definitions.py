@@ -1,4 +1,4 @@
-"""What some learners play, by definition: from a list of policies and the ledger's estimates, not from their tables."""
+"""What some learners play and state, by definition: from lists of policies, the ledger's estimates, and phases."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.protocols import Learner
 from milpcb.theory.coins.draws import Coins
 from milpcb.types import Floats, Ints
 
 # Returns the law of the action (K,) on a row, for a learner between two rounds and the labelings (N, m) of its class.
 Definition = Callable[[Any, int, Ints, Coins], Floats]
 
+Make = Callable[[Any, int, Coins], Learner]  # a learner on an oracle, for a horizon
+Stated = Callable[[Any, int, Coins], float]  # the guarantee that a learner on an oracle should state for a horizon
 
 TIE = 1e-9
+HORIZONS = range(1, 17)  # of guarantees that are compared
 
 
 def of_exp4(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
@@ -34,6 +38,27 @@ def of_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
         leaders = np.unique(labelings[totals < totals.min() + TIE, row])
         law[leaders[0]] += chance if len(leaders) == 1 else np.nan
     return law
+
+
+def sum_of_phases(make: Make) -> Stated:
+    """Return the guarantee of phases of 1, 2, 4, ... rounds: that of a learner made for each, until no round is left.
+
+    A phase that is cut short counts in full: its costs could be 0 from there on.
+    """
+
+    def stated(oracle: Any, horizon: int, coins: Coins) -> float:
+        left, rounds, total = horizon, 1, 0.0
+        while left > 0:
+            total += make(oracle, rounds, coins).guarantee()
+            left, rounds = left - rounds, 2 * rounds
+        return total
+
+    return stated
+
+
+def least_excess(make: Make, stated: Stated, oracle: Any, coins: Coins) -> float:
+    """Return the guarantee of a learner less what it should state, the least over horizons."""
+    return min(make(oracle, T, coins).guarantee() - stated(oracle, T, coins) for T in HORIZONS)
 
 
 def largest_difference(definition: Definition, learner: Any, row: int, labelings: Ints, coins: Coins) -> float:

@@ -8,16 +8,14 @@ from functools import partial
 from typing import Any
 
 from milpcb.contexts import FinitePool
-from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
+from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.noise_laws import Spread
 from milpcb.learners.questions import Profiles
 from milpcb.ledger import Minimiser
 from milpcb.protocols import Learner
-from milpcb.theory.coins.definitions import Definition, of_exp4, of_leader
+from milpcb.theory.coins.definitions import Definition, Make, Stated, of_exp4, of_leader, sum_of_phases
 from milpcb.theory.coins.draws import Coins
-
-Make = Callable[[Any, int, Coins], Learner]
 
 
 @dataclass(frozen=True)
@@ -25,13 +23,14 @@ class CoinLearner:
     """A learner by name: it is ``make(oracle, horizon, coins)``.
 
     ``minimiser`` returns whose minimum its certificate takes; None for the oracle's. ``definition`` gives the law of
-    its action, None where it is left out.
+    its action, ``stated`` the guarantee that it should state; None where it is left out.
     """
 
     name: str
     make: Make
     minimiser: Callable[[Any], Minimiser] | None = None
     definition: Definition | None = None
+    stated: Stated | None = None
 
 
 class FTPLOnCoins(ContextualFTPL):
@@ -71,6 +70,17 @@ def half_noise(oracle: Any, horizon: int, coins: Coins) -> Learner:
     return BistroPlus(oracle, FinitePool(oracle.contexts), horizon=horizon, noise="half", scale=4)
 
 
+INNER: dict[str, dict[str, Any]] = {"exp4": {"rate": "certified"}, "bistro_plus": {"noise": "half", "scale": 4}}
+
+
+def doubling(
+    oracle: Any, horizon: int, coins: Coins, *, inner: str = "exp4", kind: type[Doubling] = Doubling
+) -> Learner:
+    """Return doubling from phases of one round on, or a mutant of it."""
+    del coins
+    return kind(oracle, FinitePool(oracle.contexts), horizon=horizon, inner=inner, options=INNER[inner], first=1)
+
+
 LEARNERS = [
     CoinLearner("exp4, certified", exp4, definition=of_exp4),
     CoinLearner("exp4, adaptive", partial(exp4, rate="adaptive"), definition=of_exp4),
@@ -79,4 +89,6 @@ LEARNERS = [
     CoinLearner("ftpl, adaptive", ftpl, definition=of_leader),
     CoinLearner("epsilon-greedy", epsilon_greedy),
     CoinLearner("half noise", half_noise),
+    CoinLearner("doubling, exp4", doubling, stated=sum_of_phases(exp4)),
+    CoinLearner("doubling, half noise", partial(doubling, inner="bistro_plus"), stated=sum_of_phases(half_noise)),
 ]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.learners import Exp4
+from milpcb.learners import Doubling, Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
-from milpcb.theory.coins.definitions import of_exp4, of_leader
-from milpcb.theory.coins.learners import CoinLearner, epsilon_greedy, exp4, ftpl
+from milpcb.theory.coins.definitions import of_exp4, of_leader, sum_of_phases
+from milpcb.theory.coins.learners import CoinLearner, doubling, epsilon_greedy, exp4, ftpl
 from milpcb.types import Answer, Floats
 
 # ------------------------------------------------------------------- adaptive noise
@@ -133,6 +133,25 @@ class WrongPrior(Exp4):
         return super().bound(confidence) - self._log_count / (2 * self._last_rate) if self.played else 0.0
 
 
+# ------------------------------------------------------------------- doubling
+
+
+class LastPhaseOnly(Doubling):
+    """States the guarantee of the last phase that is reached."""
+
+    def guarantee(self) -> float:
+        """Return too little."""
+        return self._make(max(self.horizon or 0, 1).bit_length() - 1).guarantee()
+
+
+class OnePhaseShort(Doubling):
+    """States the guarantees of the phases that are over."""
+
+    def guarantee(self) -> float:
+        """Return too little where the horizon ends within a phase."""
+        return sum(self._make(phase).guarantee() for phase in range(((self.horizon or 0) + 1).bit_length() - 1))
+
+
 # ------------------------------------------------------------------- any learner
 
 
@@ -166,4 +185,6 @@ MUTANTS = [
     CoinLearner("exp4, adds half", partial(exp4, kind=HalvingExp4), definition=of_exp4),
     CoinLearner("exp4, not the minimum", exp4, NotTheLeast),
     CoinLearner("epsilon-greedy, not the minimum", epsilon_greedy, NotTheLeast),
+    CoinLearner("doubling, last phase only", partial(doubling, kind=LastPhaseOnly), stated=sum_of_phases(exp4)),
+    CoinLearner("doubling, a phase short", partial(doubling, kind=OnePhaseShort), stated=sum_of_phases(exp4)),
 ]

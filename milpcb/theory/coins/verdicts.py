@@ -1,6 +1,7 @@
 """The verdict on a learner: by how much its mean certificate and bound exceed mean regret where they do least.
 
-What a learner plays is compared with its definition, after every history.
+What a learner plays is compared with its definition, after every history; and the guarantee that it states, with its
+own where that is made of others'.
 """
 
 from __future__ import annotations
@@ -11,14 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.protocols import Learner
-from milpcb.theory.coins.definitions import Definition, largest_difference
+from milpcb.theory.coins.definitions import Definition, largest_difference, least_excess
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import CoinGame
 from milpcb.theory.coins.learners import CoinLearner
 from milpcb.theory.coins.trees import least_slacks, tree
 
 ROUNDING = 1e-9  # of means that are sums of floats
-NAMES = ("E[certificate] - E[regret]", "E[bound] - E[regret]", "difference of q from its definition, negated,")
+NAMES = (
+    "E[certificate] - E[regret]",
+    "E[bound] - E[regret]",
+    "difference of q from its definition, negated,",
+    "guarantee - its definition",
+)
 
 
 @dataclass(frozen=True)
@@ -26,14 +32,21 @@ class CoinVerdict:
     """The least slacks over all games, rounds and oblivious costs 0 and 1, and for each of them a game that attains it.
 
     That of the bound is NaN for a learner that has none. ``played`` is minus the largest difference between a
-    probability that it plays with and the definition's, NaN for a learner without one.
+    probability that it plays with and the definition's, and ``stated`` the least of its guarantee less the definition's
+    over all horizons; NaN for a learner without one.
     """
 
     name: str
     certificate: float
     bound: float
     played: float
-    places: tuple[CoinGame, CoinGame, CoinGame]
+    stated: float
+    places: tuple[CoinGame, ...]
+
+    @property
+    def slacks(self) -> tuple[float, ...]:
+        """The slacks in the order of ``NAMES``."""
+        return self.certificate, self.bound, self.played, self.stated
 
     @property
     def passes(self) -> bool:
@@ -42,10 +55,9 @@ class CoinVerdict:
 
     def violations(self) -> list[str]:
         """Return what is violated and where, one line each."""
-        slacks = (self.certificate, self.bound, self.played)
         return [
             f"{name} is {slack:.4f} for {game}"
-            for name, slack, game in zip(NAMES, slacks, self.places, strict=True)
+            for name, slack, game in zip(NAMES, self.slacks, self.places, strict=True)
             if slack < -ROUNDING
         ]
 
@@ -61,13 +73,14 @@ def judge_learner(
         made = learner.make(oracle, len(game.rows), coins)
         comparison = _Comparison(learner.definition, game, coins)
         root = tree(made, game.rows, minimiser, comparison.visit, coins)
-        found.append([*least_slacks(root, game.rows, np.array(game.labelings)), -comparison.largest])
+        stated = np.nan if learner.stated is None else least_excess(learner.make, learner.stated, oracle, coins)
+        found.append([*least_slacks(root, game.rows, np.array(game.labelings)), -comparison.largest, stated])
         places.append(game)
         tick()
-    worst = [int(column.argmin()) for column in np.array(found).T]
-    certificate, bound, played = (float(found[place][column]) for column, place in enumerate(worst))
-    first, second, third = (places[place] for place in worst)
-    return CoinVerdict(learner.name, certificate, bound, played, (first, second, third))
+    table = np.array(found)
+    certificate, bound, played, stated = table.min(axis=0).tolist()
+    worst = tuple(places[place] for place in table.argmin(axis=0).tolist())
+    return CoinVerdict(learner.name, certificate, bound, played, stated, worst)
 
 
 class _Comparison:
