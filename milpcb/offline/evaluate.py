@@ -50,8 +50,8 @@ class Evaluation:
     reference : the best allowed way that does not look at people: the best constant where there are no constraints
     gain_over : by name of action, how much better the policy is than always playing it; positive is better, for rewards
         and for costs
-    gain : how much better the policy is than the reference; its lower end is the least of those over every lottery
-        that may be the best, so that it covers whichever is best in truth
+    gain : how much better the policy is than the reference; its ends go over every lottery that may be the best, so
+        that they cover the gain over whichever is best in truth
     logged : the value of what was done
     gain_over_logged : how much better the policy is than what was done
     leaves : the parts of the policy in which there are rows; () where the policy has no parts
@@ -197,8 +197,10 @@ def _valued(
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
     other = best_reference(scores) if reference is None else reference
-    means = _questions(scores, assigned, inside, EntryRanges.of(scores, outcome_range), other)
-    found = estimates(means, kind, share, seed, scores.log.group)
+    ranges = EntryRanges.of(scores, outcome_range)
+    found = estimates(_questions(scores, assigned, inside, ranges, other), kind, share, seed, scores.log.group)
+    rivals = _rivals(scores, assigned, ranges, other)
+    both = [estimates(rivals, kind, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
     over = [found["over", k] for k in range(len(scores.actions))]
     best = scores.best_action
     return Evaluation(
@@ -207,7 +209,7 @@ def _valued(
         best_constant=scores.actions[best],
         gain_over=dict(zip(scores.actions, over, strict=True)),
         reference=other,
-        gain=_over_best(found),
+        gain=_over_best(found["gain"], *both),
         logged=found["logged"],
         gain_over_logged=found["over logged"],
         leaves=tuple(_leaf_value(scores, assigned, part, here, found) for part, here in inside.items()),
@@ -248,20 +250,30 @@ def _questions(
         means["part", part] = Mean(own, weight * here, ranges.entry)
         means["over in part", part] = Mean(sign * (own - other), weight * here, ranges.difference)
     means["gain"] = Mean(sign * (own - other), weight, ranges.difference)
-    for number, lottery in enumerate(reference.candidates if reference.candidates is not None else []):
-        played = reference.ways.mixed(lottery, table)
-        means["candidate", number] = Mean(sign * (own - played), weight, ranges.difference)
     return means
 
 
-def _over_best(found: Mapping[Any, IntervalEstimate]) -> IntervalEstimate:
-    """Return the gain over the reference; its lower end is the least of all, so it covers whichever is best.
+def _rivals(scores: Scores, assigned: Ints, ranges: EntryRanges, reference: Reference) -> dict[Any, Mean]:
+    """Return the gain over every lottery that may be the best, over the reference alone where they are too many."""
+    table, sign = scores.table, 1.0 if scores.maximise else -1.0
+    own = table[np.arange(len(table)), assigned]
+    lotteries = [reference.lottery] if reference.candidates is None else reference.candidates
+    played = [reference.ways.mixed(lottery, table) for lottery in lotteries]
+    return {number: Mean(sign * (own - other), scores.weight, ranges.difference) for number, other in enumerate(played)}
 
-    A gain over the best lottery is at most that over any one. So the least lower end is too high only if that over the
-    lottery which is best in truth is.
+
+def _over_best(
+    gain: IntervalEstimate, each: Mapping[Any, IntervalEstimate], at_once: Mapping[Any, IntervalEstimate]
+) -> IntervalEstimate:
+    """Return the gain over the reference, with ends for that over the lottery that is best in truth.
+
+    The gain over the best lottery is the least of those over any one. So the least lower end of ``each`` is too high
+    only if that over the best is. Every upper end is one for the least gain, but the one that is chosen for looking
+    best is too low too often: the estimated gain over it is the least of all. The least of ends that hold ``at_once``
+    (Bonferroni) is not.
     """
-    lowest = [estimate.lower for name, estimate in found.items() if isinstance(name, tuple) and name[0] == "candidate"]
-    return replace(found["gain"], lower=min([found["gain"].lower, *lowest]))
+    lower, upper = min(one.lower for one in each.values()), min(one.upper for one in at_once.values())
+    return replace(gain, lower=min(gain.lower, lower), upper=max(gain.value, upper))
 
 
 def _leaf_value(
