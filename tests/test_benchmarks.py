@@ -82,4 +82,7 @@ def test_numbers_are_written_without_exponents(oracles):
         "0.018",
     ]
     assert [oracles.duration(ms) for ms in (63_700.0, 0.27, 0.018)] == ["64 s", "0.27 ms", "18 µs"]
-    assert [oracles.times(ratio) for ratio in (3.3e6, 0.5)] == ["3,300,000 times faster", "2 times slower"]
+    assert [oracles.times(ratio, "FlowOCT, PuLP") for ratio in (3.3e6, 0.5)] == [
+        "3,300,000 times as fast as FlowOCT",
+        "2 times as long as FlowOCT",
+    ]

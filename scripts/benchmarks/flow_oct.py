@@ -4,8 +4,8 @@ Source
     FlowOCT: Aghaei, Gomez & Vayanos, "Strong optimal classification trees", arXiv:2103.15965, counts correctly labelled
     contexts. A reward for each action instead is the generalisation of Jo, Aghaei, Gomez & Vayanos, "Learning optimal
     prescriptive trees from observational data", arXiv:2108.13628. There is no regularisation, so every node above the
-    leaves tests: leaves with equal actions stand for a tree that stops early. That drops the papers' p variables
-    and makes the program several times faster.
+    leaves tests: leaves with equal actions stand for a tree that stops early. That drops the papers' p variables;
+    with them HiGHS takes several times as long.
 Rewards
     r[j, k] = max_a costs[j, a] - costs[j, k] >= 0, whatever the signs of the costs. A context that the flow leaves out
     pays its largest cost, so the least total cost is sum_j max_a costs[j, a] less the largest flow.

@@ -110,7 +110,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Line:
-    """Median and worst milliseconds of CPU time a query; ``faster`` is against the first line of the problem."""
+    """Median and worst milliseconds of CPU time a query; ``faster``: the first line's median divided by this one."""
 
     problem: str
     contender: str
@@ -361,7 +361,7 @@ def show(
     budgeted = "One query, at most 20 % of the contexts get the last action, CPU time"
     for title, groups in (("One query, CPU time", races), (budgeted, budgets)):
         table = Table("problem", "contender", title=title, title_justify="left")
-        for heading in ("queries", "median ms", "worst ms", "times faster"):
+        for heading in ("queries", "median ms", "worst ms", "times as fast as the first"):
             table.add_column(heading, justify="right")
         for lines in groups:
             for i, line in enumerate(lines):
@@ -401,7 +401,7 @@ def as_report(
 
 
 def figure(races: list[list[Line]]) -> Figure:
-    """Return the picture: a bar for each contender on a log scale, labelled with how many times faster it is."""
+    """Return the picture: a bar for each contender on a log scale, with its speed as a multiple of FlowOCT's."""
     groups = [lines for lines in races if lines[0].problem != str(SMALL)]
     picture = Figure(figsize=(8, 0.29 * sum(len(lines) + 1.4 for lines in groups) + 0.6), layout="constrained")
     axes = picture.add_subplot()
@@ -415,7 +415,7 @@ def figure(races: list[list[Line]]) -> Figure:
             y -= 1.0
             ticks[y] = line.contender
             axes.barh(y, line.ms / SECOND, color=SHADES[line.contender], height=0.8)
-            label = duration(line.ms) + ("" if line is lines[0] else f", {times(line.faster)}")
+            label = duration(line.ms) + ("" if line is lines[0] else f", {times(line.faster, lines[0].contender)}")
             axes.annotate(
                 label, (line.ms / SECOND, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
             )
@@ -425,15 +425,20 @@ def figure(races: list[list[Line]]) -> Figure:
     axes.set_xlim(5e-6, 8e2)
     axes.set_ylim(y + 0.8, 0.8)
     axes.xaxis.set_major_formatter(EngFormatter("s"))
-    axes.set_xlabel("CPU time for one query, log scale")
+    axes.set_xlabel("CPU time of one core for one query, median (log scale)")
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
     return picture
 
 
-def times(faster: float) -> str:
-    """Return a ratio in words."""
-    return f"{number(faster, 2)} times faster" if faster >= 1 else f"{number(1 / faster, 2)} times slower"
+def times(faster: float, other: str) -> str:
+    """Return the ratio of the times of two contenders in words."""
+    of = other.partition(",")[0]
+    return (
+        f"{number(faster, 2)} times as fast as {of}"
+        if faster >= 1
+        else f"{number(1 / faster, 2)} times as long as {of}"
+    )
 
 
 def duration(ms: float) -> str:

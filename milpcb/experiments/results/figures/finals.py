@@ -19,7 +19,7 @@ from milpcb.experiments.results.figures.drawing import (
     scale_axis,
     wants_log,
 )
-from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
+from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, most_rounds, regrets
 from milpcb.experiments.results.figures.words import at_their_longest, count, number, sentences
 
 FAR = 4.0  # a guarantee so many times above all regrets is left off a linear axis
@@ -75,7 +75,7 @@ def _draw_panel(axes: Any, panel: Panel, results: Results, order: list[str], *, 
             axes.plot(values, np.full(len(values), row), "o", color=look.colour, markersize=3, alpha=0.45)
         axes.plot(values.mean(), row, **look.points())
         promised = guarantee(panel.frame, learner)
-        if np.isfinite(promised) and (promised > 0 if log else promised <= FAR * every.max()):
+        if promised < most_rounds(panel.frame) and (promised > 0 if log else promised <= FAR * every.max()):
             axes.plot(promised, row, "|", color=look.colour, markersize=10, markeredgewidth=2)
     if log:
         scale_axis(axes.xaxis, every, log=True)

@@ -24,7 +24,7 @@ from milpcb.experiments.results.figures.drawing import (
 )
 from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
 from milpcb.experiments.results.figures.meaning import against_what
-from milpcb.experiments.results.figures.results import Panel, Results, curve, guarantee, longest
+from milpcb.experiments.results.figures.results import Panel, Results, curve, guarantee, longest, most_rounds
 from milpcb.experiments.results.figures.words import (
     CERTIFICATES,
     MANY_SEEDS,
@@ -47,9 +47,9 @@ FAR = 4.0  # a guarantee so many times above all regrets is not drawn on a linea
 
 def regret(results: Results) -> list[Drawing]:
     """Draw the regret curves."""
-    far = f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn."
-    far = far if _any_far(results) else ""
-    caption = sentences(verdict(results), band(results), at_their_longest(results), far, _certificates(results))
+    caption = sentences(
+        verdict(results), band(results), at_their_longest(results), _not_drawn(results), _certificates(results)
+    )
     alt = _alt(results, "Regret against rounds")
     return [Drawing("regret", "Regret", _figure(results, loglog=False), alt, caption)]
 
@@ -108,7 +108,11 @@ def _texts(panels: list[Panel], *, with_fits: bool) -> dict[str, str]:
         return {}
     if with_fits:
         return {learner: slope_text(slope) for learner, slope in fits(panels[0]).items()}
-    return {learner: f"guarantee {number(value)}" for learner, value in _finite_guarantees(panels[0]).items()}
+    rounds = most_rounds(panels[0].frame)
+    return {
+        learner: f"guarantee {number(value)}{'' if value < rounds else ': void, above T'}"
+        for learner, value in _finite_guarantees(panels[0]).items()
+    }
 
 
 def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, markers: bool) -> None:
@@ -215,9 +219,9 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
 
 
 def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
-    """Return the guarantees to draw."""
-    known = _finite_guarantees(panel)
-    far = _far(panel)
+    """Return the guarantees to draw; one that no regret can exceed is void, and says nothing."""
+    far, rounds = _far(panel), most_rounds(panel.frame)
+    known = {learner: value for learner, value in _finite_guarantees(panel).items() if value < rounds}
     return {learner: value for learner, value in known.items() if (value > 0 if loglog else value <= far)}
 
 
@@ -226,9 +230,21 @@ def _finite_guarantees(panel: Panel) -> dict[str, float]:
     return {learner: value for learner, value in known.items() if np.isfinite(value)}
 
 
-def _any_far(results: Results) -> bool:
+def _not_drawn(results: Results) -> str:
+    """Return the sentences on guarantees that are not drawn on a linear axis; "" where all are."""
     panels = results.panels(longest(results.frame))
-    return any(len(_near(panel, loglog=False)) < len(_finite_guarantees(panel)) for panel in panels)
+    left = [
+        (value, most_rounds(panel.frame))
+        for panel in panels
+        for learner, value in _finite_guarantees(panel).items()
+        if learner not in _near(panel, loglog=False)
+    ]
+    void = any(value >= rounds for value, rounds in left)
+    far = any(value < rounds for value, rounds in left)
+    return sentences(
+        "Guarantees of T or more, the largest regret there can be, are void and not drawn." if void else "",
+        f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if far else "",
+    )
 
 
 def _alt(results: Results, what: str) -> str:

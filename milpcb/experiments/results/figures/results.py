@@ -137,3 +137,8 @@ def guarantee(frame: pl.DataFrame, learner: str) -> float:
     """Return the largest guarantee of a learner's rows: contexts, and so guarantees, may differ from seed to seed."""
     guarantees = frame.filter(pl.col("learner") == learner)["guarantee"].cast(pl.Float64)
     return float(guarantees.max())  # type: ignore[arg-type]  # a number: rows are never empty
+
+
+def most_rounds(frame: pl.DataFrame) -> float:
+    """Return the number of rounds of the rows: costs are at most 1, so no regret is above it."""
+    return float(frame["round"].max())  # type: ignore[arg-type]  # a number: rows are never empty

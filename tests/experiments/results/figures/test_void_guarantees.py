@@ -1,0 +1,74 @@
+"""Guarantees that no regret can exceed are not drawn, in pictures of ``milpcb.play`` and of studies."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+from milpcb.experiments.results.figures.finals import finals
+from milpcb.experiments.results.figures.plays import _regrets
+from milpcb.experiments.results.figures.regret import regret
+from milpcb.experiments.results.figures.results import Results
+
+ROUNDS = (50, 100)
+
+
+def curves(guarantee: float) -> pl.DataFrame:
+    """Return the frame of a play of one learner, whose regret is 40 in the end, with a guarantee."""
+    rows = [
+        {
+            "learner": "exp4",
+            "seed": seed,
+            "round": t,
+            "cumulative_cost": 0.6 * t,
+            "best_cost": 0.2 * t,
+            "regret": 0.4 * t,
+            "certificate": np.nan,
+            "certificate_error": np.nan,
+            "guarantee": guarantee,
+        }
+        for seed in (0, 1)
+        for t in ROUNDS
+    ]
+    return pl.DataFrame(rows)
+
+
+def dotted(figure: Figure) -> list[float]:
+    """Return the heights of the horizontal lines of a figure, which are guarantees."""
+    lines = [line for axes in figure.axes for line in axes.lines]
+    return [float(line.get_ydata()[0]) for line in lines if list(line.get_xdata()) in ([0, 1], [0.94, 1])]
+
+
+def texts(figure: Figure) -> str:
+    """Return all that the legends of a figure say."""
+    return " ".join(text.get_text() for legend in figure.legends for text in legend.get_texts())
+
+
+@pytest.mark.parametrize(("guarantee", "drawn"), [(70.0, True), (99.0, True), (100.0, False), (130.0, False)])
+def test_a_guarantee_of_t_or_more_is_void(guarantee: float, drawn: bool) -> None:
+    """After 100 rounds no regret is above 100: from there on a guarantee is named as void in place of a line."""
+    figure = _regrets(curves(guarantee))
+    assert dotted(figure) == [guarantee] * drawn
+    assert ("void, above T" in texts(figure)) != drawn
+    assert ("guarantee at T" in texts(figure)) == drawn
+
+
+def test_an_infinite_guarantee_is_not_drawn() -> None:
+    """Where there is none, there is neither a line nor a number."""
+    figure = _regrets(curves(np.inf))
+    assert dotted(figure) == []
+    assert "guarantee" not in texts(figure)
+
+
+@pytest.mark.parametrize(("guarantee", "drawn"), [(70.0, True), (130.0, False)])
+def test_studies_say_so_in_the_caption(guarantee: float, drawn: bool) -> None:
+    """The caption of a study's regret says that void guarantees are left out, only where there are some."""
+    axes = {name: pl.lit("one") for name in ("environment", "policies", "oracle")}
+    frame = curves(guarantee).with_columns(horizon=pl.lit(100), **axes)
+    results = Results(frame, "study")
+    (drawing,) = regret(results)
+    assert ("are void and not drawn" in drawing.caption) != drawn
+    marks = [line for ax in finals(results)[0].figure.axes for line in ax.lines if line.get_marker() == "|"]
+    assert len(marks) == drawn
