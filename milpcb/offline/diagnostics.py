@@ -1,4 +1,12 @@
-"""How far the scores of a log can be trusted, in numbers and in words."""
+"""How far the scores of a log can be trusted, in numbers and in words.
+
+*Rare, large outcomes* make means skew, and intervals and p-values of skew means do not hold. Cochran's rule (Sampling
+Techniques, 1977, section 2.15) asks for more than 25 G^2 rows, with G the skewness of what the mean is of: then a 95 %
+interval by the normal law is wrong in 6 % at most. n / G^2 is (sum x^2)^3 / (sum x^3)^2 over the n deviations x, the
+number of losses where a few equal losses are all the noise: so 25 events are asked for. What differs between two
+actions may have the events of both, and less skewness than either where they strike under both alike; so it is counted
+apart from that of a value.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +15,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milpcb.checks import ROUNDING
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.log import Log
-from milpcb.types import Bools, Floats
+from milpcb.types import Bools, Floats, Ints
 
 FEW = 30  # rows of equal weight, or groups, that a mean should rest on
 RARE = 0.05  # a propensity below is called rare
 OFF = 0.01  # a calibration that is off by less changes nothing
 LISTED = 3  # actions that a warning names one by one
-EVENTS = 20  # rows that should carry the noise
-HEAVY = 10  # how many times as many rows as carry the noise there may be
+EVENTS = 25  # that a mean should rest on
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +44,9 @@ class Diagnostics:
     outcome_r2 : (K,) share of the variance of the outcome that the cross-fitted regression explains where the action
         was taken; NaN where there is no regression
     regression_only : whether the scores are predictions and nothing else (method "dm")
-    events : how many rows of equal deviation would carry as much of the noise: (sum r^2)^2 / sum r^4 over the weighted
-        residuals r. It is a third of the rows for a normal law; for a large loss of chance 0.02, the number of losses
-    largest : (0..1) the share of a single row in the variance of the noise, the largest
+    events : on how many events of equal size a difference between two actions rests, by its skewness; that of the two
+        actions where they are fewest. Infinite without skewness
+    value_events : the same of the value of an action
     rows : number of rows, of groups where there are groups
     grouped : whether rows belong together in groups
 
@@ -56,23 +64,29 @@ class Diagnostics:
     outcome_r2: Floats
     regression_only: bool
     events: float
-    largest: float
+    value_events: float
     rows: int
     grouped: bool
 
     @property
     def enough_events(self) -> bool:
-        """Whether enough rows carry the noise for claims to hold: False where a few rare, large outcomes decide."""
-        return self.events >= EVENTS or self.events * HEAVY >= self.rows
+        """Whether differences rest on enough events for claims to hold: False where a few rare outcomes decide."""
+        return self.events > EVENTS
 
     def words(self) -> list[str]:
         """Return the warnings that follow, a sentence or two each; none where all is well."""
         found = []
         if not self.enough_events:
             found.append(
-                f"A few rare, large outcomes carry the noise: about {self.events:.0f} of {self.rows:,} rows, and the "
-                f"largest alone has {self.largest:.0%} of the variance. That is too few such events for intervals and "
-                "p-values to hold."
+                f"A few rare, large outcomes carry the noise: differences between actions are as skew as if about "
+                f"{self.events:.0f} of {self.rows:,} rows were all of it. That is too few such events for intervals "
+                "and p-values to hold."
+            )
+        elif self.value_events <= EVENTS:
+            found.append(
+                f"A few rare, large outcomes carry the noise of values, which are as skew as if about "
+                f"{self.value_events:.0f} of {self.rows:,} rows were all of it: their intervals are too narrow. They "
+                "strike under all actions alike, so gains of one policy over another do not hang on them."
             )
         if self.grouped and self.rows < FEW:
             found.append(f"There are {self.rows} groups of rows: few. Intervals may be too narrow.")
@@ -146,11 +160,7 @@ def diagnose(
     calibration = np.array([fit.value for fit in fits.values()])
     shares = weight / weight.sum()
     constants, modelled = shares @ table, shares @ regression
-    rows = np.arange(len(log))
-    residual = inverse[rows, log.action] * (log.outcome - regression[rows, log.action])
-    noise = np.bincount(log.members, weight * residual)
-    squares = np.square(noise / (np.abs(noise).max() or 1.0))
-    size = float(squares.sum())
+    events, value_events = _events(log.members, weight[:, None] * (table - constants))
     return Diagnostics(
         actions=log.actions,
         least_propensity=np.nanmin(propensity, axis=0),
@@ -159,12 +169,32 @@ def diagnose(
         calibration_error=np.array([fit.standard_error for fit in fits.values()]),
         constants=constants,
         calibrated=modelled + (constants - modelled) / calibration,
-        events=size**2 / float(np.square(squares).sum()) if size else np.inf,
-        largest=float(squares.max()) / size if size else 0.0,
-        rows=len(noise),
+        events=events,
+        value_events=value_events,
+        rows=len(np.unique(log.members)),
         grouped=log.group is not None,
         **known,  # type: ignore[arg-type]
     )
+
+
+def _events(members: Ints, deviations: Floats) -> tuple[float, float]:
+    """Return on how many events differences of two columns of deviations (n, K) rest, and the columns themselves.
+
+    Rows of a group, ``members`` (n,), are added up. Third moments of all differences follow from those of products.
+    """
+    own = np.array([np.bincount(members, column) for column in deviations.T]).T
+    own /= np.abs(own).max() or 1.0
+    squares, mixed = own.T @ own, np.square(own).T @ own
+    second, third = np.diag(squares), np.diag(mixed)
+    spread = second[:, None] + second - 2 * squares
+    skew = third[:, None] - third - 3 * mixed + 3 * mixed.T
+    return _fewest(spread, skew), _fewest(second, third)
+
+
+def _fewest(spread: Floats, skew: Floats) -> float:
+    """Return the least of spread^3 / skew^2, by sums of squares and of cubes."""
+    known = np.abs(skew) > ROUNDING * spread**1.5
+    return float(np.min(spread[known] ** 3 / skew[known] ** 2, initial=np.inf))
 
 
 def explained(log: Log, taken: Bools, weight: Floats, regression: Floats) -> Floats:

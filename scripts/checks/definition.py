@@ -13,8 +13,6 @@ with the number of its case; exit code 1 if anything is.
 
 from __future__ import annotations
 
-import argparse
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -22,8 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 from definition_cases import CLASSES, Case, draw_case
-from rich.console import Console
-from rich.table import Table
+from drawn_cases import check_cases
 
 from milpcb import open_oracle
 from milpcb.oracles.base import Oracle
@@ -104,27 +101,5 @@ def _not_of_the_class(name: str, case: Case, policy: Any, labels: Any) -> str:
     return "" if case.allows(policy, labels) else f"{name}: no policy of the class: {policy}"
 
 
-def main() -> None:
-    """Check the cases, and print how much was compared for each class."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=2_000)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
-    options = parser.parse_args()
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for number in range(options.first, options.first + options.cases):
-        name = list(CLASSES)[number % len(CLASSES)]
-        counts[name]["cases"] += 1
-        for event, wrong in check(draw_case(name, np.random.default_rng(number))):
-            counts[name][event] += 1
-            if wrong:
-                counts[name]["wrong"] += 1
-                print(f"case {number}, {name}: {wrong}", flush=True)
-    table = Table("class", *EVENTS)
-    for name, count in counts.items():
-        table.add_row(name, *(f"{count[event]:,}" for event in EVENTS))
-    Console(width=120).print(table)
-    raise SystemExit(int(any(count["wrong"] for count in counts.values())))
-
-
 if __name__ == "__main__":
-    main()
+    check_cases(__doc__, CLASSES, draw_case, check, EVENTS)
