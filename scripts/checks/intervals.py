@@ -7,7 +7,6 @@ Prints a table for each part, and ends with 1 if a figure is out of the range th
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from known_truths import EVERYONE, FEATURES, check_parts
 from scipy.stats import norm
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -125,7 +125,6 @@ def intervals(n_sets: int, n: int = 500) -> Iterator[Row]:
 
 # ------------------------------------------------------------------- after the search
 
-FEATURES = 8
 Effects = Callable[[Floats], Floats]  # contexts (n, 8) of 0 and 1 -> (n, K) what each action adds to the reward
 
 
@@ -140,7 +139,6 @@ DESIGNS: dict[str, Effects] = {
     "an effect that depends on two features": lambda X: _versus_nothing(1.3 * X[:, 0] * X[:, 1] - 0.3),
     "harm to a quarter": lambda X: _versus_nothing(0.5 - 1.5 * X[:, 0] * X[:, 1]),
 }
-EVERYONE = np.array(np.meshgrid(*[[0.0, 1.0]] * FEATURES)).reshape(FEATURES, -1).T  # all contexts, equally likely
 
 
 def trial(effects: Effects, n: int, rng: np.random.Generator) -> Log:
@@ -212,28 +210,21 @@ def speed(n: int = 1000, literals: int = 30, draws: int = 1000) -> Iterator[Row]
     yield Row("inference with 1 000 draws on them, in 3 s", float(seconds < 3), 1.0, 1.0, f"{seconds:.2f} s")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts: dict[str, Callable[[int, int], Iterator[Row]]] = {
-        "values": lambda sets, _draws: values(sets),
-        "intervals": lambda sets, _draws: intervals(sets),
-        "search": search,
-        "speed": lambda _sets, _draws: speed(),
-    }
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(parts)}; all where none is named")
-    parser.add_argument("--sets", type=int, default=500, help="data sets of each design (500)")
-    parser.add_argument("--draws", type=int, default=500, help="draws of the band (500)")
-    asked = parser.parse_args()
+def _printed(rows: Iterator[Row]) -> int:
+    """Print a table; return how many of its figures are out of range."""
     wrong = 0
-    for name in asked.parts or parts:
-        start = time.perf_counter()
-        print(f"\n{name}, {asked.sets} data sets")
-        for row in parts[name](asked.sets, asked.draws):
-            print(row, flush=True)
-            wrong += "OUT OF RANGE" in str(row)
-        print(f"{time.perf_counter() - start:.0f} s")
-    return int(wrong > 0)
+    for row in rows:
+        print(row, flush=True)
+        wrong += "OUT OF RANGE" in str(row)
+    return wrong
 
+
+PARTS: dict[str, Callable[[int, int], int]] = {
+    "values": lambda sets, _draws: _printed(values(sets)),
+    "intervals": lambda sets, _draws: _printed(intervals(sets)),
+    "search": lambda sets, draws: _printed(search(sets, draws)),
+    "speed": lambda _sets, _draws: _printed(speed()),
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_parts(__doc__, PARTS, sets=500, draws=500))

@@ -18,8 +18,10 @@ def script():
     spec = importlib.util.spec_from_file_location("interval_checks", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # its dataclass looks itself up
+    sys.path.insert(0, str(SCRIPT.parent))  # as where a script is run
     spec.loader.exec_module(module)
     yield module
+    sys.path.remove(str(SCRIPT.parent))
     del sys.modules[spec.name]
 
 
