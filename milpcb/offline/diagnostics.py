@@ -84,9 +84,9 @@ class Diagnostics:
             )
         elif self.value_events <= EVENTS:
             found.append(
-                f"A few rare, large outcomes carry the noise of values, which are as skew as if about "
-                f"{self.value_events:.0f} of {self.rows:,} rows were all of it: their intervals are too narrow. They "
-                "strike under all actions alike, so gains of one policy over another do not hang on them."
+                f"Values rest on a few rare, large outcomes: they are as skew as if about {self.value_events:.0f} of "
+                f"{self.rows:,} rows were all of the noise, so their intervals may be too narrow. Gains do not: "
+                "differences between actions are less skew."
             )
         if self.grouped and self.rows < FEW:
             found.append(f"There are {self.rows} groups of rows: few. Intervals may be too narrow.")
