@@ -1,14 +1,18 @@
 """Side constraints on the labels: one mechanism for every class, the cost map used once more.
 
 Everything below makes a LabelConstraint, or several. Give any number of them to ``open_oracle``; every policy must keep
-them all. The functions are the registered constraints of configs too: what a config cannot know (``contexts``,
-``n_contexts``, ``n_actions``, ``feature_names``) is keyword-only here, and handed over by the runtime there.
+them all. What each kind is stands once, in the first functions: a mean that is bounded, rates that are close, cells
+that are forbidden. The others, and those by names of milpcb.named_constraints, only make the tables of these. They are
+the registered constraints of configs too: what a config cannot know (``contexts``, ``n_contexts``, ``n_actions``,
+``feature_names``) is keyword-only here, and handed over by the runtime there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -61,6 +65,48 @@ class LabelConstraint:
         return f"'{self.name}'" if self.name else f"(upper = {self.upper:g})"
 
 
+def bounded_mean(table: Floats, bound: float, weight: float, name: str) -> LabelConstraint:
+    """Return the rule that the mean of ``table`` (m, K), totals by row of rows of total ``weight``, is at most a bound.
+
+    A share is the mean of a table of 0 and 1.
+    """
+    return LabelConstraint(table, float(bound) * weight, name)
+
+
+def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[LabelConstraint]:
+    """Return the rules that rates in any two groups differ by at most ``delta``, one for each ordered pair.
+
+    Parameters
+    ----------
+    tables : for each group what counts, (m, K) and not negative; its rate is the share of the total that is played.
+        Groups of total 0 have no rate, and are left out
+    delta : largest difference
+    name : of a rule, with places for ``{one}`` and ``{other}``
+
+    """
+    rates = {group: table / fsum(table.ravel()) for group, table in tables.items() if table.any()}
+    return [
+        LabelConstraint(rates[one] - rates[other], float(delta), name.format(one=one, other=other))
+        for one, other in permutations(rates, 2)
+    ]
+
+
+def forbidden(table: Floats, name: str) -> LabelConstraint:
+    """Return the rule that no cell is played at which ``table`` (m, K), not negative, is above 0."""
+    return LabelConstraint(table, 0.0, name)
+
+
+def counted_at(weights: npt.ArrayLike, action: int, n_actions: int, *, others: bool = False) -> Floats:
+    """Return a table (m, K) that is ``weights`` (m,) at an action and 0 elsewhere, or the other way round."""
+    at = np.arange(n_actions) == action
+    return np.where(at != others, np.asarray(weights, dtype=float)[:, None], 0.0)
+
+
+def unit_share(name: str, value: float) -> float:
+    """Return a share that was given, as a float; raises InputError outside 0..1."""
+    return real(name, value, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
+
+
 def share_at_most(
     action: int, share: float, *, n_contexts: int, n_actions: int, weights: npt.ArrayLike | None = None
 ) -> LabelConstraint:
@@ -75,13 +121,10 @@ def share_at_most(
 
     """
     _check_action(action, n_actions)
-    _check_between("share", share, 0.0, 1.0)
+    unit_share("share", share)
     counted = _context_weights(weights, whole("n_contexts", n_contexts, 1))
-    matrix = np.zeros((n_contexts, n_actions))
-    matrix[:, action] = counted
-    return LabelConstraint(
-        matrix, float(share * counted.sum()), f"action {action} on at most {share:g} of the contexts"
-    )
+    name = f"action {action} on at most {share:g} of the contexts"
+    return bounded_mean(counted_at(counted, action, n_actions), share, float(counted.sum()), name)
 
 
 def parity(
@@ -110,17 +153,14 @@ def parity(
 
     """
     _check_action(action, n_actions)
-    _check_between("delta", delta, 0.0, 1.0)
+    unit_share("delta", delta)
     member = _groups(groups, feature, contexts, feature_names)
     if not 0 < member.sum() < len(member):
         raise InputError("groups must hold contexts of both groups, 0 and 1; without one of them there is no rate")
-    matrix = np.zeros((len(member), n_actions))
-    matrix[:, action] = member / member.sum() - (1.0 - member) / (1.0 - member).sum()
-    rate = f"rate of action {action}"
-    return (
-        LabelConstraint(matrix, float(delta), f"{rate} in group 1 at most {delta:g} above group 0"),
-        LabelConstraint(-matrix, float(delta), f"{rate} in group 0 at most {delta:g} above group 1"),
-    )
+    tables = {"1": counted_at(member, action, n_actions), "0": counted_at(1.0 - member, action, n_actions)}
+    name = f"rate of action {action} in group {{one}} at most {delta:g} above group {{other}}"
+    first, second = close_rates(tables, delta, name)
+    return first, second
 
 
 def mean_at_most(
@@ -145,7 +185,7 @@ def mean_at_most(
     outcome = _outcome(costs, n_contexts, n_actions)
     bound = real("the bound on the mean", bound, "finite", lambda _bound: True)
     counted = _context_weights(weights, len(outcome))
-    return LabelConstraint(outcome * (counted / counted.sum())[:, None], float(bound), f"mean at most {bound:g}")
+    return bounded_mean(outcome * (counted / counted.sum())[:, None], bound, 1.0, f"mean at most {bound:g}")
 
 
 def must_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: int) -> LabelConstraint:
@@ -160,10 +200,8 @@ def must_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: i
     """
     chosen = _rows(rows, n_contexts)
     _check_action(action, n_actions)
-    matrix = np.zeros((n_contexts, n_actions))
-    matrix[chosen] = 1.0
-    matrix[chosen, action] = 0.0
-    return LabelConstraint(matrix, 0.0, f"action {action} on {_count(chosen)}")
+    table = counted_at(np.isin(np.arange(n_contexts), chosen), action, n_actions, others=True)
+    return forbidden(table, f"action {action} on {_count(chosen)}")
 
 
 def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: int) -> LabelConstraint:
@@ -178,9 +216,8 @@ def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: 
     """
     chosen = _rows(rows, n_contexts)
     _check_action(action, n_actions)
-    matrix = np.zeros((n_contexts, n_actions))
-    matrix[chosen, action] = 1.0
-    return LabelConstraint(matrix, 0.0, f"never action {action} on {_count(chosen)}")
+    table = counted_at(np.isin(np.arange(n_contexts), chosen), action, n_actions)
+    return forbidden(table, f"never action {action} on {_count(chosen)}")
 
 
 def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
@@ -204,10 +241,6 @@ def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[in
 def _check_action(action: int, n_actions: int) -> None:
     if whole("action", action, 0) >= whole("n_actions", n_actions, 2):
         raise InputError(f"action {action} is not one of the {n_actions} actions 0..{n_actions - 1}")
-
-
-def _check_between(name: str, value: float, least: float, most: float) -> None:
-    real(name, value, f"between {least:g} and {most:g}", lambda number: least <= number <= most)
 
 
 def _groups(

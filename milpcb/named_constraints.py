@@ -2,9 +2,9 @@
 
 A constraint on row numbers could not survive a cross-validation, nor contexts that arrive one by one. These name what
 they mean. What each needs to know of the rows is a few tables that are added up over them (``tables``), and from the
-sums it makes the LabelConstraints of milpcb.constraints (``rules``): an estimator adds up the rows of its fit, weights
-included, and a Bandit those of the decisions so far. They hold on these rows; on others the shares and means are those
-rows' own.
+sums milpcb.constraints, where its kind is defined, makes LabelConstraints (``rules``): an estimator adds up the rows of
+its fit, weights included, and a Bandit those of the decisions so far. They hold on these rows; on others the shares and
+means are those rows' own.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from math import fsum
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.actions import action_name, place
 from milpcb.checks import real
 from milpcb.columns import Values, in_words
 from milpcb.conditions import holds
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import (
+    LabelConstraint,
+    bounded_mean,
+    close_rates,
+    counted_at,
+    forbidden,
+    unit_share,
+)
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Bools, Floats
 
@@ -60,11 +67,9 @@ class NamedRows:
         """Return the number of an action, matched by name; raises UnknownNameError."""
         return place("action of a constraint", action, [action_name(each) for each in self.actions])
 
-    def table(self, weights: Floats, action: Any) -> Floats:
-        """Return a table (n, K) that is ``weights`` (n,) in the column of an action and 0 elsewhere."""
-        table = np.zeros((len(self), len(self.actions)))
-        table[:, self.number(action)] = weights
-        return table
+    def table(self, weights: npt.ArrayLike, action: Any, *, others: bool = False) -> Floats:
+        """Return a table (n, K) that is ``weights`` (n,) at an action and 0 elsewhere, or the other way round."""
+        return counted_at(weights, self.number(action), len(self.actions), others=others)
 
 
 @dataclass(frozen=True)
@@ -110,13 +115,13 @@ class ShareAtMost(NamedConstraint):
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 for the action."""
-        real("share", self.share, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
+        unit_share("share", self.share)
         return {"": rows.table(np.ones(len(rows)), self.action)}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint."""
         name = f"{self.action} on at most {self.share:g} of the rows"
-        return [LabelConstraint(table, float(self.share) * weight, name) for table in sums.values()]
+        return [bounded_mean(table, self.share, weight, name) for table in sums.values()]
 
 
 @dataclass(frozen=True)
@@ -137,22 +142,16 @@ class RateParity(NamedConstraint):
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 for the action at the members of a group, for each group; missing is a group too."""
-        real("delta", self.delta, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
+        unit_share("delta", self.delta)
         members = groups(rows.column(self.group))
-        return {group: rows.table(among.astype(float), self.action) for group, among in members.items()}
+        return {group: rows.table(among, self.action) for group, among in members.items()}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return a constraint for each ordered pair of groups."""
         del weight
-        rates = {group: table / fsum(table.ravel()) for group, table in sums.items() if table.any()}
-        return [
-            LabelConstraint(
-                rates[one] - rates[other],
-                float(self.delta),
-                f"rate of {self.action} where {self.group} is {one} at most {self.delta:g} above where it is {other}",
-            )
-            for one, other in permutations(rates, 2)
-        ]
+        action, group = (str(name).replace("{", "{{").replace("}", "}}") for name in (self.action, self.group))
+        name = f"rate of {action} where {group} is {{one}} at most {self.delta:g} above where it is {{other}}"
+        return close_rates(sums, self.delta, name)
 
     def bind(self, bound: FittedRows) -> list[LabelConstraint]:
         """Return the constraints on the rows of a fit; raises InputError where there is one group only."""
@@ -188,7 +187,7 @@ class MeanAtMost(NamedConstraint):
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint."""
         name = f"mean of {', '.join(map(str, self.amounts))} at most {self.bound:g}"
-        return [LabelConstraint(table, float(self.bound) * weight, name) for table in sums.values()]
+        return [bounded_mean(table, self.bound, weight, name) for table in sums.values()]
 
 
 @dataclass(frozen=True)
@@ -208,15 +207,13 @@ class Never(NamedConstraint):
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 where it is forbidden to play an action."""
-        where = holds(self.where, rows.values)
-        table = rows.table(where.astype(float), self.action)
-        return {"": where[:, None] - table if self.other else table}
+        return {"": rows.table(holds(self.where, rows.values), self.action, others=self.other)}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint, none where the condition never holds."""
         del weight
         name = f"{'always' if self.other else 'never'} {self.action} where {self.where}"
-        return [LabelConstraint(table, 0.0, name) for table in sums.values() if table.any()]
+        return [forbidden(table, name) for table in sums.values() if table.any()]
 
 
 @dataclass(frozen=True)
