@@ -53,7 +53,7 @@ def _rows(cell: tuple[Any, ...], i: int, scale: int, points: int, noise: float) 
             "cumulative_cost": regret + 0.3 * t,
             "best_cost": 0.3 * t,
             "regret": regret,
-            "guarantee": np.inf if alone or i % 3 == 2 else 2.7 * (1 + i) * horizon**0.75,
+            "guarantee": np.inf if alone or i % 3 == 2 else 3.0 * (1 + i) * horizon**0.75,
             "certificate": 1.2 * regret + 5,
             "certificate_error": 0.1 * regret,
             "bound": 1.5 * regret + 5,
