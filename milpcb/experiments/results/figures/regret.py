@@ -219,7 +219,7 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
 
 
 def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
-    """Return the guarantees to draw; one that no regret can exceed is void, and says nothing."""
+    """Return the guarantees to draw: those below T, the largest regret, and near the curves."""
     far, rounds = _far(panel), most_rounds(panel.frame)
     known = {learner: value for learner, value in _finite_guarantees(panel).items() if value < rounds}
     return {learner: value for learner, value in known.items() if (value > 0 if loglog else value <= far)}
