@@ -139,8 +139,15 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         each = np.ones(len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
         rules = bind_all(self._named_constraints(), FittedRows(features.values, self.actions_.tolist(), rows))
-        opened = open_class(self.policies_, contexts)
-        return Problem(self.policies_, contexts, tuple(rules), self._kind(opened, constrained=bool(rules)))
+        policies = self._policies_of(rows)
+        return Problem(
+            policies, contexts, tuple(rules), self._kind(open_class(policies, contexts), constrained=bool(rules))
+        )
+
+    def _policies_of(self, rows: Rows) -> PolicyClass:
+        """Return the class of the fit for rows that are not merged; limits on what a log did go by their order."""
+        del rows
+        return self.policies_
 
     def to_json(self) -> str:
         """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""

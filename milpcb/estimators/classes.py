@@ -61,6 +61,19 @@ class TreeSettings(PolicyEstimator):
             answer = replace(answer, policy=lesser.policy)
         return answer
 
+    def _policies_of(self, rows: Rows) -> PolicyClass:
+        """Return the class of the fit, with what the log did in the order of ``rows``: the fit has it by merged rows.
+
+        Which of the actions at equal contexts is whose does not matter: these rows are in one leaf.
+        """
+        fitted: Any = self.policies_
+        if not self._counts_actions or len(fitted.logged_actions) != len(rows.contexts):
+            return cast("PolicyClass", fitted)
+        done = np.empty(len(rows.contexts), dtype=np.int64)
+        merged = Rows.merge(rows.contexts, rows.weight)
+        done[np.argsort(merged.group, kind="stable")] = fitted.logged_actions
+        return cast("PolicyClass", replace(fitted, logged_actions=done.tolist()))
+
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         limits: dict[str, Any] = {}
         if self._counts_actions:
