@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from milpcb.types import ReadablePolicy
 from policies.rule import Rule
@@ -49,8 +50,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     untyped = "".join(f"[mypy-{package}.*]\nignore_missing_imports = True\n" for package in UNTYPED)
     (folder / "mypy.ini").write_text(f"[mypy]\n{untyped}")
     cache = str(ROOT / ".mypy_cache/readmes")
+    Path(cache).mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "mypy.ini", "--cache-dir", cache, "."]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    with FileLock(ROOT / ".mypy_cache/readmes.lock"):  # two processes of tests at a time break mypy's cache
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr  # the mistakes
     return [line for line in done.stdout.splitlines() if ": error: " in line]
 

@@ -10,7 +10,7 @@ from milpcb.offline.arguing.monotone import Monotone
 from milpcb.offline.arguing.pareto import FrontPoint, pareto
 from milpcb.offline.arguing.prices import Price, price_intervals, prices
 from milpcb.offline.arguing.question import Question
-from milpcb.offline.arguing.wishes import Option, Under, Without, alike, keep
+from milpcb.offline.arguing.wishes import Option, Under, Wish, Without, alike, keep
 
 __all__ = [
     "First",
@@ -20,6 +20,7 @@ __all__ = [
     "Price",
     "Question",
     "Under",
+    "Wish",
     "Without",
     "alike",
     "keep",
