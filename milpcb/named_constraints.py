@@ -113,9 +113,11 @@ class ShareAtMost(NamedConstraint):
     action: Any
     share: float
 
+    def __post_init__(self) -> None:
+        unit_share("share", self.share)
+
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 for the action."""
-        unit_share("share", self.share)
         return {"": rows.table(np.ones(len(rows)), self.action)}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
@@ -140,9 +142,11 @@ class RateParity(NamedConstraint):
     group: str
     delta: float
 
+    def __post_init__(self) -> None:
+        unit_share("delta", self.delta)
+
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 for the action at the members of a group, for each group; missing is a group too."""
-        unit_share("delta", self.delta)
         members = groups(rows.column(self.group))
         return {group: rows.table(among, self.action) for group, among in members.items()}
 
@@ -176,11 +180,13 @@ class MeanAtMost(NamedConstraint):
     amounts: Mapping[Any, float | str]
     bound: float
 
-    def tables(self, rows: NamedRows) -> dict[str, Floats]:
-        """Return what each action takes."""
+    def __post_init__(self) -> None:
         real("the bound on the mean", self.bound, "finite", lambda _number: True)
         if not (isinstance(self.amounts, Mapping) and self.amounts):
             raise InputError(f"amounts must map names of actions to numbers or columns, got {shown(self.amounts)}")
+
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return what each action takes."""
         tables = [rows.table(_amounts(amount, rows), action) for action, amount in self.amounts.items()]
         return {"": np.sum(tables, axis=0)}
 

@@ -146,10 +146,8 @@ def test_a_budget_curve_is_a_proved_optimum_at_every_point():
     ("constraint", "message"),
     [
         (share_at_most("drug C", 0.2), "unknown action of a constraint 'drug C'; did you mean 'drug"),
-        (share_at_most("drug B", 1.2), "share must be between 0 and 1, got 1.2"),
         (parity("drug B", "sexe", 0.1), "unknown column of a constraint 'sexe'; did you mean 'sex'"),
         (mean_at_most({"drug B": "drug use"}, 1), "column 'drug use' of mean_at_most must hold a number in every row"),
-        (mean_at_most(3, 1), "amounts must map names of actions to numbers or columns, got 3"),
         (never("drug B", where="agee <= 3"), "'agee <= 3' does not begin with a column; did you mean 'age'"),
         (never("drug B", where="age about 3"), "'age about 3' is none: write, for example, 'age = 1'"),
         (never("drug B", where="age = old"), "'old' in the condition 'age = old' is no number"),
@@ -162,6 +160,21 @@ def test_a_wrong_constraint_is_one_line(constraint, message):
     X, costs, _ = table(60, 0)
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         OptimalThresholdRule(constraints=[constraint]).fit(X, costs)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: share_at_most("drug B", 1.2), "share must be between 0 and 1, got 1.2"),
+        (lambda: parity("drug B", "sex", -1), "delta must be between 0 and 1, got -1"),
+        (lambda: mean_at_most(3, 1), "amounts must map names of actions to numbers or columns, got 3"),
+        (lambda: mean_at_most({"drug B": 1}, np.nan), "the bound on the mean must be finite, got nan"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_where_it_is_written(make, message):
+    """No fit and no decision is needed to notice it."""
+    with pytest.raises(InputError, match=message):
+        make()
 
 
 def test_constraints_that_conflict():
