@@ -153,6 +153,7 @@ def learner_constructors() -> Iterator[Case]:
     for name, parameters in asked.items():
         cls = registry.load("learner", name)
         given = {key: value for key, value in right.items() if key in parameters}
+        inside = {"inner": "bistro_plus"} if name == "conservative" else {}  # one that asks for a pool
         places = [given[key] for key in parameters if parameters[key].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
         named = {key: value for key, value in given.items() if parameters[key].kind is inspect.Parameter.KEYWORD_ONLY}
         yield Case("learners", f"{name}: one by position too many", partial(cls, *places, HORIZON, **named))
@@ -185,7 +186,9 @@ def learner_constructors() -> Iterator[Case]:
             ),
         }.items():
             for value in values if key in given else []:
-                yield Case("learners", f"{name}({key} = {value.name})", partial(cls, **given | {key: value.value}))
+                yield Case(
+                    "learners", f"{name}({key} = {value.name})", partial(cls, **given | inside | {key: value.value})
+                )
 
 
 def rounds() -> Iterator[Case]:

@@ -251,7 +251,9 @@ MISTAKES = [
     wrong_table("NaN cost", CONTEXTS, COSTS.replace("0,1\n1", "nan,1\n1"), "costs[1, 0]", "nan", "finite"),
     wrong_table("infinite cost", CONTEXTS, COSTS.replace("0,1\n1", "inf,1\n1"), "costs[1, 0]", "inf", "finite"),
     wrong_table("more costs than contexts", "1,0\n2,1\n", COSTS, "(4, 2)", "(2, 2)", "one row per context"),
-    wrong_table("ragged", CONTEXTS.replace("30,1", "30"), COSTS, "x.csv, line 3", "1 cells", "make them equal"),
+    wrong_table(
+        "ragged", CONTEXTS.replace("30,1", "30"), COSTS, "x.csv, line 3", "1 cell where the first line has 2", "comma"
+    ),
     wrong_table("empty", "", COSTS, "x.csv is empty", "one line per context"),
     wrong_table("header only", "age,insured\n", COSTS, "x.csv", "a header but no rows"),
     wrong_table("text cell", CONTEXTS, COSTS.replace("0,1\n1", "0,cheap\n1"), "c.csv, line 3", "column 2", "'cheap'"),

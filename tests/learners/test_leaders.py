@@ -18,6 +18,7 @@ BEST = 2
 ROUNDS = 1500
 LEARNERS: dict[str, dict[str, Any]] = {
     "bistro_plus": {"queries": "profile", "scale": 6},
+    "conservative": {"loss": 1.0, "allowance": 400.0},
     "doubling": {"options": {"queries": "profile", "scale": 6}, "first": 500},
     "epoch_greedy": {},
     "epsilon_greedy": {},

@@ -34,5 +34,5 @@ def test_a_table_in_another_encoding_is_named_in_our_words(tmp_path):
     from milpcb.tables import read_table
 
     (tmp_path / "x.csv").write_bytes("a,b\n1,\xe9\n".encode("latin-1"))
-    with pytest.raises(InputError, match="byte 7 is no UTF-8; save it as CSV in UTF-8"):
+    with pytest.raises(InputError, match="line 2 is not in UTF-8; save the file as UTF-8"):
         read_table(tmp_path / "x.csv")
