@@ -180,6 +180,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         other = _rows(source, estimator, aside, step, "what each action would have given in the rows kept aside")
         theirs = best_reference(other.scores, estimator.problem(other.frame, guarded=False).constraints)
         held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
+    del problem, again  # the rows as numbers, which the questions below make anew
     return Findings(
         source,
         questions,

@@ -21,6 +21,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
+from milpcb.types import Ints
 
 FEW = 20  # resamples that are made however long each is
 MOST_LISTED = 1e5  # policies, above which those near the best are not counted
@@ -115,6 +116,7 @@ def stability(
         if progress is not None:
             progress(done, times)
     alike /= times
+    del oracle  # of a million rows it takes a gigabyte, and so does each of those below
     parts = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else np.zeros(n, dtype=np.int64)
     return Stability(
         policy=policy,
@@ -160,11 +162,18 @@ def _by_depth(
     for depth in range(1, cast("Any", policies).depth + 1):
         shallow = cast("Any", replace(policies, depth=depth))
         try:
-            oracle = open_oracle(shallow, contexts, kind=kind, constraints=constraints)
+            policy, played = _learnt(shallow, contexts, scores, kind, constraints)
         except InfeasibleError:  # so shallow a tree cannot keep the constraints
             continue
-        played = held_out(oracle, contexts, scores.costs, scores.fold)
         own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)
         value = estimates({"value": own}, "normal", 0.95, seed=0, group=scores.log.group)["value"]
-        found.append(DepthValue(depth, best_policy(oracle, scores.costs), value))
+        found.append(DepthValue(depth, policy, value))
     return tuple(found)
+
+
+def _learnt(
+    policies: PolicyClass, contexts: Any, scores: Scores, kind: str, constraints: Sequence[LabelConstraint]
+) -> tuple[FoundPolicy, Ints]:
+    """Return the best policy, and what those learnt from the other folds play in each row (n,)."""
+    oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
+    return best_policy(oracle, scores.costs), held_out(oracle, contexts, scores.costs, scores.fold)

@@ -18,6 +18,7 @@ from milpcb.offline.reference import Reference
 from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores
 from milpcb.rng import child
+from milpcb.types import Floats
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,7 @@ def prices(question: Question, costs: Any, wishes: Sequence[Wish]) -> list[Price
     """
     table = cost_array(costs, question.oracle.n_contexts, question.oracle.n_actions)
     least = question.best(table).value
-    found = []
-    for wish in wishes:
-        best = granted(wish.of(question), table)
-        found.append(Price(wish.name, np.inf if best is None else max(0.0, best.value - least), best))
-    return found
+    return [_price(wish, wish.of(question), table, least) for wish in wishes]
 
 
 def price_intervals(
@@ -105,18 +102,29 @@ def price_intervals(
         noise.append(max(up, UPPER * down, 0.0))
         if progress is not None:
             progress(draw + 1, times)
-    reach = quantile(np.array(noise), level)
+    reach, floors = quantile(np.array(noise), level), [-process.floor(sign) for sign in (1.0, -1.0)]
+    costs = scores.costs / scores.weight.sum()
 
     def ends(asked: Granting) -> tuple[float, float]:
-        low, high = (-asked.best(-process.floor(sign)).value for sign in (1.0, -1.0))
+        low, high = (-asked.best(floor).value for floor in floors)
         return low - reach, high + reach / UPPER
 
-    lower, upper = ends(question)
+    (lower, upper), of_class = ends(question), question.best(costs).value
+    del process, sampled
+    question.close()  # a million rows that are opened take a gigabyte: one class at a time
     found = []
-    for wish, price in zip(wishes, prices(question, scores.costs / scores.weight.sum(), wishes), strict=True):
-        if price.best is None:
-            found.append(price)
-            continue
-        own_lower, own_upper = ends(wish.of(question))
-        found.append(replace(price, lower=max(0.0, lower - own_upper), upper=max(0.0, upper - own_lower)))
+    for wish in wishes:
+        asked = wish.of(question)
+        price = _price(wish, asked, costs, of_class)
+        if price.best is not None:
+            own_lower, own_upper = ends(asked)
+            price = replace(price, lower=max(0.0, lower - own_upper), upper=max(0.0, upper - own_lower))
+        found.append(price)
+        del asked
     return found
+
+
+def _price(wish: Wish, asked: Granting, costs: Floats, least: float) -> Price:
+    """Return what a wish costs, of which ``asked`` are the policies; the class has the total cost ``least``."""
+    best = granted(asked, costs)
+    return Price(wish.name, np.inf if best is None else max(0.0, best.value - least), best)

@@ -60,6 +60,10 @@ class Question:
         kind = self.kind if self.kind != "search" or needed <= opened.can else "milp"
         return open_oracle(opened, self.contexts, kind=kind, constraints=list(self.constraints))
 
+    def close(self) -> None:
+        """Let go of the oracle; it is opened again when it is asked again."""
+        self.__dict__.pop("oracle", None)
+
     @cached_property
     def rows(self) -> Floats:
         """The contexts (n, d) as numbers."""
