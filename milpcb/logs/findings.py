@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 
 from milpcb.errors import InputError
+from milpcb.estimators.base import Problem
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.budget import BudgetValue, budget_values
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.source import Source, numbered
-from milpcb.logs.what_if import what_if
+from milpcb.logs.what_if import Wisher, what_if
 from milpcb.offline import (
     Evaluation,
     Inference,
@@ -180,7 +181,6 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         other = _rows(source, estimator, aside, step, "what each action would have given in the rows kept aside")
         theirs = best_reference(other.scores, estimator.problem(other.frame, guarded=False).constraints)
         held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
-    del problem, again  # the rows as numbers, which the questions below make anew
     return Findings(
         source,
         questions,
@@ -195,12 +195,12 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         () if other is None else _kept(estimator, other),
         _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
         guaranteed(estimator, learnt.frame, questions.level, questions.draws),
-        _prices(estimator, learnt, reference, questions, step),
+        _prices(estimator, learnt, problem, reference, questions, step),
     )
 
 
 def _prices(
-    estimator: Any, learnt: ScoredRows, reference: Reference, questions: Asked, step: Step
+    estimator: Any, learnt: ScoredRows, problem: Problem, reference: Reference, questions: Asked, step: Step
 ) -> tuple[Price, ...]:
     """Return the prices of the wishes; those of a rule by the estimates alone."""
     if questions.limits or estimator.objective != "value":
@@ -209,7 +209,8 @@ def _prices(
         return ()
     with step("what it would cost to have it otherwise") as tick:
         options = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED), "seed": questions.seed}
-        return what_if(estimator, learnt.frame, learnt.scores, reference, questions.wishes, **options, progress=tick)
+        wisher = Wisher(estimator, learnt.frame, problem)
+        return what_if(wisher, learnt.scores, reference, questions.wishes, **options, progress=tick)
 
 
 def _guards(source: Source, estimator: Any, learnt: ScoredRows, questions: Asked) -> list[NoWorseThan]:

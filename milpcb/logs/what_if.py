@@ -20,6 +20,7 @@ import polars as pl
 
 from milpcb.columns import Number, name_in_words
 from milpcb.errors import InputError, UnknownNameError
+from milpcb.estimators.base import Problem
 from milpcb.named_constraints import NamedConstraint, always, never, parity
 from milpcb.offline import Reference, Scores
 from milpcb.offline.arguing import First, Monotone, Option, Price, Question, Under, Without, price_intervals, prices
@@ -33,12 +34,11 @@ Wishes = list[Any]
 
 
 class Wisher:
-    """Makes wishes of texts, for an estimator that was fitted to ``frame``."""
+    """Makes wishes of texts, for an estimator that was fitted to ``frame``, and its ``problem`` there."""
 
-    def __init__(self, estimator: Any, frame: pl.DataFrame) -> None:
+    def __init__(self, estimator: Any, frame: pl.DataFrame, problem: Problem) -> None:
         self._estimator, self._frame = estimator, frame
         self._columns = estimator.policy_.names.columns
-        problem = estimator.problem(frame)
         self.question = Question(problem.policies, problem.contexts, problem.constraints, problem.kind)
         self._forms: list[tuple[str, Callable[..., Any]]] = [
             (r"without (.+)", lambda text, name: Without(self._places(name), text)),
@@ -121,12 +121,7 @@ class Wisher:
 
 
 def what_if(
-    estimator: Any,
-    frame: pl.DataFrame,
-    scores: Scores,
-    reference: Reference,
-    texts: Sequence[str],
-    **options: Any,
+    wisher: Wisher, scores: Scores, reference: Reference, texts: Sequence[str], **options: Any
 ) -> tuple[Price, ...]:
     """Return the price per row of each wish, and of what people ask first; by ``options`` of price_intervals.
 
@@ -134,7 +129,6 @@ def what_if(
     """
     if not (texts or options["draws"]):
         return ()
-    wisher = Wisher(estimator, frame)
     asked = [wisher.wish(text) for text in texts]
     if not options["draws"]:
         return tuple(prices(wisher.question, scores.costs / scores.weight.sum(), asked))

@@ -17,6 +17,11 @@ from milpcb.logs.what_if import Wisher
 RUN = ("--action", "message", "--reward", "bought", "--randomised", "--thresholds", "3", "--resamples", "0")
 
 
+def wisher_of(tree, rows):
+    """Return what makes wishes for a tree that was fitted to ``rows``."""
+    return Wisher(tree, rows, tree.problem(rows))
+
+
 @pytest.fixture
 def frame():
     """Return a log in which calls help the young."""
@@ -47,7 +52,7 @@ def fitted(frame, **options):
 def test_prices_are_those_of_estimators_with_other_parameters(text, changes, frame):
     """What another fit would lose, in the unit of the outcome."""
     tree = fitted(frame)
-    wisher, scores = Wisher(tree, frame.select("age", "region")), tree.scores_
+    wisher, scores = wisher_of(tree, frame.select("age", "region")), tree.scores_
     costs = scores.costs / scores.weight.sum()
     price = wisher.wish(text).of(wisher.question).best(costs).value - wisher.question.best(costs).value
     assert price == pytest.approx(tree.policy_value_ - fitted(frame, **changes).policy_value_, abs=1e-9)
@@ -56,7 +61,7 @@ def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fra
 def test_every_form_is_a_rule_that_grants_it(frame):
     """By what the policies of the wishes play in the rows."""
     tree, rows = fitted(frame), frame.select("age", "region")
-    wisher, age, north = Wisher(tree, rows), frame["age"].to_numpy(), (frame["region"] == "north").to_numpy()
+    wisher, age, north = wisher_of(tree, rows), frame["age"].to_numpy(), (frame["region"] == "north").to_numpy()
 
     def played(text):
         return wisher.wish(text).of(wisher.question).best(tree.scores_.costs).policy.predict(wisher.question.rows)
@@ -74,11 +79,11 @@ def test_every_form_is_a_rule_that_grants_it(frame):
 def test_usual_wishes_are_about_what_the_rule_reads(frame):
     """Its features, one depth and one leaf less; nothing else."""
     tree = fitted(frame)
-    names = [wish.name for wish in Wisher(tree, frame.select("age", "region")).usual()]
+    names = [wish.name for wish in wisher_of(tree, frame.select("age", "region")).usual()]
     assert "without age" in names
     assert "depth 1" in names
     one = fitted(frame.with_columns(bought=(frame["message"] == "call").cast(int)))
-    assert Wisher(one, frame.select("age", "region")).usual()[0].name == "depth 1"
+    assert wisher_of(one, frame.select("age", "region")).usual()[0].name == "depth 1"
 
 
 def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch):
@@ -123,6 +128,6 @@ def test_mistakes_are_one_line(wish, fragment, frame, tmp_path, milpcb_):
 def test_wishes_under_limits_keep_them(frame):
     """The class of the fit is under its own constraints, and so is what grants a wish."""
     tree = fitted(frame, constraints=[share_at_most("call", 0.2)])
-    wisher = Wisher(tree, frame.select("age", "region"))
+    wisher = wisher_of(tree, frame.select("age", "region"))
     best = wisher.wish("without region").of(wisher.question).best(tree.scores_.costs)
     assert (best.policy.predict(wisher.question.rows) == tree.actions_.tolist().index("call")).mean() <= 0.2

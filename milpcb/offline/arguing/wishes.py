@@ -41,6 +41,7 @@ class Without:
         contexts = question.rows.copy()
         check_columns(self.columns, contexts)
         contexts[:, list(self.columns)] = 0.0
+        contexts.setflags(write=False)  # so that nobody need copy it
         return replace(explicit(question), contexts=contexts)
 
 
