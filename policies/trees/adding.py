@@ -8,7 +8,7 @@ import numpy as np
 
 from milpcb.kernels import compiled
 from milpcb.types import Bools, Floats
-from policies.trees.kernels import Array, _add_up, _differences, _restrict
+from policies.trees.kernels import Array, _add_up, _restrict, differences
 from policies.trees.search import SINGLE, arrays
 
 COMPILED_DEPTH = 3
@@ -48,7 +48,7 @@ def _one_test(
     largest: float, table: Array, literals: Array, costs: Array, weighted: Array, pairs: Array, totals: Array
 ) -> float:
     """Fill totals (p, 2, K); arrays and answer are those of ``_two_tests``."""
-    everywhere, bound = _differences(table, costs[0])
+    everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return bound
     _add_up(literals, costs[0], weighted, pairs[0], 0, 1)
@@ -69,7 +69,7 @@ def _two_tests(
 
     Returns a bound on the absolute value of all partial sums; where it is over ``largest``, nothing is filled.
     """
-    everywhere, bound = _differences(table, costs[0])
+    everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return bound
     p = len(totals)
@@ -99,7 +99,7 @@ def _three_tests(
     For the contexts where one test holds, pairs of the tests that do not come before it are added up; each total of
     three tests serves in all their orders.
     """
-    everywhere, bound = _differences(table, costs[0])
+    everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return bound
     p, n_actions = len(totals), len(pairs[0])

@@ -90,7 +90,7 @@ def search(
     what action 0 costs on all contexts, and a bound on the absolute value of all partial sums of differences, infinite
     when some difference is not whole. Where that bound is over ``largest``, nothing is filled.
     """
-    everywhere, bound = _differences(table, costs[0])
+    everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return everywhere, bound
     _add_up(literals, costs[0], weighted, pairs[0], 0, len(pattern) if depth > 1 else 1)
@@ -125,7 +125,7 @@ def search_three(
     best: Array,
 ) -> tuple[float, float]:
     """Search all trees of depth 3, as ``search`` those of less; by itself, as nobody compiles what is not asked for."""
-    everywhere, bound = _differences(table, costs[0])
+    everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return everywhere, bound
     _add_up(literals, costs[0], weighted, pairs[0], 0, len(pattern))
@@ -135,7 +135,7 @@ def search_three(
 
 
 @compiled(_NO_NAN)
-def _differences(table: Array, costs: Array) -> tuple[float, float]:
+def differences(table: Array, costs: Array) -> tuple[float, float]:
     """Fill costs (blocks, A, B) with differences of table (g, K); return the two numbers that ``search`` returns."""
     block = costs.shape[2]
     everywhere = bound = 0.0

@@ -27,28 +27,7 @@ from policies.trees.state_arrays import Array, Given, Sets
 
 # Totals may add up in any order: in range, whole numbers are exact in any. No kernel makes NaN.
 _ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
-_NO_NAN = {"nnan", "nsz"}
 _LANES = 32
-
-
-@compiled(_NO_NAN)
-def differences(table: Array, costs: Array) -> tuple[float, float]:
-    """Fill costs (blocks, A, B) with differences of table (g, K) to action 0.
-
-    Returns what action 0 costs on all contexts, and a bound on the absolute value of all partial sums of differences,
-    infinite when some difference is not whole.
-    """
-    block = costs.shape[2]
-    everywhere = bound = 0.0
-    for j in range(len(table)):
-        everywhere += table[j, 0]
-        widest = 0.0
-        for a in range(costs.shape[1]):
-            difference = table[j, a + 1] - table[j, 0]
-            costs[j // block, a, j % block] = difference
-            widest = max(widest, abs(difference) if difference == np.floor(difference) else np.inf)
-        bound += widest
-    return everywhere, bound
 
 
 @compiled()

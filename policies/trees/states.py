@@ -26,8 +26,9 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
+from policies.trees.kernels import differences
 from policies.trees.last_tests import Soft, last_test, last_tests, next_set, outcomes, own_outcome
-from policies.trees.passes import differences, fill_totals, number
+from policies.trees.passes import fill_totals, number
 from policies.trees.state_arrays import Answers, Array, AtContext, Given, Room, Sets
 
 _NO_NAN = {"nnan", "nsz"}
