@@ -124,7 +124,8 @@ class _Column:
     @classmethod
     def of(cls, feature: int, values: Floats, cuts: Floats) -> _Column:
         """Return the column of ``values`` (m,); of cuts between the same two values the lowest is kept."""
-        column = cls(feature, cuts, np.searchsorted(cuts, values))
+        codes = np.searchsorted(cuts, values).astype(np.min_scalar_type(len(cuts)))  # a million rows, of one byte each
+        column = cls(feature, cuts, codes)
         below = column.sums(np.ones(len(values)))
         return column.only(np.diff(below, prepend=0.0) > 0)
 
@@ -136,7 +137,7 @@ class _Column:
         """Return the column with the cuts that ``kept`` (B,) marks."""
         if kept.all():
             return self
-        return _Column(self.feature, self.cuts[kept], np.append(0, np.cumsum(kept))[self.codes])
+        return _Column(self.feature, self.cuts[kept], np.append(0, np.cumsum(kept)).astype(self.codes.dtype)[self.codes])
 
 
 def _columns(contexts: Floats, thresholds: Thresholds) -> Iterator[tuple[Floats, Floats]]:

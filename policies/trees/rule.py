@@ -84,17 +84,8 @@ class DecisionTree(Rule):
 
     def _leaf(self, contexts: Floats) -> Ints:
         leaf = np.empty(len(contexts), dtype=np.int64)
-        numbers = count()
-
-        def fill(node: Node, rows: Ints) -> None:
-            if isinstance(node, Leaf):
-                leaf[rows] = next(numbers)
-                return
-            holds = contexts[rows, node.feature] <= node.threshold
-            fill(node.yes, rows[holds])
-            fill(node.no, rows[~holds])
-
-        fill(self.root, np.arange(len(contexts)))
+        for number, rows in enumerate(_rows_of_leaves(self.root, contexts, np.arange(len(contexts)))):
+            leaf[rows] = number
         return leaf
 
     def __str__(self) -> str:
@@ -124,6 +115,19 @@ class DecisionTree(Rule):
     def export_text(self) -> str:
         """Return the tree in the style of scikit-learn's ``export_text``, its numbers in full."""
         return "\n".join(_export(self.root, self.names, "")) + "\n"
+
+
+def _rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
+    """Yield those of ``rows`` that each leaf below a node gets, "yes" before "no".
+
+    A function that calls itself from within another would keep the contexts until garbage is collected: gigabytes.
+    """
+    if isinstance(node, Leaf):
+        yield rows
+        return
+    holds = contexts[rows, node.feature] <= node.threshold
+    yield from _rows_of_leaves(node.yes, contexts, rows[holds])
+    yield from _rows_of_leaves(node.no, contexts, rows[~holds])
 
 
 def _nodes(node: Node) -> Iterator[Node]:

@@ -38,11 +38,15 @@ class Without:
         """Return the class without the columns."""
         if hasattr(question.policies, "policies") and not hasattr(question.policies, "thresholds"):
             raise InputError(f"policies of a list have no columns to leave out: {shown(question.policies)}")
+        check_columns(self.columns, question.rows)
+        known = explicit(question)
+        cuts = getattr(known.policies, "thresholds", None)
+        if isinstance(cuts, tuple):  # the same rows, which may be a million
+            left = tuple(() if number in self.columns else points for number, points in enumerate(cuts))
+            return replace(known, policies=with_options(known.policies, thresholds=left))
         contexts = question.rows.copy()
-        check_columns(self.columns, contexts)
         contexts[:, list(self.columns)] = 0.0
-        contexts.setflags(write=False)  # so that nobody need copy it
-        return replace(explicit(question), contexts=contexts)
+        return replace(known, contexts=contexts)
 
 
 @dataclass(frozen=True)
