@@ -137,7 +137,8 @@ class _Column:
         """Return the column with the cuts that ``kept`` (B,) marks."""
         if kept.all():
             return self
-        return _Column(self.feature, self.cuts[kept], np.append(0, np.cumsum(kept)).astype(self.codes.dtype)[self.codes])
+        fewer = np.append(0, np.cumsum(kept)).astype(self.codes.dtype)
+        return _Column(self.feature, self.cuts[kept], fewer[self.codes])
 
 
 def _columns(contexts: Floats, thresholds: Thresholds) -> Iterator[tuple[Floats, Floats]]:
