@@ -3,7 +3,7 @@
 An action is known by its name, a text. Of what is handed in for an action,
 
 * a text is itself;
-* a whole number of any type, 2 as well as 2.0, is its digits: "2"; other numbers are as Python prints them: "0.5";
+* an integer of any type, 2 as well as 2.0, is its digits: "2"; other numbers are as Python prints them: "0.5";
 * True and False are "True" and "False". Where no action is called so they are the numbers 1 and 0, and 1 and 0 are
   True and False where no action is called "1" or "0";
 * nothing, NaN and the like are no action.

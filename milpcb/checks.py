@@ -23,9 +23,9 @@ _KINDS = {
     "M": "dates",
     "m": "times",
     "c": "complex numbers",
-    "b": "truth values",
+    "b": "booleans",
 }
-MOST = 2**53  # of a count: up to here every whole number is a float
+MOST = 2**53  # of a count: up to here every integer is a float
 ROUNDING = 1e-9  # what a sum of probabilities may be off by, and, as a share, a probability that is handed back
 
 
@@ -104,15 +104,15 @@ def number_array(name: str, data: Any) -> Floats:
 
 
 def whole_array(name: str, data: Any) -> Ints:
-    """Return ``data`` as a new array of integers of any shape; raises InputError on anything else, truth values too."""
+    """Return ``data`` as a new array of integers of any shape; raises InputError on anything else, booleans too."""
     try:
         array = np.asarray(data)
     except ValueError as error:
-        raise InputError(f"{name} must be a rectangular table of whole numbers: {error}") from error
+        raise InputError(f"{name} must be a rectangular table of integers: {error}") from error
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
     if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"{name} must hold whole numbers, got {_kind(array)}")
+        raise InputError(f"{name} must hold integers, got {_kind(array)}")
     if array.dtype.kind == "u" and array.max() > MOST:
         raise InputError(f"{name} must hold numbers of at most {MOST}, got {array.max()}")
     return array.astype(np.int64)
@@ -159,19 +159,19 @@ def check_gap(gap: float) -> float:
 
 
 def whole(name: str, value: Any, least: int, most: int = MOST) -> int:
-    """Return ``value`` as an int; raises InputError unless it is a whole number from ``least`` to ``most``."""
+    """Return ``value`` as an int; raises InputError unless it is an integer from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {shown(value)}")
+        raise InputError(f"{name} must be an integer of at least {least}, got {shown(value)}")
     if value > most:
         raise InputError(f"{name} must be at most {most}, got {shown(value)}")
     return int(value)
 
 
 def index(name: str, value: Any, count: int | None) -> int:
-    """Return ``value`` as an int; raises InputError unless it is a whole number in 0..count-1 (None: 0 or more)."""
+    """Return ``value`` as an int; raises InputError unless it is an integer in 0..count-1 (None: 0 or more)."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 0 <= value < (count or MOST):
         wanted = "0 or more" if count is None else f"in 0..{count - 1}"
-        raise InputError(f"{name} must be a whole number {wanted}, got {shown(value)}")
+        raise InputError(f"{name} must be an integer {wanted}, got {shown(value)}")
     return int(value)
 
 
@@ -223,7 +223,7 @@ def check_confidence(confidence: Any) -> float:
 
 
 def _float(value: Any) -> float:
-    """Return a number as a float, NaN for what is none: truth values, text, arrays, numbers beyond floats."""
+    """Return a number as a float, NaN for what is none: booleans, text, arrays, numbers beyond floats."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         return np.nan
     try:

@@ -29,7 +29,7 @@ def shortest_between(low: float, high: float, near: float, *, low_included: bool
 def short_between(low: Floats, high: Floats) -> Floats:
     """Return a decimal of few digits in each range [low, high) of two arrays (n,), the greatest up to its middle.
 
-    ``low`` itself where whole numbers below 2^53 and powers of ten up to 10^22, which floats hold exactly, do not do.
+    ``low`` itself where integers below 2^53 and powers of ten up to 10^22, which floats hold exactly, do not do.
     """
     middle = low + (high - low) / 2
     places = np.floor(-np.log10(high - low)).astype(np.int64)

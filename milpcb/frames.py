@@ -1,4 +1,4 @@
-"""Tables that users hand in, column by column: numbers, or texts and truth values, and what is missing."""
+"""Tables that users hand in, column by column: numbers, or texts and booleans, and what is missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> 
 
     Returns
     -------
-    name to (n,) : floats, NaN being missing; or objects, which are texts, truth values and numbers, None being missing
+    name to (n,) : floats, NaN being missing; or objects, which are texts, booleans and numbers, None being missing
 
     Raises
     ------
@@ -68,7 +68,7 @@ def _of_frame(table: Any, name: str, names: tuple[str, ...]) -> Values:
 
 def _of_array(column: Any, name: str) -> Values:
     if column.dtype.kind == "b":
-        return np.asarray(column, dtype=float)  # an array has one type: its truth values are 0 and 1
+        return np.asarray(column, dtype=float)  # an array has one type: its booleans are 0 and 1
     if column.dtype.kind in "iuf":
         return np.asarray(column, dtype=float)
     return _objects([None if _lost(value) else value for value in column.tolist()], name)
@@ -92,4 +92,4 @@ def _plain(value: Any, name: str) -> Value:
     entry = value.item() if isinstance(value, np.generic) else value
     if entry is None or isinstance(entry, (bool, int, float, str)):
         return entry if not isinstance(entry, str) else str(entry)
-    raise InputError(f"column '{clipped(name)}' holds {shown(value)}; give numbers, texts, truth values, or nothing")
+    raise InputError(f"column '{clipped(name)}' holds {shown(value)}; give numbers, texts, booleans, or nothing")

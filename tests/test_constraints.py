@@ -32,7 +32,7 @@ KINDS = pytest.mark.parametrize("kind", ["milp", "enumeration"])
 
 WHOLE = st.integers(-4, 4).map(float)
 REAL = st.floats(-4.0, 4.0, allow_subnormal=False)
-# Whole numbers and a little: totals that differ by less than any solver's tolerance, but by more than 1e-9.
+# Integers and a little: totals that differ by less than any solver's tolerance, but by more than 1e-9.
 NEAR = st.tuples(st.integers(-2, 2), st.integers(-3, 3)).map(lambda pair: pair[0] + 1e-7 * pair[1])
 
 
@@ -83,7 +83,7 @@ def test_constrained_classes_answer_as_the_definition(name, data, draw_costs):
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_whole_costs_stay_whole_under_real_constraints(seed):
-    """The value under a constraint with real weights is a whole number when the costs are."""
+    """The value under a constraint with real weights is an integer when the costs are."""
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(5, 3))
     rule = LabelConstraint(weights, float(np.median(totals(weights, LABELINGS["trees of depth 1"]))))
@@ -252,7 +252,7 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(kind, rows):
     ("call", "fragment"),
     [
         (lambda: share_at_most(3, 0.5, n_contexts=5, n_actions=3), "action 3 is not one of the 3 actions 0..2"),
-        (lambda: share_at_most(-1, 0.5, n_contexts=5, n_actions=3), "action must be a whole number"),
+        (lambda: share_at_most(-1, 0.5, n_contexts=5, n_actions=3), "action must be an integer"),
         (lambda: share_at_most(0, 1.5, n_contexts=5, n_actions=3), "share must be between 0 and 1, got 1.5"),
         (lambda: share_at_most(0, np.nan, n_contexts=5, n_actions=3), "share must be between"),
         (lambda: share_at_most(0, 0.5, n_contexts=0, n_actions=3), "n_contexts must be"),

@@ -131,17 +131,17 @@ def test_act_and_learn_alternate() -> None:
 
 WRONG = {
     "another row": ((1, 1, 0.5, 0.75), "was played on row 0, got row 1"),
-    "a row that is a float": ((0.0, 1, 0.5, 0.75), "row must be a whole number"),
-    "a row that is a truth value": ((False, 1, 0.5, 0.75), "row must be a whole number"),
-    "action -1": ((0, -1, 0.5, 0.75), r"action must be a whole number in 0\.\.2, got -1"),
-    "action K": ((0, 3, 0.5, 0.75), r"action must be a whole number in 0\.\.2, got 3"),
-    "a string for an action": ((0, "1", 0.5, 0.75), "action must be a whole number"),
-    "an action that is a truth value": ((0, True, 0.5, 0.75), "action must be a whole number"),
+    "a row that is a float": ((0.0, 1, 0.5, 0.75), "row must be an integer"),
+    "a row that is a boolean": ((False, 1, 0.5, 0.75), "row must be an integer"),
+    "action -1": ((0, -1, 0.5, 0.75), r"action must be an integer in 0\.\.2, got -1"),
+    "action K": ((0, 3, 0.5, 0.75), r"action must be an integer in 0\.\.2, got 3"),
+    "a string for an action": ((0, "1", 0.5, 0.75), "action must be an integer"),
+    "an action that is a boolean": ((0, True, 0.5, 0.75), "action must be an integer"),
     "a negative cost": ((0, 1, -0.1, 0.75), r"the cost of action 1 in round 1 is -0\.1"),
     "a cost above 1": ((0, 1, 1.1, 0.75), r"costs must be numbers in \[0, 1\]"),
     "a NaN cost": ((0, 1, np.nan, 0.75), "is nan"),
     "a string for a cost": ((0, 1, "0.5", 0.75), "is '0.5'"),
-    "a truth value for a cost": ((0, 1, True, 0.75), "is True"),
+    "a boolean for a cost": ((0, 1, True, 0.75), "is True"),
     "another probability": ((0, 1, 0.5, 0.7499999), r"was played with probability 0\.75, got 0\.7499999"),
     "a NaN probability": ((0, 1, 0.5, np.nan), "got nan"),
     "no probability": ((0, 1, 0.5, None), "got None"),
@@ -168,8 +168,8 @@ def test_feedback_that_cannot_be_is_refused(feedback: tuple[Any, ...], message: 
     "row", [-1, 4, 0.0, "0", None, True, np.nan, [0], 10**5000], ids=lambda row: type(row).__name__
 )
 def test_a_row_that_is_none_is_refused(row: Any) -> None:
-    """Rows are whole numbers in 0..m-1, for learners that have an oracle; negative ones do not count from the end."""
-    with pytest.raises(InputError, match=r"row must be a whole number in 0\.\.3"):
+    """Rows are integers in 0..m-1, for learners that have an oracle; negative ones do not count from the end."""
+    with pytest.raises(InputError, match=r"row must be an integer in 0\.\.3"):
         Exp4(oracle(), horizon=10).act(row)
 
 

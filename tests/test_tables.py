@@ -73,7 +73,7 @@ def test_a_wrong_table_is_refused_with_line_and_cell(case, tmp_path):
 
 
 def test_parquet_says_the_same(tmp_path):
-    """A Parquet file gives names and numbers; whole numbers and truth values count as numbers, gaps as NaN."""
+    """A Parquet file gives names and numbers; integers and booleans count as numbers, gaps as NaN."""
     pl.DataFrame({"age": [20, None], "insured": [False, True]}).write_parquet(tmp_path / "t.parquet")
     names, numbers = read_table(tmp_path / "t.parquet")
     assert names == ("age", "insured")

@@ -184,7 +184,7 @@ def _plain(value: Any) -> Value:
         return None
     if isinstance(entry, (bool, int, float, str)):
         return entry
-    raise InputError(f"a context holds {shown(value)}; give numbers, texts, truth values, or None")
+    raise InputError(f"a context holds {shown(value)}; give numbers, texts, booleans, or None")
 
 
 def _readable(value: Any) -> bool:

@@ -35,7 +35,7 @@ def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[
             raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
         try:
             table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):  # no number, list or truth value: a text
+        except (ValueError, RecursionError):  # no number, list or boolean: a text
             table[keys[option]] = text
     return table
 

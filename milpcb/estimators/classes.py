@@ -132,7 +132,7 @@ class RuleListSettings(PolicyEstimator):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ScoringSettings(PolicyEstimator):
-    """Points systems: tests with small whole points, and cut points on their sum.
+    """Scoring systems: tests with small whole points, and cut points on their sum.
 
     A test is age >= 40 for each of the cut points, region in {north, west}, or age is missing; a missing number is not
     40 or more. With more than two actions, a higher score means a later action.

@@ -32,7 +32,7 @@ class FromCosts(PolicyEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, truth values, and missing ones
+        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, booleans, and missing ones
         y : (n, K) what each action costs (or earns) in each row; the columns of a data frame name the actions. Or (n,)
             labels: a wrong one costs 1
         sample_weight : (n,) how much each row counts; to repeat a row is to double its weight
@@ -85,4 +85,4 @@ class OptimalRuleList(FromCosts, RuleListSettings):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OptimalScoringRule(FromCosts, ScoringSettings):
-    """The optimal points system: small whole weights, and cut points on their sum."""
+    """The optimal scoring system: small whole weights, and cut points on their sum."""

@@ -97,7 +97,7 @@ class FromLog(PolicyEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, truth values, and missing ones
+        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, booleans, and missing ones
         y, action : (n,) what was done, as ``y`` or, for metadata routing, by name
         reward, cost : (n,) what came of it; one of the two. With neither, a warning is given, and the policy is learnt
             that agrees most often with what was done
@@ -333,6 +333,6 @@ class LoggedRuleList(FromLog, RuleListSettings):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedScoringRule(FromLog, ScoringSettings):
-    """The best points system, by a log."""
+    """The best scoring system, by a log."""
 
     by_table: ClassVar[type[FromCosts]] = OptimalScoringRule

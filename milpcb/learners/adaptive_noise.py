@@ -34,7 +34,7 @@ from typing import Any
 from milpcb.learners.noise_laws import Noise, Spread
 from milpcb.learners.questions import Questions
 
-FIRST_RATE = 2.0  # eps_1; 1 where noise is of whole numbers
+FIRST_RATE = 2.0  # eps_1; 1 where noise is of integers
 STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
 
 

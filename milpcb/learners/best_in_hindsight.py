@@ -29,7 +29,7 @@ class BestInHindsight(Learner):
         self.n_actions = whole("n_actions", n_actions, 2)
         labels = whole_array("best", best)
         if labels.ndim != 1:
-            raise InputError("best must list one action, a whole number, per context")
+            raise InputError("best must list one action, an integer, per context")
         if len(labels) and not (labels.min() >= 0 and labels.max() < n_actions):
             raise InputError(f"best names actions outside 0..{n_actions - 1}")
         self._q = np.eye(n_actions)[labels]
@@ -37,7 +37,7 @@ class BestInHindsight(Learner):
     def _act(self, row: int) -> Floats:
         """Return 1 for the best policy's action and 0 for the others (K,)."""
         if row >= len(self._q):
-            raise InputError(f"row must be a whole number in 0..{len(self._q) - 1}, got {row}")
+            raise InputError(f"row must be an integer in 0..{len(self._q) - 1}, got {row}")
         return np.array(self._q[row])
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:

@@ -34,7 +34,7 @@ class BistroPlus(Learner):
     Guarantee: E[regret] <= 2 sqrt(2 T K L log N) + T K / L for the noise of the paper (equation (8)).
     Oracle: values only, K + 1 a round (``queries="all"``), or one profile, or one minimiser a round.
 
-    Totals are whole numbers in units of L: an estimate adds 0 or 1 to one cell, the noise adds 0 or +-2. So psi/L is
+    Totals are integers in units of L: an estimate adds 0 or 1 to one cell, the noise adds 0 or +-2. So psi/L is
     an integer, phi is 0 or 1, and every exact oracle gives the same run, bit for bit. Other relaxations have other
     units.
 
@@ -43,7 +43,7 @@ class BistroPlus(Learner):
     oracle : the policy class, opened on the contexts of ``pool``
     pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
     horizon : number of rounds T
-    seed : non-negative whole number
+    seed : non-negative integer
     scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself,
         estimated once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed
         form at that L, which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of

@@ -32,7 +32,7 @@ class EpsilonGreedy(Learner):
     oracle : the policy class, opened on the contexts of the pool
     horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee. How
         rounds are played does not depend on it
-    seed : non-negative whole number; used by ``data = "exploration"`` alone
+    seed : non-negative integer; used by ``data = "exploration"`` alone
     scale : a > 0; None takes the one above
     data : what the policy is trained on: "all" rounds, each estimated by (c / q) e_y; or the rounds of "exploration"
         alone, by K c e_y. Whether a round explored is drawn once its action is known, which has the same law as a coin

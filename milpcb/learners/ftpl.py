@@ -52,13 +52,13 @@ class ContextualFTPL(Learner):
     oracle : the policy class, opened on all contexts that will occur
     horizon : number of rounds T that may be played. A fixed epsilon is made from it; "adaptive" does without: no end,
         and no ``guarantee()``
-    seed : non-negative whole number
+    seed : non-negative integer
     epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is
         above
     noise : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
         counted once; "columns" is on the columns of the class's program, so that a round costs the same however many
         contexts there are
-    law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": whole numbers, times whole numbers 1 /
+    law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": integers, times integers 1 /
         eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the
         same play bit for bit. "laplace" alone has a guarantee in advance
     cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t

@@ -19,7 +19,7 @@ class Law(NamedTuple):
     """How ``size`` coordinates are drawn, and what is known of the law.
 
     ``shifts``: whether moving a coordinate by s changes no probability by more than a factor exp(|s|), as a priori
-    guarantees need. ``whole`` noise is of whole numbers; what it is multiplied with is then rounded up to a whole
+    guarantees need. ``whole`` noise is of integers; what it is multiplied with is then rounded up to a whole
     number.
     """
 
@@ -40,7 +40,7 @@ def normal(generator: np.random.Generator, size: int) -> Floats:
 
 
 def geometric(generator: np.random.Generator, size: int) -> Floats:
-    """Return two-sided geometric variables: each whole number n with a probability proportional to exp(-|n|).
+    """Return two-sided geometric variables: each integer n with a probability proportional to exp(-|n|).
 
     The whole part of an exponential variable is a geometric one, and the difference of two of these is two-sided.
     """

@@ -52,7 +52,7 @@ def _of_columns(columns: Mapping[str, Values]) -> str:
 def _words(column: Values) -> Words:
     """Return 64 bits (n,) for each entry: those of its number, or of its text; all missing entries have the same.
 
-    A truth value is the number 0 or 1: files mix the two up.
+    A boolean is the number 0 or 1: files mix the two up.
     """
     if column.dtype != object:
         numbers = np.where(np.isnan(column), np.nan, np.asarray(column, dtype=float) + 0.0)  # -0 is 0

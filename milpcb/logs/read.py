@@ -1,4 +1,4 @@
-"""The columns of a .csv or .parquet file: numbers, truth values and texts."""
+"""The columns of a .csv or .parquet file: numbers, booleans and texts."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _unread(path: Path, piece: Piece) -> str:
 
 
 def typed(column: pl.Series) -> pl.Series:
-    """Return a column of texts as numbers or truth values where every text is one, as it is otherwise."""
+    """Return a column of texts as numbers or booleans where every text is one, as it is otherwise."""
     some = column.drop_nulls().head(SOME)
     if not len(some):
         return column

@@ -3,7 +3,7 @@
 without COLUMN              no rule reads it
 COLUMN first                the first question of a tree is about it
 COLUMN more, COLUMN less    the action never goes down (up) as the column grows, in the order of the actions
-depth 1, leaves 3, ...      another option of the class: a name, perhaps without its max_, and a whole number
+depth 1, leaves 3, ...      another option of the class: a name, perhaps without its max_, and an integer
 never ACTION where CONDITION, always ACTION where CONDITION
 alike COLUMN within SHARE   the rates of every action in the groups of a column differ by at most this
 """

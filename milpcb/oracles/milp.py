@@ -22,7 +22,7 @@ from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
 
-# With whole costs a proved gap below 1 leaves one whole number; 0.999 keeps clear of the solver's own rounding.
+# With whole costs a proved gap below 1 leaves one integer; 0.999 keeps clear of the solver's own rounding.
 WHOLE_GAP = 0.999
 # With real costs a solver may stop at this share of what it may be off by.
 REAL_GAP = 0.5

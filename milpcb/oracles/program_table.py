@@ -53,7 +53,7 @@ class ProgramTable(Table):
         self._columns = self._reached() if encoding.noisy_columns is None else encoding.noisy_columns
         if not encoding.program.integer[self._columns].all():
             raise InputError(
-                f"costs reach columns of {type(encoding).__name__} that are not whole numbers: put noise on contexts"
+                f"costs reach columns of {type(encoding).__name__} that are not integers: put noise on contexts"
             )
         self.n_noisy = len(self._columns)
 

@@ -28,7 +28,7 @@ class Relaxation(ABC):
 
     Attributes
     ----------
-    hit : totals are whole numbers of a unit; an estimate that is not 0 counts ``hit`` of them
+    hit : totals are integers of a unit; an estimate that is not 0 counts ``hit`` of them
     shift : costs are estimated less this number, the same for every policy, which regret does not feel
     queries : the ways to ask the oracle that are enough to play; "argmin" where all mass on the action of a single
         minimiser is optimal

@@ -129,7 +129,7 @@ class ExactRun:
         return {step: p for step, p in law.items() if p}
 
     def _convolved(self, n: int) -> tuple[dict[Totals, int], int]:
-        """Return the law of the noise (N,) of n future rounds, as weights that are whole numbers, and their sum."""
+        """Return the law of the noise (N,) of n future rounds, as weights that are integers, and their sum."""
         if n == 0:
             return {self.empty: 1}, 1
         law: Counter[Totals] = Counter()

@@ -120,7 +120,7 @@ def exact(value: Any, what: str) -> Fraction:
 
 
 def int_if_whole(value: Fraction) -> Any:
-    """Return a whole number as an int, which is faster; the rest as it is."""
+    """Return an integer as an int, which is faster; the rest as it is."""
     return value.numerator if value.denominator == 1 else value
 
 

@@ -112,7 +112,7 @@ class Setting:
         """Return (G,): one draw of the largest -noise of any policy, in units, at every L of ``scales``, which ascend.
 
         The noise is centred over the actions afterwards: that shifts all policies alike, by a number of mean 0, and
-        takes out much of the variance, while the oracle is still asked about whole numbers.
+        takes out much of the variance, while the oracle is still asked about integers.
         """
         sups: list[float] = []
         last: Ints | None = None

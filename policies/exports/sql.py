@@ -15,7 +15,7 @@ from policies.names import Names
 ALWAYS, NEVER = "1 = 1", "1 = 0"
 WIDEST = 64  # binary digits of the widest floats of processors
 LARGEST_POWER = 2**62  # of two, among 64-bit integers
-SMALL = 2**24  # whole numbers below it are the same in every type of number
+SMALL = 2**24  # integers below it are the same in every type of number
 
 
 def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -> str:
@@ -74,7 +74,7 @@ def _test(column: Column, sign: str, cut: float) -> str:
 
 
 def _compared(column: Column, sign: str, cut: float) -> str:
-    """Return the comparison of a number with a cut, as floats where whole numbers would be compared exactly."""
+    """Return the comparison of a number with a cut, as floats where integers would be compared exactly."""
     name = _name(column) if abs(cut) < MOST else f"CAST({_name(column)} AS DOUBLE PRECISION)"
     return f"{name} {sign} {literal(float(cut))}"
 
@@ -147,7 +147,7 @@ def _read_alike(value: float) -> bool:
 
 
 def _quotient(value: float) -> str:
-    """Return a float as a whole number times or over powers of two, each of which every database reads exactly."""
+    """Return a float as an integer times or over powers of two, each of which every database reads exactly."""
     number, below = value.as_integer_ratio()
     above = number & -number
     number //= above

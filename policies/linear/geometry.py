@@ -1,4 +1,4 @@
-"""Contexts as columns of whole numbers: all that a class of scoring rules needs to know of them."""
+"""Contexts as columns of integers: all that a class of scoring rules needs to know of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policies.cuts import Distinct, Thresholds, cut_points
 from policies.linear.rule import LinearRule, Steps, points_of
 from policies.names import Names
 
-# Sums of this many such whole numbers times small weights are exact in float64.
+# Sums of this many such integers times small weights are exact in float64.
 LARGEST_WHOLE = 2.0**40
 
 
@@ -30,9 +30,9 @@ class Size(NamedTuple):
 
 
 class Scored:
-    """The distinct contexts as columns of whole numbers, and the rules that weights on those columns make.
+    """The distinct contexts as columns of integers, and the rules that weights on those columns make.
 
-    ``group`` (m,) and ``contexts`` (g, d) are those of Opened, ``points`` (g, d) the whole numbers, ``steps`` how they
+    ``group`` (m,) and ``contexts`` (g, d) are those of Opened, ``points`` (g, d) the integers, ``steps`` how they
     come from contexts. ``columns`` are the columns in which contexts differ, those equal up to sign and shift merged,
     and ``copies`` the number of features of each; at most ``limit`` features have a weight, in [-max_weight,
     max_weight].
@@ -82,7 +82,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class ScoredColumn:
-    """Whole numbers (g,) that are 0 at the first context, and the (feature, sign) pairs that carry them."""
+    """Integers (g,) that are 0 at the first context, and the (feature, sign) pairs that carry them."""
 
     values: Ints
     members: list[tuple[int, int]]
@@ -113,7 +113,7 @@ def steps_of(contexts: Floats, thresholds: Thresholds) -> Steps:
     integers = (contexts == np.rint(contexts)).all(axis=0)
     large = np.flatnonzero(integers & (np.abs(contexts).max(axis=0) > LARGEST_WHOLE))
     if len(large):
-        raise InputError(f"feature {large[0]} has whole numbers beyond {LARGEST_WHOLE:.0f}; give it in larger units")
+        raise InputError(f"feature {large[0]} has integers beyond {LARGEST_WHOLE:.0f}; give it in larger units")
     # x >= t is -x <= -t: the cut points of -x are those of x, less those that leave all contexts on one side of x >= t.
     mirrored = tuple(tuple(-t for t in cuts) for cuts in thresholds) if isinstance(thresholds, tuple) else thresholds
     cuts = cut_points(-contexts, mirrored)

@@ -21,7 +21,7 @@ class LinearRule(ScoreRule):
     """Play the number of integer ``cuts`` at or below the score, the sum of ``weights`` times points.
 
     The points of a feature are the number of its ``steps`` at or below the value, or the value itself where they are
-    None. Scores of whole numbers are exact; where such a feature is given others, a score within rounding of a cut may
+    None. Scores of integers are exact; where such a feature is given others, a score within rounding of a cut may
     fall on the other side of it.
     """
 

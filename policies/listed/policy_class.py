@@ -105,7 +105,7 @@ class FiniteClass(PolicyClass):
 
     Parameters
     ----------
-    labelings : (N, m) whole numbers in 0..K-1, N >= 1, one column per row of the contexts; repeats are allowed
+    labelings : (N, m) integers in 0..K-1, N >= 1, one column per row of the contexts; repeats are allowed
     n_actions : K >= 2
 
     """
@@ -145,7 +145,7 @@ def _label_array(labelings: Any, n_actions: int) -> Ints:
             f"labelings must be a table (policies, contexts) with at least one of each, got shape {array.shape}"
         )
     if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"labelings must be whole numbers, the actions 0..{n_actions - 1}, got {array.dtype}")
+        raise InputError(f"labelings must be integers, the actions 0..{n_actions - 1}, got {array.dtype}")
     bad = np.argwhere((array < 0) | (array >= n_actions))
     if len(bad):
         row, column = bad[0]

@@ -1,4 +1,4 @@
-"""The dynamic programme of threshold rules over the totals of their bins, for all features at once, in any semiring.
+"""The dynamic program of threshold rules over the totals of their bins, for all features at once, in any semiring.
 
 A derivation is a feature, at most B of its cuts, and any action for each piece (neighbours may repeat theirs), so a
 constant is counted once per feature and set of cuts.

@@ -76,10 +76,10 @@ class OpenedThresholds(Opened):
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
-        return "a dynamic programme over the bins of each feature"
+        return "a dynamic program over the bins of each feature"
 
     def search(self) -> ThresholdSearch:
-        """Return the dynamic programme over bins."""
+        """Return the dynamic program over bins."""
         return ThresholdSearch(self._bins, self.n_actions, self._max_cuts, self._names)
 
     def terms(self) -> ThresholdTerms:

@@ -1,4 +1,4 @@
-"""Exact search for threshold rules: the totals of all bins, then the dynamic programme over them (fold.py)."""
+"""Exact search for threshold rules: the totals of all bins, then the dynamic program over them (fold.py)."""
 
 from __future__ import annotations
 

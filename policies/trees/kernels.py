@@ -47,7 +47,7 @@ Small = Array | None
 Sets = Array | None
 Tests = Array | None
 
-# Totals may add up in any order: in range, whole numbers are exact in any. No kernel makes NaN.
+# Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
 _ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
 _NO_NAN = {"nnan", "nsz"}
 # exp(-40) is far below the rounding of 1.

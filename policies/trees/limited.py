@@ -144,7 +144,7 @@ class LimitedSearch(TreeSearch):
 
 
 class LimitedLiteralSearch(LimitedSearch):
-    """The recursion by pairs of literals: a table of truth values has the leaves that are too small."""
+    """The recursion by pairs of literals: a table of booleans has the leaves that are too small."""
 
     def _too_small(self, path: tuple[int, ...], here: Bools) -> Array:
         del here  # the path is enough

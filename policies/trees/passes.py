@@ -25,7 +25,7 @@ import numpy as np
 from milpcb.kernels import compiled
 from policies.trees.state_arrays import Array, Given, Sets
 
-# Totals may add up in any order: in range, whole numbers are exact in any. No kernel makes NaN.
+# Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
 _ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
 _LANES = 32
 

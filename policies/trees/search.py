@@ -13,7 +13,7 @@ on sets of tests answer instead, where there are no structure limits (policies/t
 
 The work is the pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper
 than the matrix product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0,
-and in single precision while whole numbers are exact in it.
+and in single precision while integers are exact in it.
 
 Whole costs give exact answers while their absolute values add up to less than 2^52. Real costs are rounded as sums in
 double precision are, by about 1e-16 of the summed absolute costs.
@@ -36,7 +36,7 @@ from policies.trees.kernels import Array, Sets, Soft, search, search_three
 from policies.trees.rule import DecisionTree, Leaf
 
 COMPILED_DEPTH = 3
-# Whole numbers up to here are exact in single precision, and so is every partial sum bounded by it.
+# Integers up to here are exact in single precision, and so is every partial sum bounded by it.
 SINGLE = 2.0**24
 # Contexts of a block: the rows of two and four literals then fit the first-level cache.
 BLOCK = 512

@@ -2,7 +2,7 @@
 
     python scripts/benchmarks/linear.py [--queries 20] [--json FILE]
 
-Costs: whole numbers, cheap where a planted rule is right, some labels flipped, drawn afresh for every query.
+Costs: integers, cheap where a planted rule is right, some labels flipped, drawn afresh for every query.
 """
 
 from __future__ import annotations

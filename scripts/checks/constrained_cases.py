@@ -55,7 +55,7 @@ def draw_case(name: str, rng: np.random.Generator) -> Case:
 
 
 def _contexts(rng: np.random.Generator, most_features: int = 3) -> Floats:
-    """Return a few contexts, of yes and no, of small whole numbers or of reals; some rows repeat."""
+    """Return a few contexts, of yes and no, of small integers or of reals; some rows repeat."""
     shape = (int(rng.integers(3, 9)), int(rng.integers(1, most_features + 1)))
     drawn: Floats = [
         rng.integers(0, 2, shape).astype(float),

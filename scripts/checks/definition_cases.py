@@ -205,7 +205,7 @@ def _boxes(rng: np.random.Generator) -> Case:
 
 def _scores(rng: np.random.Generator) -> Case:
     n_actions, contexts = int(rng.integers(2, 4)), _contexts(rng, most_rows=6, most_features=3)
-    contexts = np.unique(contexts, return_inverse=True)[1].reshape(contexts.shape).astype(float)  # whole numbers
+    contexts = np.unique(contexts, return_inverse=True)[1].reshape(contexts.shape).astype(float)  # integers
     d, limit = len(contexts.T), int(rng.integers(1, 4))
     rules = LinearRules(n_actions, max_weight=int(rng.integers(1, 3)), max_features=limit)
     labelings = set()

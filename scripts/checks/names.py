@@ -2,7 +2,7 @@
 
     python scripts/checks/names.py [--logs 2000] [--tests 10000] [--commands 20] [--seed 0]
 
-Each log has names of actions that are numbers, texts or truth values in any order, columns of propensities in any
+Each log has names of actions that are numbers, texts or booleans in any order, columns of propensities in any
 order, groups and categories that print alike, quotes, line breaks, and texts such as "missing". Learning, evaluating,
 cross-evaluating, side constraints, conditions and exports are compared with loops over the rows (names_logs.py).
 ``--commands`` of the logs go through ``milpcb learn`` and ``milpcb evaluate``. Then printed tests are read as

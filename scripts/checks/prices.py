@@ -2,7 +2,7 @@
 
     python scripts/checks/prices.py [--instances 300] [--sets 200]
 
-Instances are small: up to 8 rows, 3 columns and 3 actions, whole costs, trees, thresholds, rule lists, points systems,
+Instances are small: up to 8 rows, 3 columns and 3 actions, whole costs, trees, thresholds, rule lists, scoring systems,
 boxes. All policies of the class are listed, those that grant a wish are picked by what they do, and the least total
 cost is taken: prices must be equal, and so must the points of fronts. The intervals are of logs with known truth.
 Prints counts; ends with 1 where a number differs, or where intervals hold in fewer than 95 % of the logs.

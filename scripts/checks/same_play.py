@@ -2,8 +2,8 @@
 
     python scripts/checks/same_play.py [--rounds 20000]
 
-Depth-2 trees over five yes/no features, costs 0 and 1, noise on columns and on contexts. With noise of whole numbers
-(law = "whole") every total is a whole number, so what each round played, its estimate, the rate and the bound must be
+Depth-2 trees over five yes/no features, costs 0 and 1, noise on columns and on contexts. With noise of integers
+(law = "whole") every total is an integer, so what each round played, its estimate, the rate and the bound must be
 the same to the last bit, and with them the regret; exit code 1 if they are not. With Laplace noise the two round
 differently: the first rounds are printed in which a number and the play differ, and nothing is asked of them.
 """

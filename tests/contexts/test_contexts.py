@@ -259,7 +259,7 @@ def test_coordinate_sums_by_chi_square(K: int) -> None:
 
 
 def test_the_same_words_give_the_same_draws() -> None:
-    """Draws are made of whole numbers and exact halvings: these are the same on every machine."""
+    """Draws are made of integers and exact halvings: these are the same on every machine."""
     rng = np.random.default_rng(0)
     assert Multinomial(np.full(5, 0.2)).draw(1000, rng).tolist() == GOLDEN_COUNTS
     assert coordinate_sums(np.array([100, 7]), 3, rng).tolist() == GOLDEN_SUMS
@@ -280,7 +280,7 @@ def test_the_noise_of_the_paper_is_0_or_2_in_its_units() -> None:
         (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
         (lambda: FinitePool([[np.nan]]), "not finite"),
         (lambda: Transductive([[1.0]], [0, 1]), "outside 0..0"),
-        (lambda: Transductive([[1.0]], [0.5]), "order must hold whole numbers"),
+        (lambda: Transductive([[1.0]], [0.5]), "order must hold integers"),
         (lambda: Transductive([[1.0]], [0, 0]).future(0, 3, 0.5, np.random.default_rng(0)), "make them equal"),
     ],
 )

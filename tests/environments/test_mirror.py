@@ -279,7 +279,7 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
         (lambda: Mirror("hedge"), InputError, "'hedge' is shown more: take another"),
         (lambda: Mirror("best_in_hindsight"), InputError, "'best_in_hindsight' is shown more"),
         (lambda: Mirror("epsilon_gredy"), UnknownNameError, "did you mean 'epsilon_greedy'"),
-        (lambda: Mirror(copies=0), InputError, "copies must be a whole number of at least 1"),
+        (lambda: Mirror(copies=0), InputError, "copies must be an integer of at least 1"),
         (lambda: Mirror(options=["x"]), InputError, "options must be a table"),
         (lambda: Mirror(oracle="milp"), InputError, "oracle must be a table"),
         (lambda: Mirror(n_features=0), InputError, "n_features"),

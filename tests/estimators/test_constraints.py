@@ -44,7 +44,7 @@ def table(n, seed):
 
 
 def rate(chosen, weight):
-    """Weighted mean of truth values."""
+    """Weighted mean of booleans."""
     return np.average(chosen, weights=weight)
 
 

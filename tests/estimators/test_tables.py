@@ -80,7 +80,7 @@ def test_what_was_never_seen_is_like_any_other():
 
 
 def test_scores_print_as_conditions():
-    """A points system lists tests with their points; a missing number is not at or above any cut."""
+    """A scoring system lists tests with their points; a missing number is not at or above any cut."""
     table = pd.DataFrame({"age": [20, 30, 60, np.nan] * 5, "sex": ["f", "m"] * 10})
     costs = np.where(np.isin(np.arange(20) % 4, (2,))[:, None], RIGHT, LEFT)
     rule = OptimalScoringRule().fit(table, costs)

@@ -46,7 +46,7 @@ def test_a_repeated_row_is_a_doubled_weight(estimator, seed, people, costs_of):
 
 
 def test_weights_may_be_of_any_size(people, costs_of):
-    """Weights that are no whole numbers double as well; what scales all of them changes no policy."""
+    """Weights that are no integers double as well; what scales all of them changes no policy."""
     table, costs = people(100, 0), costs_of(people(100, 0), 1)
     weight = np.random.default_rng(0).uniform(0.1, 2.0, 100)
     twice = [*range(100), *range(100)]

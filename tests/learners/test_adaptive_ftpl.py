@@ -51,12 +51,12 @@ def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[in
     [
         ("laplace", {1.0: np.exp(-1), 2.5: np.exp(-2.5)}),
         ("normal", {1.0: 0.3173105, 2.5: 0.0124193}),
-        # both tails of the whole numbers from 1, from 2 and from 3 on: 2 e^-n / (1 + 1/e)
+        # both tails of the integers from 1, from 2 and from 3 on: 2 e^-n / (1 + 1/e)
         ("whole", {0.5: 2 * np.exp(-1) / (1 + np.exp(-1)), 1.5: 2 * np.exp(-2) / (1 + np.exp(-1))}),
     ],
 )
 def test_laws_are_what_they_are_called(law: str, beyond: dict[float, float]) -> None:
-    """Tails have their probabilities, on both sides alike, and the whole numbers are whole."""
+    """Tails have their probabilities, on both sides alike, and the integers are whole."""
     n = 200_000
     drawn = Noise(LAWS[law], n, rng.child(0, "test")).draw()
     assert drawn.shape == (n,)
@@ -166,7 +166,7 @@ def test_regret_is_within_bound_and_guarantee(switch: int) -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_rates_never_increase(law: str) -> None:
-    """They begin at 2, in whole numbers at 1, and are then one over whole numbers; before a round there is no bound."""
+    """They begin at 2, in integers at 1, and are then one over integers; before a round there is no bound."""
     learner = adaptive(law=law)
     assert learner.bound() == 0.0
     rates = play(learner, 600, 0)[1]

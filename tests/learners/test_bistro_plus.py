@@ -394,7 +394,7 @@ def test_regret_stays_below_the_guarantee() -> None:
         ({"scale": 2.9}, "at least 3 for K = 3"),
         ({"scale": np.nan}, "finite"),
         ({"scale": np.inf}, "finite"),
-        ({"horizon": 0}, "horizon must be a whole number"),
+        ({"horizon": 0}, "horizon must be an integer"),
         ({"seed": -1}, "seed"),
         ({"noise": "papr"}, "did you mean 'paper'"),
         ({"queries": "al"}, "did you mean 'all'"),

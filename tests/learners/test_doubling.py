@@ -190,7 +190,7 @@ def test_a_pool_with_a_fixed_order_is_refused() -> None:
         ({"options": {"horizon": 5}}, "unknown option of 'bistro_plus' 'horizon'"),
         ({"inner": "exp4p", "options": {"delta": "half"}}, "delta must be strictly between 0 and 1"),
         ({"options": {"scale": 1.0}}, "at least 3"),
-        ({"first": 0}, "first must be a whole number of at least 1"),
+        ({"first": 0}, "first must be an integer of at least 1"),
         ({"horizon": 0}, "horizon must be"),
     ],
 )

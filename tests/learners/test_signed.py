@@ -60,7 +60,7 @@ def test_values_and_profile_play_alike(name: str) -> None:
 
 @pytest.mark.parametrize("solver", ["scipy", "pulp:PULP_CBC_CMD"])
 def test_solvers_play_alike(solver: str) -> None:
-    """Totals are whole numbers, so any two exact solvers give the same bytes."""
+    """Totals are integers, so any two exact solvers give the same bytes."""
     assert transcript(learner_on(TREES, {"solver": solver}), 6) == transcript(learner_on(TREES), 6)
 
 

@@ -132,7 +132,7 @@ def test_contexts_and_scores_go_together():
         inference(trees, table.log.features[:5], table)
     with pytest.raises(InputError, match="level must be"):
         inference(trees, table.log.features, table, level=2)
-    with pytest.raises(InputError, match="draws must be a whole number of at least 19"):
+    with pytest.raises(InputError, match="draws must be an integer of at least 19"):
         inference(trees, table.log.features, table, draws=18)
 
 

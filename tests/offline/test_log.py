@@ -16,7 +16,7 @@ REWARD = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
 def test_actions_become_numbers_in_the_order_of_their_names():
-    """Texts are sorted, a given order is kept, and whole numbers that are floats lose their point."""
+    """Texts are sorted, a given order is kept, and integers that are floats lose their point."""
     assert read_log(X, ACTION, reward=REWARD).actions == ("go", "stay")
     log = read_log(X, ACTION, reward=REWARD, actions=["stay", "go"])
     assert log.actions == ("stay", "go")

@@ -75,7 +75,7 @@ def test_a_wish_that_nobody_grants_has_an_infinite_price(rows):
 
 
 def test_a_search_that_cannot_hold_a_wish_is_a_question_for_a_solver(rows):
-    """Points systems ask one where their search knows no such constraint; the price is the same by kind milp."""
+    """Scoring systems ask one where their search knows no such constraint; the price is the same by kind milp."""
     X, costs = rows
     wishes = [alike([(0, 3), (2, 5)], 10, 2), Under(parity(1, 0.5, n_actions=2, groups=X[:, 0] > 0), "parity")]
     for policies in (LinearRules(2, max_weight=1), ThresholdRules(2)):

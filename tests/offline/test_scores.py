@@ -203,7 +203,7 @@ def test_take_keeps_rows_together():
 TEXTS = pd.DataFrame({"x": ["a", "b"] * 30})
 WRONG = {
     "method": (log_of(), {"method": "dre"}, "unknown method 'dre'; did you mean 'dr'"),
-    "cv": (log_of(), {"cv": 1}, "cv must be a whole number of at least 2"),
+    "cv": (log_of(), {"cv": 1}, "cv must be an integer of at least 2"),
     "folds": (log_of(), {"cv": 61}, "the log has 60 rows for 61 folds"),
     "rare": (read_log(np.ones((9, 1)), [0] * 8 + [1], reward=np.ones(9)), {}, "action '1' is taken only 1 times"),
     "min_propensity": (log_of(), {"min_propensity": 1.0}, "min_propensity must be at least 0 and below 1"),

@@ -35,7 +35,7 @@ def lines(oracle: Any) -> dict[str, str]:
         (LinearRules(2), "support tables: 1 supports of 3 features"),
         (LinearRules(2, max_weight=10**6), "branch and bound on the weights of"),
         (BoxRules(2), "the totals of all 3 boxes"),
-        (ThresholdRules(2), "a dynamic programme over the bins"),
+        (ThresholdRules(2), "a dynamic program over the bins"),
         (RuleLists(2), "shortest paths over the sets of up to 2 of 2 tests"),
         (MonotoneRules(2), "a minimum cut"),
     ],

@@ -59,7 +59,7 @@ def test_labelings_are_all_those_of_the_definition(name):
 
 @pytest.mark.parametrize("max_features", [1, 2])
 def test_program_and_search_agree_on_many_cuts(max_features):
-    """Whole costs on 80 contexts of 4 features give the same whole numbers by both routes."""
+    """Whole costs on 80 contexts of 4 features give the same integers by both routes."""
     rng = np.random.default_rng(max_features)
     contexts, costs = rng.normal(size=(80, 4)), rng.integers(-9, 10, (80, 3)).astype(float)
     rules = BoxRules(3, max_features, thresholds=6)

@@ -81,7 +81,7 @@ def test_the_search_finds_the_minimum_cut_of_networkx(n_actions, whole, seed):
 
 @pytest.mark.parametrize("features", [2, 10])
 def test_program_and_search_agree_on_many_contexts(features):
-    """Whole costs on 300 contexts give the same whole numbers by both routes."""
+    """Whole costs on 300 contexts give the same integers by both routes."""
     rng = np.random.default_rng(features)
     contexts, costs = rng.normal(size=(300, features)), rng.integers(-9, 10, (300, 3)).astype(float)
     program, search = (open_oracle(MonotoneRules(3), contexts, kind=kind) for kind in ("milp", "search"))

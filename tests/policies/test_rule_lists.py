@@ -73,7 +73,7 @@ def test_a_high_rate_picks_the_profile():
 
 @pytest.mark.parametrize("max_rules", [1, 2, 3])
 def test_program_and_search_agree_on_many_literals(max_rules):
-    """Whole costs on 60 contexts and 9 literals give the same whole numbers by both routes."""
+    """Whole costs on 60 contexts and 9 literals give the same integers by both routes."""
     rng = np.random.default_rng(max_rules)
     contexts, costs = rng.normal(size=(60, 3)), rng.integers(-9, 10, (60, 3)).astype(float)
     lists = RuleLists(3, max_rules)

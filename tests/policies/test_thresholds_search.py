@@ -1,4 +1,4 @@
-"""The dynamic programme for threshold rules against the list of all rules and against the program."""
+"""The dynamic program for threshold rules against the list of all rules and against the program."""
 
 from __future__ import annotations
 

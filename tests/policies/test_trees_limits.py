@@ -247,7 +247,7 @@ def test_a_limit_that_is_none_in_effect_rules_nothing_out() -> None:
         ({"logged_actions": [0, 1, 0, 1]}, "belong together"),
         ({"min_action_rows": 0, "logged_actions": [0, 1, 0, 1]}, "min_action_rows must be"),
         ({"min_action_rows": 1, "logged_actions": [0, 2, 0, 1]}, "one action 0..1 for each row"),
-        ({"min_action_rows": 1, "logged_actions": [0.5]}, "logged_actions must hold whole numbers"),
+        ({"min_action_rows": 1, "logged_actions": [0.5]}, "logged_actions must hold integers"),
         ({"min_action_rows": 1, "logged_actions": [0, 1]}, "lists 2 actions, but there are 4 rows"),
         ({"min_action_rows": 3, "logged_actions": [0, 1, 0, 0]}, "action 1 was logged in only 1 rows.*make it smaller"),
     ],

@@ -17,7 +17,7 @@ SIGNED = Signed()
 
 
 def random_profile(rng: np.random.Generator, K: int) -> Floats:
-    """Return V (K,), whole numbers or real ones, some actions played by no policy."""
+    """Return V (K,), integers or real ones, some actions played by no policy."""
     V = rng.integers(0, 3, K).astype(float) if rng.random() < 0.5 else rng.exponential(0.5, K)
     V[rng.random(K) < 0.2] = np.inf
     if np.isinf(V).all():
@@ -89,7 +89,7 @@ def test_equal_gaps_leave_no_slack(K: int, gap: F) -> None:
     ],
 )
 def test_what_is_played(profile: tuple[F, ...], q_star: tuple[F, ...]) -> None:
-    """One leader gets all, several share alike, and between whole numbers it is mu over its sum."""
+    """One leader gets all, several share alike, and between integers it is mu over its sum."""
     V = np.array([v if v == np.inf else F(v) for v in profile], dtype=object)
     assert tuple(SIGNED.respond(psi_from_profile(V, -1), V)) == q_star
 

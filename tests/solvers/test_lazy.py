@@ -64,7 +64,7 @@ def test_the_optimum_is_that_of_all_rows(solver: str, data: st.DataObject) -> No
         least = (POINTS @ objective).min()
         assert solution.stop is Stop.OPTIMAL
         assert solution.objective == pytest.approx(least, abs=1e-6)
-        bound = np.ceil(solution.bound - 1e-6) if whole else solution.bound  # a gap below 1 leaves one whole number
+        bound = np.ceil(solution.bound - 1e-6) if whole else solution.bound  # a gap below 1 leaves one integer
         assert bound == pytest.approx(least, abs=2e-6)
         assert (solution.x == POINTS).all(axis=1).any()
         assert objective @ solution.x == pytest.approx(solution.objective, abs=1e-9)

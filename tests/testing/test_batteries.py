@@ -91,7 +91,7 @@ def learner_checks():
         "exp4 certified": partial(Exp4, rate="certified"),
         "ftpl adaptive": partial(ContextualFTPL, epsilon="adaptive"),
         "ftpl adaptive by argmin": partial(ContextualFTPL, epsilon="adaptive", queries="argmin"),
-        "ftpl adaptive in whole numbers": partial(ContextualFTPL, epsilon="adaptive", law="whole"),
+        "ftpl adaptive in integers": partial(ContextualFTPL, epsilon="adaptive", law="whole"),
         "doubling of ftpl": partial(Doubling, inner="ftpl", first=7),
         "bistro_plus by argmin": partial(BistroPlus, queries="argmin", noise="half", draws=2),
         "bistro_plus signed": partial(BistroPlus, queries="profile", noise="signed"),

@@ -55,7 +55,7 @@ def read_tables(path: Path) -> tuple[dict[str, Any], str]:
     text = _read_text(path)
     try:
         tables = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # whole numbers of thousands of digits; brackets within brackets
+    except (ValueError, RecursionError) as error:  # integers of thousands of digits; brackets within brackets
         reason = "it nests too deeply" if isinstance(error, RecursionError) else clipped(str(error), 300)
         raise InputError(f"{path} is not valid TOML: {reason}") from error
     if nests_deeply(tables):

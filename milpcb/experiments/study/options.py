@@ -14,7 +14,7 @@ from pydantic.errors import PydanticUserError
 from milpcb import supply
 from milpcb.errors import InputError, clipped, did_you_mean
 
-LARGEST = 2**63 - 1  # the whole numbers of TOML
+LARGEST = 2**63 - 1  # the integers of TOML
 Numbers = tuple[bool | int | float, ...] | tuple[tuple[bool | int | float, ...], ...]  # an array as it is written down
 
 
@@ -71,7 +71,7 @@ _CONFIG = ConfigDict(arbitrary_types_allowed=True)
 def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
     """Return a value converted to the type of its annotation."""
     if _largest(value) > LARGEST:
-        raise KeyProblemError(key, f"{key} in {where}: whole numbers beyond 2**63 - 1 are too large")
+        raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(Numbers if kind == npt.ArrayLike else kind, config=_config_of(kind))
     except (PydanticUserError, TypeError) as error:
@@ -92,7 +92,7 @@ def _as_json(value: Any) -> str:
 
 
 def _largest(value: Any) -> int:
-    """Return the largest size of a whole number anywhere in a nested value, 0 where there is none."""
+    """Return the largest size of an integer anywhere in a nested value, 0 where there is none."""
     if isinstance(value, dict):
         return max(map(_largest, value.values()), default=0)
     if isinstance(value, list):

@@ -276,7 +276,7 @@ WORLD = {"policies": TREES}
         (lambda: milpcb.play(SMALL, "hedge", 9, **WORLD), InputError, 'oracle = { kind = "enumeration" }'),
         (lambda: milpcb.play(SMALL, "exp4", 9, oracle="serch", **WORLD), InputError, "did you mean 'search'"),
         (lambda: milpcb.play(SMALL, "exp4", 9, oracle=3, **WORLD), InputError, "oracle must be a kind such as 'milp'"),
-        (lambda: milpcb.play(SMALL, "exp4", 0, **WORLD), InputError, "horizon must be a whole number of at least 1"),
+        (lambda: milpcb.play(SMALL, "exp4", 0, **WORLD), InputError, "horizon must be an integer of at least 1"),
         (
             lambda: milpcb.play(SMALL, "exp4", 9, seeds=3, **WORLD),
             InputError,

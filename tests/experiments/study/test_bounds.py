@@ -157,7 +157,7 @@ def test_the_same_config_gives_the_same_numbers(tmp_path: Path) -> None:
     [
         (["--noise", "haf"], "did you mean 'half'"),
         (["--out", "b.pdf"], "use .csv, .png or .svg"),
-        (["--draws", "1"], "draws must be a whole number of at least 2"),
+        (["--draws", "1"], "draws must be an integer of at least 2"),
     ],
 )
 def test_bad_options_are_one_clear_line_before_anything_is_drawn(

@@ -71,7 +71,7 @@ def test_a_config_without_text_is_refused_without_line(tiny):
     """Tables made by a program have no lines."""
     tables = tomllib.loads(tiny)
     tables["policies"]["depth"] = 0
-    with pytest.raises(InputError, match=r"^config: depth must be a whole number of at least 1, got 0$"):
+    with pytest.raises(InputError, match=r"^config: depth must be an integer of at least 1, got 0$"):
         parse_config(tables)
 
 
@@ -285,7 +285,7 @@ class Component:
 
 
 def test_options_are_read_strictly_but_a_list_is_a_tuple():
-    """Whole numbers may stand for real ones and lists for tuples, nothing else is converted."""
+    """Integers may stand for real ones and lists for tuples, nothing else is converted."""
     read = check_options(Component, {"rate": 1, "cuts": [0.5, 2]}, "[c]", supplied=("seed",))
     assert read == {"count": 2, "rate": 1.0, "cuts": (0.5, 2.0)}
     for key, value in {"count": True, "rate": "1", "cuts": "3"}.items():

@@ -58,7 +58,7 @@ def number(value: float) -> str:
 
 
 def with_separators(n: int) -> str:
-    """Return a whole number as text, with narrow spaces between thousands."""
+    """Return an integer as text, with narrow spaces between thousands."""
     return f"{n:,}".replace(",", THIN)
 
 
