@@ -9,7 +9,7 @@ from milpcb.extras import needs
 
 
 def main() -> None:
-    """Run the command line; where its packages are absent, print one line on it and exit with code 2."""
+    """Run the command line; where its packages are missing, print one line on it and exit with code 2."""
     try:
         with needs("studies", "this command"):
             from milpcb.cli import main as run

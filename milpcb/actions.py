@@ -1,8 +1,8 @@
 """Which action is meant: the one place where a name or number that somebody hands in becomes a column of a table.
 
-An action is known by its name, a text. Of what is handed in for an action,
+An action is known by its name, a string. Of what is handed in for an action,
 
-* a text is itself;
+* a string is itself;
 * an integer of any type, 2 as well as 2.0, is its digits: "2"; other numbers are as Python prints them: "0.5";
 * True and False are "True" and "False". Where no action is called so they are the numbers 1 and 0, and 1 and 0 are
   True and False where no action is called "1" or "0";
@@ -30,7 +30,7 @@ _TRUTH = {"True": "1", "False": "0", "1": "True", "0": "False"}
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether an entry is no action: None, NaN, or how numpy and pandas write them among texts."""
+    """Return whether an entry is no action: None, NaN, or how numpy and pandas write them among strings."""
     return value is None or str(value) in MISSING
 
 

@@ -130,7 +130,7 @@ def _of_the_system(error: OSError) -> str:
         return MEMORY
     if error.strerror is None:
         return str(error) or type(error).__name__
-    return f"cannot use {error.filename or 'standard output'}: {error.strerror}; mend that and run again"
+    return f"cannot use {error.filename or 'standard output'}: {error.strerror}; fix that and run again"
 
 
 def _as_interrupt(_signal: int, _frame: Any) -> None:

@@ -40,7 +40,7 @@ def name_in_words(name: str) -> str:
 
 
 def in_words(value: Value) -> str:
-    """Return a value as tests have it, and no other value so: texts that could be anything else are in quotes."""
+    """Return a value as tests have it, and no other value so: strings that could be anything else are in quotes."""
     if value is None:
         return "missing"
     if isinstance(value, str):
@@ -49,7 +49,7 @@ def in_words(value: Value) -> str:
 
 
 def as_number(text: str) -> int | float | None:
-    """Return the number that a text is, None where it is none."""
+    """Return the number that a string spells, None where it spells none."""
     try:
         return int(text)
     except ValueError:
@@ -129,8 +129,8 @@ class Membership:
         code = next((value for value in listed if isinstance(value, str) and as_number(value) is not None), None)
         if code is not None:
             raise InputError(
-                f"column '{escaped(self.name)}' holds numbers, but held texts such as {in_words(code)} when the policy "
-                "was learnt; turn its numbers into the texts that they were written as"
+                f"column '{escaped(self.name)}' holds numbers, but held strings such as {in_words(code)} when the "
+                "policy was learnt; turn its numbers into the strings that they were written as"
             )
 
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
@@ -162,7 +162,7 @@ class Reached:
         return f"[{self.words(holds=True)}]"
 
     def read(self, values: Values) -> Floats:
-        """Return 0 or 1 (n,) for the numbers of a column, NaN being missing; raises InputError on texts."""
+        """Return 0 or 1 (n,) for the numbers of a column, NaN being missing; raises InputError on strings."""
         return (Number(self.name, -np.inf).read(values) >= self.cut).astype(float)
 
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:

@@ -10,9 +10,9 @@ The grammar, which milpcb.columns writes and this file reads; what was printed i
     VALUE     := "missing" | "true" | "false" | NUMBER | text
     NAME      := text
 
-A text that could be read as anything else is in double quotes, with backslashes before quotes and backslashes in it and
-escapes for characters that do not print. So ``1`` is a number and ``"1"`` a text, ``missing`` is no value and
-``"missing"`` a text.
+A string that could be read as anything else is in double quotes, with backslashes before quotes and backslashes in it
+and escapes for characters that do not print. So ``1`` is a number and ``"1"`` a string, ``missing`` is a missing value
+and ``"missing"`` a string.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ def _compared(found: re.Match[str], name: str, column: Values, test: str) -> Boo
         side = found["side"]
         return np.asarray(compared if side is None else np.where(np.isnan(column), side == "or", compared))
     if sign not in ("=", "!=", "is not"):
-        raise InputError(f"column '{name}' holds texts, which '{test}' compares; write '{name} = {written}'")
+        raise InputError(f"column '{name}' holds strings, which '{test}' compares; write '{name} = {written}'")
     if found["side"] is not None:
         raise InputError(
-            f"column '{name}' holds texts, and '(or missing)' is for numbers; write texts in double quotes"
+            f"column '{name}' holds strings, and '(or missing)' is for numbers; write strings in double quotes"
         )
     return np.asarray(_among(name, column, [_value(written, name, column, test)]) == (sign == "="))
 
@@ -148,7 +148,7 @@ def _number(written: str, name: str, column: Values, test: str) -> float:
     """Return a number; raises InputError where it, or its column, holds anything else."""
     number = as_number(written)
     if column.dtype == object:
-        raise InputError(f"column '{name}' holds texts, which '{test}' compares with numbers")
+        raise InputError(f"column '{name}' holds strings, which '{test}' compares with numbers")
     if number is None:
         raise InputError(f"'{written}' in the condition '{test}' is no number, but its column holds numbers")
     return float(number)
@@ -157,7 +157,7 @@ def _number(written: str, name: str, column: Values, test: str) -> float:
 def _check_present(name: str, column: Values, value: Value, written: str, test: str) -> None:
     """Where no row has a value: raise InputError if another one is written alike, else warn.
 
-    A rare value may be absent from a fold, so that alone is no error.
+    A rare value may be missing from a fold, so that alone is no error.
     """
     present = set(column.tolist()) if column.dtype == object else set()
     if value in present or (value is None and not present):

@@ -62,7 +62,7 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
     """Yield the rows of a CSV file in pieces, the header being the first row of the first piece.
 
     Raises InputError, with the line: a row with more or fewer cells than the first, a quote that is not closed at the
-    end of its cell, a quote inside a cell, bytes that are no text. OSError where the file cannot be read.
+    end of its cell, a quote inside a cell, bytes that are not text. OSError where the file cannot be read.
     """
     line, width, done, size = 1, 0, 0, path.stat().st_size
     with path.open("rb") as file:
@@ -127,10 +127,10 @@ class _Scan:
             )
 
     def _check_text(self, end: int) -> None:
-        """Raise InputError on bytes that are no text in UTF-8, and on line ends that some readers take for none."""
+        """Raise InputError on bytes that are not UTF-8, and on line ends that some readers take for none."""
         content = self._content[:end]
         if (place := content.find(b"\0")) >= 0:
-            raise self._fault(place, "holds bytes that are no text; save the table as CSV")
+            raise self._fault(place, "holds bytes that are not text; save the table as CSV")
         try:
             content.decode()
         except UnicodeDecodeError as error:
@@ -148,10 +148,10 @@ class _Scan:
         if not len(wrong):
             return
         count = int(cells[wrong[0]])
-        mend = "put a cell that holds a comma in quotes" if count > width else "write a comma for each empty cell too"
+        fix = "put a cell that holds a comma in quotes" if count > width else "write a comma for each empty cell too"
         raise InputError(
             f"{self._path}, line {lines[wrong[0]]} has {count} cell{'s' * (count > 1)} where the first line has "
-            f"{width}; {mend}"
+            f"{width}; {fix}"
         )
 
     def _fault(self, place: Any, what: str) -> InputError:

@@ -1,4 +1,4 @@
-"""Errors a user can mend: each message is one line that names what is wrong and how to mend it."""
+"""Errors a user can fix: each message is one line that names what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def clipped(text: str, longest: int = LONGEST) -> str:
-    """Return a text that a user wrote as a message shows it: on one line, with its middle left out where it is long."""
+    """Return text that a user wrote as a message shows it: on one line, with its middle left out where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest // 2]}...{line[-(longest // 2) :]}"
 

@@ -82,7 +82,7 @@ def write_file(target: Path, content: bytes, *, durable: bool = True) -> Path:
             _replace(temporary, target, part, content, durable=durable)
     except OSError as error:
         raise RunError(
-            f"cannot write {target}: {error.strerror}; what was finished before is kept, mend that and run again"
+            f"cannot write {target}: {error.strerror}; what was finished before is kept, fix that and run again"
         ) from error
     return target
 

@@ -1,4 +1,4 @@
-"""Tables that users hand in, column by column: numbers, or texts and booleans, and what is missing."""
+"""Tables that users hand in, column by column: numbers, or strings and booleans, and what is missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> 
 
     Returns
     -------
-    name to (n,) : floats, NaN being missing; or objects, which are texts, booleans and numbers, None being missing
+    name to (n,) : floats, NaN being missing; or objects, which are strings, booleans and numbers, None being missing
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> 
 
 
 def _of_frame(table: Any, name: str, names: tuple[str, ...]) -> Values:
-    with needs("learn", "reading a data frame with texts or missing values"):
+    with needs("learn", "reading a data frame with strings or missing values"):
         import narwhals as nw
     if names.count(name) != 1:
         problem = f"has {names.count(name)} columns" if name in names else "has no column"
@@ -79,7 +79,7 @@ def _lost(value: Any) -> bool:
 
 
 def _objects(values: list[Any], name: str) -> Values:
-    """Return numbers where all are numbers, else objects; raises InputError on what is no text, number or truth."""
+    """Return numbers where all are numbers, else objects: strings, numbers and booleans; InputError on others."""
     plain = [_plain(value, name) for value in values]
     if all(value is None or type(value) in (int, float) for value in plain):
         return np.array([np.nan if value is None else float(value) for value in plain])
@@ -92,4 +92,4 @@ def _plain(value: Any, name: str) -> Value:
     entry = value.item() if isinstance(value, np.generic) else value
     if entry is None or isinstance(entry, (bool, int, float, str)):
         return entry if not isinstance(entry, str) else str(entry)
-    raise InputError(f"column '{clipped(name)}' holds {shown(value)}; give numbers, texts, booleans, or nothing")
+    raise InputError(f"column '{clipped(name)}' holds {shown(value)}; give numbers, strings, booleans, or nothing")

@@ -1,6 +1,6 @@
 """The gate: what a file that somebody else may have made can cause, decided in one place.
 
-Three questions are answered here, and nowhere else: what a text names (``parse_name``), where a file may lie
+Three questions are answered here, and nowhere else: what a string names (``parse_name``), where a file may lie
 (``inside``), and what a JSON text may hold (``read_json``). Whoever reads a file that may be foreign asks these before
 anything is imported, connected to or written. The page of rules is "Safety" in milpcb/README.md.
 """
@@ -35,7 +35,7 @@ _registered_only: ContextVar[str] = ContextVar("registered_only", default="")
 
 @dataclass(frozen=True)
 class Name:
-    """What a text names: ``module:A.B``, whose code is not milpcb's, or a registered name, whose ``module`` is ""."""
+    """What a string names: ``module:A.B``, whose code is not milpcb's, or a registered name, whose ``module`` is ""."""
 
     text: str
     module: str = ""
@@ -48,7 +48,7 @@ class Name:
 
 
 def parse_name(text: object) -> Name | None:
-    """Return what a text names; None for what is no text, or has a colon and is no ``module:Class``.
+    """Return what a string names; None for what is no string, or has a colon and is no ``module:Class``.
 
     The registry loads by this reading of a name, and whether a name may be loaded is decided by this reading too.
     """
@@ -62,7 +62,7 @@ def parse_name(text: object) -> Name | None:
 
 
 def named_classes(value: Any) -> Iterator[str]:
-    """Yield every text of the form ``module:A.B`` in nested plain data, keys included.
+    """Yield every string of the form ``module:A.B`` in nested plain data, keys included.
 
     A solver is left out, as "pulp:NAME" is a registered family and its argument, whatever stands behind the colon, and
     so is a label, which is only shown.
@@ -133,7 +133,7 @@ def inside(root: Path, *parts: str) -> Path:
 
 
 def plain_name(text: str) -> str:
-    """Return a text that is the name of one file or folder, on every system; raises InputError for any other.
+    """Return a string that is the name of one file or folder, on every system; raises InputError for any other.
 
     It has no separator, is not "..", and holds nothing that a terminal would obey.
     """
@@ -167,7 +167,7 @@ def read_bytes(path: Path, *, follow: bool = False) -> bytes:
 def read_json(content: bytes | str, *, finite: bool = True) -> Any:
     """Return what a JSON text holds; raises ValueError, with a reason of one line, for what we would never write.
 
-    Refused beside broken texts: a key twice in one table, more than DEEPEST brackets within each other, and, unless
+    Refused besides what is no JSON: a key twice in one table, more than DEEPEST brackets within each other, and, unless
     ``finite`` is False, numbers that are infinite or none.
     """
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
@@ -177,15 +177,15 @@ def read_json(content: bytes | str, *, finite: bool = True) -> Any:
     if finite and _LARGE.search(raw):
         checks["parse_float"] = _finite
     try:
-        text = content if isinstance(content, str) else content.decode()  # half a character may stand in a text of ours
+        text = content if isinstance(content, str) else content.decode()  # a str of ours may hold half a character
         return json.loads(text, object_pairs_hook=_distinct, **checks)
     except RecursionError as error:
         raise ValueError("it nests too deeply") from error
 
 
 def _depth(raw: bytes) -> int:
-    """Return how many brackets are open at most, those in texts left aside."""
-    if b"\\" in raw:  # an escaped quote ends no text
+    """Return how many brackets are open at most, those in strings left aside."""
+    if b"\\" in raw:  # an escaped quote ends no string
         raw = _QUOTED.sub(b"", raw)
     deepest = depth = 0
     for sign in _QUOTED.sub(b"", raw.translate(None, _BUT_BRACKETS)):

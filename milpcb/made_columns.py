@@ -1,4 +1,4 @@
-"""From a table with texts and missing values to the numbers that policy classes read."""
+"""From a table with strings and missing values to the numbers that policy classes read."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _categories(name: str, column: Values, most_subsets: int, inside: int) -> It
     count = len(categories)
     if count > MOST_CATEGORIES:
         raise InputError(
-            f"column '{clipped(name)}' has {count} different texts; group them, or leave it out by the option features"
+            f"column '{clipped(name)}' has {count} different strings; group them, or leave it out by option features"
         )
     sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)
     for size in sizes:
@@ -95,7 +95,7 @@ def _categories(name: str, column: Values, most_subsets: int, inside: int) -> It
 
 
 def _rank(value: Value) -> tuple[Any, ...]:
-    """Order categories: true before false, then numbers, texts, and missing last."""
+    """Order categories: true before false, then numbers, strings, and missing last."""
     if isinstance(value, bool):
         return (0, -value)
     if value is None:

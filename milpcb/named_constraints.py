@@ -274,7 +274,7 @@ def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]
     names = {cls: name for name, cls in NAMES.items()}
     documents = [{"constraint": names[type(constraint)], **vars(constraint)} for constraint in constraints]
     for document in documents:
-        if "amounts" in document:  # pairs, as keys in JSON are texts and actions may be numbers
+        if "amounts" in document:  # pairs, as keys in JSON are strings and actions may be numbers
             document["amounts"] = [list(pair) for pair in document["amounts"].items()]
     return documents
 

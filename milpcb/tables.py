@@ -25,7 +25,7 @@ MOST_COLUMNS = 10_000
 MOST_CELLS = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
 STDERR = 2  # the file descriptor: readers that are not Python write there
-LONGEST_TEXT = 10_000  # bytes of a text in a Parquet file, which may hold one long text any number of times
+LONGEST_TEXT = 10_000  # bytes of a string in a Parquet file, which may hold one long text any number of times
 
 
 def check_table(path: Path) -> None:
@@ -68,7 +68,7 @@ def _check_parquet(path: Path, first: bytes) -> None:
             longest = pl.scan_parquet(path).select(pl.col(name).str.len_bytes().max()).collect().item()
         if longest is not None and longest > LONGEST_TEXT:
             raise InputError(
-                f"{path}, column '{clipped(name)}' has a text of {longest:,} bytes; at most {LONGEST_TEXT:,}"
+                f"{path}, column '{clipped(name)}' has a string of {longest:,} bytes; at most {LONGEST_TEXT:,}"
             )
 
 

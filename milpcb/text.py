@@ -23,7 +23,7 @@ def escaped(text: str, kept: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """Return any text in double quotes, on one line, without a character that steers; ``unquoted`` returns it."""
+    """Return any string in double quotes, on one line, without a character that steers; ``unquoted`` returns it."""
     return '"' + escaped(text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
 
 
@@ -33,7 +33,7 @@ def unquoted(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a text can be read without quotes: nothing escaped, no quote or backslash, no space around it."""
+    """Return whether a string can be read without quotes: nothing escaped, no quote, backslash or space around it."""
     return bool(text) and text == text.strip() == escaped(text) and not set(text) & {'"', "\\"}
 
 

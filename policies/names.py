@@ -31,7 +31,7 @@ class Names:
 
     @classmethod
     def of(cls, features: Sequence[str] | None, actions: Sequence[str] | None) -> Names:
-        """Return names as handed in, None for none; raises InputError where two are equal or one is no text."""
+        """Return names as handed in, None for none; raises InputError where two are equal or one is not a string."""
         return cls(_distinct("feature_names", features), _distinct("action_names", actions))
 
     def on(self, contexts: Any, n_actions: int) -> tuple[Names, Floats]:
@@ -50,7 +50,7 @@ class Names:
     def table(self, contexts: Any, least_columns: int = 1, tested: Collection[int] | None = None) -> Floats:
         """Return contexts as an array (m, d); of a data frame the columns that carry the names of the features.
 
-        Of texts and missing values only those numbers are made that are ``tested``, None for all. Raises InputError
+        Of strings and missing values only those numbers are made that are ``tested``, None for all. Raises InputError
         where a column is not there, or there are fewer than ``least_columns`` columns, or more columns of a table
         without names than the features have.
         """
@@ -87,7 +87,7 @@ class Names:
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns whose texts are tested: a code such as 02 is one of them, and the number 2 is not."""
+        """The columns whose strings are tested: a code such as 02 is one of them, and the number 2 is not."""
         tested = (column for column in self.columns if isinstance(column, Membership))
         return frozenset(column.name for column in tested if any(isinstance(value, str) for value in column.values))
 

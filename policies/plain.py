@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 def plain(value: Any) -> Any:
-    """Return a value made of dataclasses, tuples, numbers, texts and None as dicts, lists, numbers, texts and None."""
+    """Return a value made of dataclasses, tuples, numbers, strings and None as dicts and lists of the last three."""
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     return [plain(item) for item in value] if isinstance(value, tuple) else value

@@ -32,7 +32,7 @@ FORMAT = 2  # of the JSON; 1 had other words in "rules", for names and categorie
 class Rule(ABC):
     """A policy that divides contexts into parts, numbered in the order in which they are printed, an action each.
 
-    A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, texts, None, and dataclasses
+    A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, strings, None and dataclasses
     and tuples of them (see policies.plain), or it overrides ``_plain`` and ``_from_plain``.
     """
 
@@ -211,7 +211,7 @@ def from_json(text: str) -> Any:
 
     Parameters
     ----------
-    text : what ``policy.to_json()`` returned, or the content of such an answer; InputError on any other text
+    text : what ``policy.to_json()`` returned, or the content of such an answer; InputError on any other string
 
     """
     try:

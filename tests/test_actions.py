@@ -34,7 +34,7 @@ N = 300
     ],
 )
 def test_what_an_action_is_called(value, name):
-    """Integers of any type are their digits, texts are themselves, booleans are words."""
+    """Integers of any type are their digits, strings are themselves, booleans are words."""
     assert action_name(value) == name
 
 
@@ -129,7 +129,7 @@ def world(names, *, frame=True):
 
 @pytest.mark.parametrize("names", [[1, 2, 3], [2, 10, 1], [1.0, 2.0, 3.0], ["b", "c", "a"], [3, 1, 2]])
 def test_the_best_policy_is_worth_what_it_is_worth_whatever_actions_are_called(names):
-    """Names as integers, floats and texts: a policy that always plays the best is valued by its definition."""
+    """Names as integers, floats and strings: a policy that always plays the best is valued by its definition."""
     x, table, truth = world(names)
     best = [names[k] for k in x]
 

@@ -75,7 +75,7 @@ def printed_tests(draw):
     if kind == "among":
         listed = draw(st.lists(VALUES, min_size=2, max_size=6))
         column = np.empty(6, dtype=object)
-        column[:] = np.resize(np.array([*listed, "a text"], dtype=object), 6)
+        column[:] = np.resize(np.array([*listed, "a string"], dtype=object), 6)
         chosen = tuple(dict.fromkeys(draw(st.lists(st.sampled_from(column.tolist()), min_size=1, max_size=4))))
         values[name] = column
         membership = Membership(name, chosen, inside=draw(st.integers(0, 1)))
@@ -121,7 +121,7 @@ def test_printed_tests_are_joined_by_and(one, other):
 @settings(max_examples=200)
 @given(st.lists(VALUES, max_size=5), TEXTS)
 def test_two_values_are_never_written_alike(values, text):
-    """What is written alike is equal; a text in quotes is on one line, and comes back."""
+    """What is written alike is equal; a string in quotes is on one line, and comes back."""
     written = {in_words(value): value for value in values}
     assert all(written[in_words(value)] == value for value in values)
     assert unquoted(quoted(text)) == text
@@ -163,7 +163,7 @@ def test_what_could_be_anything_else_is_in_quotes(values, printed):
         (["a"], "g = a and ", "is none"),
         (["a"], 'g = "a', "is none"),
         (["a"], "g = a (or missing)", "is for numbers"),
-        (["a"], "1 < g <= 2", "holds texts"),
+        (["a"], "1 < g <= 2", "holds strings"),
         (["a"], "h = a", "'h = a' does not begin with a column"),
     ],
 )

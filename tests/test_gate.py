@@ -1,4 +1,4 @@
-"""The gate: names, places and texts of files that somebody else may have made."""
+"""The gate: names, places and strings of files that somebody else may have made."""
 
 from __future__ import annotations
 
@@ -124,12 +124,12 @@ def test_a_json_text_that_we_never_write_is_refused(text):
 
 @pytest.mark.parametrize("text", ['["[[[[]]"]', '{"a\\\\": ["}"], "b": ["\\""]}', "[1e10, 0.1]", '"é"'])
 def test_other_json_is_read_as_python_reads_it(text):
-    """Brackets and backslashes in texts count for nothing."""
+    """Brackets and backslashes in strings count for nothing."""
     assert gate.read_json(text) == json.loads(text)
 
 
 def test_a_sealed_text_is_read_with_the_same_care():
-    """A right checksum does not make a text well formed."""
+    """A right checksum does not make a string well formed."""
     assert unsealed(sealed({"a": [1.5, float("inf")]})) == {"a": [1.5, float("inf")]}
     good = sealed({"a": 1})
     for text in (b'{"a": 1, "a": 1}', b'{"a": ' + b"[" * 200 + b"]" * 200 + b"}", b'{"a": ' + b"9" * 5000 + b"}"):

@@ -1,7 +1,7 @@
 """Imports point one way, in no circle, and a vendor's package is imported in its own adapter alone.
 
 All imports of milpcb and policies are read from their source: those inside functions and those for type checkers too,
-``import_module("...")``, and names of modules in texts. The rules are the tables below.
+``import_module("...")``, and names of modules in strings. The rules are the tables below.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ REACHED_BY_PULP = {"coptpy", "cplex", "gurobipy", "highspy", "pyscipopt", "xpres
 
 # Implementations that are reached by their names in the registry: nobody imports them.
 BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
-# Tables that name modules in texts, and the functions that import what a table names.
+# Tables that name modules in strings, and the functions that import what a table names.
 TABLES = {"milpcb.registry"}
 RESOLVERS = {"milpcb.interfaces", "milpcb.policies", "milpcb.registry"}
 # A process that is forked later loads the module first.
@@ -110,7 +110,7 @@ NAME = re.compile(r"((?:milpcb|policies)(?:\.\w+)+)(?::\w+)?")
 
 @dataclass(frozen=True)
 class Import:
-    """``module`` imports ``target`` in a line; ``text`` says that the target's name is in a text."""
+    """``module`` imports ``target`` in a line; ``text`` says that the target's name is in a string."""
 
     module: str
     target: str
@@ -149,7 +149,7 @@ def imports(modules: Mapping[str, str], packages: frozenset[str]) -> list[Import
 
 @cache
 def _targets(source: str, module: str, *, is_package: bool) -> tuple[tuple[str, int, bool], ...]:
-    """Return target, line and whether it stands in a text, of every import of a module."""
+    """Return target, line and whether it stands in a string, of every import of a module."""
     return tuple(_read(ast.parse(source), module, is_package=is_package))
 
 
@@ -231,7 +231,7 @@ def _implementations(found: list[Import]) -> Iterator[str]:
 def _texts(found: list[Import]) -> Iterator[str]:
     for each in found:
         if each.text and not _named_only(each):
-            yield f"{each} is named in a text outside {', '.join(sorted(TABLES))}"
+            yield f"{each} is named in a string outside {', '.join(sorted(TABLES))}"
 
 
 def _circles(found: list[Import]) -> Iterator[str]:
@@ -332,7 +332,7 @@ FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
         ),
         ("milpcb.experiments.run.play", "from distributed import Client", "distributed.Client may be imported in"),
         ("milpcb.errors", "import requests", "requests may be imported in no module yet"),
-        ("milpcb.errors", "EXP4 = 'milpcb.learners.exp4:Exp4'", "milpcb.learners.exp4 is named in a text outside"),
+        ("milpcb.errors", "EXP4 = 'milpcb.learners.exp4:Exp4'", "milpcb.learners.exp4 is named in a string outside"),
         (
             "milpcb.oracles.base",
             "def load(name):\n    return __import__(name)",

@@ -26,7 +26,7 @@ def labelings() -> Any:
 
 
 def texts(where: str) -> Bandit:
-    """Return a bandit with a guard-rail on texts, of which those of an area are declared."""
+    """Return a bandit with a guard-rail on strings, of which those of an area are declared."""
     return Bandit(TREES, constraints=milpcb.never("call", where), values={"area": ["north", "south"]})
 
 
@@ -161,7 +161,7 @@ def test_a_guard_rail_that_known_contexts_did_not_show_is_refused() -> None:
         (lambda: Bandit(TREES, constraints=milpcb.never("call", "size > 3")).act([20, 1]), "'size > 3'"),
         (lambda: Bandit(TREES, constraints=milpcb.parity("call", "sex", 0.1)).act([20, 1]), "column of a constraint"),
         (lambda: texts("vip = yes").act({"age": 20, "member": 1, "vip": "yes"}), r"as in .*values=\{'vip': \['yes'"),
-        (lambda: texts("area = nord").act({"age": 20, "member": 1, "area": "north"}), "'nord'.*; declare every text"),
+        (lambda: texts("area = nord").act({"age": 20, "member": 1, "area": "north"}), "'nord'.*; declare every string"),
     ],
 )
 def test_mistakes_end_in_one_line(make: Any, message: str) -> None:

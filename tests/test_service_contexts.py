@@ -1,4 +1,4 @@
-"""What a service hands in and is handed: texts, missing values, batches, events."""
+"""What a service hands in and is handed: strings, missing values, batches, events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXTS = DecisionTrees(2, 2, thresholds=[[30, 60], []], feature_names=["age", "re
 VALUES = {"region": ["north", "south", "west"], "age": [None]}
 
 
-# ------------------------------------------------------------------- texts and missing values
+# ------------------------------------------------------------------- strings and missing values
 
 
 def test_texts_and_missing_values_are_tested_by_the_rules_found(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_contexts_with_texts_may_be_known() -> None:
         (lambda: Bandit(TEXTS, values=VALUES).act({"age": "x", "region": "north"}), "feature 'age' is 'x'"),
         (lambda: Bandit(TEXTS, values={"region": ["north"]}).act([None, "north"]), "feature 'age' is missing"),
         (lambda: Bandit(TEXTS, values=VALUES).act([20]), "1 features, and the class 2"),
-        (lambda: Bandit(TEXTS, values={"region": "north"}), "must be a list of texts"),
+        (lambda: Bandit(TEXTS, values={"region": "north"}), "must be a list of strings"),
         (lambda: Bandit(TEXTS, values={"region": [None]}), "holds numbers that may be missing: give it cut points"),
         (lambda: Bandit(TEXTS, values=["region"]), "values must map features"),
         (

@@ -37,7 +37,7 @@ def test_a_compressed_file_is_refused(packed, read, tmp_path):
 
 @pytest.mark.parametrize("name", ["x^2", "x", "PK", "BZ"])
 def test_a_header_that_begins_alike_is_text(name, tmp_path):
-    """Only what no text begins with is taken for compressed."""
+    """Only what no string begins with is taken for compressed."""
     (tmp_path / "log.csv").write_text(f"{name},y\n1,2\n")
     assert read_frame(tmp_path / "log.csv").columns == [name, "y"]
     assert read_table(tmp_path / "log.csv")[0] == (name, "y")
@@ -59,7 +59,7 @@ def test_a_small_file_of_many_rows_is_refused(read, tmp_path, monkeypatch):
 def test_a_long_text_is_refused(tmp_path):
     """One text that stands in each row takes no room in the file, and would in memory."""
     pl.DataFrame({"x": ["a" * 10_001] * 50}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"column 'x' has a text of 10,001 bytes"):
+    with pytest.raises(InputError, match=r"column 'x' has a string of 10,001 bytes"):
         read_frame(tmp_path / "a.parquet")
 
 

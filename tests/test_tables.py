@@ -53,7 +53,7 @@ UNREADABLE = {
         "a,b\n1,2\n\n1\n",
         "line 4 has 1 cell where the first line has 2; write a comma for each empty cell too",
     ),
-    "a text cell": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
+    "a string cell": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
     "an empty cell": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
     "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),
     "semicolons": ("a;b\n1;2\n", "line 2, column 1: '1;2' is not a number; write numbers with commas"),
@@ -62,7 +62,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("case", UNREADABLE)
 def test_a_wrong_table_is_refused_with_line_and_cell(case, tmp_path):
-    """One line names the file, the line as an editor counts it, the cell and the mend."""
+    """One line names the file, the line as an editor counts it, the cell and the fix."""
     text, message = UNREADABLE[case]
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(InputError) as refused:

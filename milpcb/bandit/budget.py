@@ -35,7 +35,7 @@ class ContextsSoFar:
     def tables(self, rows: NamedRows) -> Tables:
         """Return the tables of each constraint at the first of ``rows``.
 
-        Raises InputError where a condition names a text that no row has: here a guard-rail would never hold.
+        Raises InputError where a condition names a string that no row has: here a guard-rail would never hold.
         """
         if self._read:
             return self._tables(rows)
@@ -44,7 +44,7 @@ class ContextsSoFar:
             try:
                 found = self._tables(rows)
             except UserWarning as doubt:
-                raise InputError(f"{doubt}; declare every text that may come, in Bandit(..., values=...)") from doubt
+                raise InputError(f"{doubt}; declare every string that may come, in Bandit(..., values=...)") from doubt
         self._read = True
         return found
 

@@ -1,4 +1,4 @@
-"""Contexts as a service has them, one by one: by name or by position, with texts and missing values where declared."""
+"""Contexts of a service, one at a time: by name or by position, with strings and missing values where declared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Context:
 class ContextReader:
     """Reads contexts for a policy class.
 
-    A class reads numbers. ``declared`` names the features that hold texts, or may be missing, with their values: the
+    A class reads numbers. ``declared`` names the features that hold strings, or may be missing, with their values: the
     class then reads tests of these (region in {north, west}; income is missing) beside its numbers, as estimators make
     them (see milpcb.made_columns).
 
@@ -71,7 +71,7 @@ class ContextReader:
         return [self.read(context) for context in table]
 
     def show(self, policy: Any) -> Any:
-        """Return a policy as one that reads tables as they come, texts and missing values included."""
+        """Return a policy as one that reads tables as they come, strings and missing values included."""
         if not self._columns:
             return policy
         return policy.with_columns(self.names, self._columns, getattr(self.policies, "action_names", None) or ())
@@ -79,8 +79,8 @@ class ContextReader:
     def named_rows(self, context: Context, actions: Sequence[Any]) -> NamedRows:
         """Return the context as constraints read it: the first of several rows.
 
-        In the others stands every value that was declared, so that a column of texts is one of texts, and a value that
-        a condition names and nobody declared is noticed.
+        The other rows hold every value that was declared, so that a column of strings has their type and a condition
+        that names a value which nobody declared is noticed.
         """
         size = 1 + max(map(len, self.declared.values()), default=0)
         columns = {}
@@ -97,7 +97,7 @@ class ContextReader:
         return NamedRows(read_columns(table, list(columns), columns), actions)
 
     def undeclared(self, context: Context) -> list[str]:
-        """Return the names under which the context has texts that were not declared: constraints do not read them."""
+        """Return the names under which the context has strings that were not declared: constraints do not read them."""
         return [name for name, value in context.named.items() if isinstance(value, str) and name not in self.declared]
 
     def _read(self, row: Any) -> Context:
@@ -136,7 +136,7 @@ class ContextReader:
         return [float(cast("float", value)) for value in features]
 
     def _encoded(self, features: tuple[Value, ...]) -> Floats:
-        """Return the numbers (1, columns) of texts, numbers and missing values."""
+        """Return the numbers (1, columns) of strings, numbers and missing values."""
         missing = {column.name for column in self._columns if isinstance(column, Number) and column.missing is not None}
         numbers = {column.name for column in self._columns if isinstance(column, Number)}
         values: dict[str, Values] = {}
@@ -160,7 +160,7 @@ class ContextReader:
             )
         if isinstance(value, str):
             return InputError(
-                f"{name} is {shown(value)}, and the class reads numbers: declare its texts, as in Bandit(..., "
+                f"{name} is {shown(value)}, and the class reads numbers: declare its strings, as in Bandit(..., "
                 f"values={{'{example}': [{shown(value)}, ...]}})"
             )
         return InputError(f"{name} is {shown(value)}; give a finite number, of at most {LARGEST:g}")
@@ -184,7 +184,7 @@ def _plain(value: Any) -> Value:
         return None
     if isinstance(entry, (bool, int, float, str)):
         return entry
-    raise InputError(f"a context holds {shown(value)}; give numbers, texts, booleans, or None")
+    raise InputError(f"a context holds {shown(value)}; give numbers, strings, booleans, or None")
 
 
 def _readable(value: Any) -> bool:
@@ -199,10 +199,10 @@ def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[
     if declared is None:
         return {}
     if not isinstance(declared, Mapping):
-        raise InputError(f"values must map features to the texts that they may hold, got {shown(declared)}")
+        raise InputError(f"values must map features to the strings that they may hold, got {shown(declared)}")
     for name, values in declared.items():
         if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
-            raise InputError(f"values['{name}'] must be a list of texts, and None where it may be missing")
+            raise InputError(f"values['{name}'] must be a list of strings, and None where it may be missing")
     return {str(name): tuple(map(_plain, values)) for name, values in declared.items()}
 
 
@@ -214,7 +214,7 @@ def _with_columns(
     cuts = getattr(policies, "thresholds", None)
     if "thresholds" not in options or isinstance(cuts, (str, int)) or cuts is None or len(cuts) != len(names):
         raise InputError(
-            "texts and missing values need a class with explicit cut points, one list for each feature; [] for texts"
+            "strings and missing values need a class with explicit cut points: a list for each feature, [] for strings"
         )
     columns: list[Column] = []
     thresholds: list[Sequence[float]] = []

@@ -137,7 +137,7 @@ class Book:
         """
         name = given.id if isinstance(given, Decision) else given
         if not isinstance(name, str):
-            raise InputError(f"learn takes a Decision, or its id as a text; got {shown(given)}")
+            raise InputError(f"learn takes a Decision, or its id as a string; got {shown(given)}")
         known = self.open.get(name)
         if known is not None:
             if isinstance(given, Decision) and given is not known.decision and given != known.decision:

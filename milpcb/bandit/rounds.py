@@ -164,7 +164,7 @@ class DecisionRounds:
             if not texts:
                 raise
             example = f"values={{'{texts[0]}': [{shown(context.named[texts[0]])}, ...]}}"
-            raise InputError(f"{error}; declare texts that constraints read, as in Bandit(..., {example})") from error
+            raise InputError(f"{error}; declare strings that constraints read, as in Bandit(..., {example})") from error
 
     def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
         """Raise InputError where a guard-rail forbids what may be drawn."""

@@ -24,7 +24,7 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[s
 
 
 def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:
-    """Return --key value pairs as a table; a value is read as TOML where it is that, else it is a text.
+    """Return --key value pairs as a table; a value is read as TOML where it is that, else it is a string.
 
     Raises InputError on a key that is none of the ``known`` ones of ``name``.
     """
@@ -35,7 +35,7 @@ def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[
             raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
         try:
             table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):  # no number, list or boolean: a text
+        except (ValueError, RecursionError):  # no number, list or boolean: a string
             table[keys[option]] = text
     return table
 

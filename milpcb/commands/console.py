@@ -26,7 +26,7 @@ class PlainConsole(Console):
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render as any console does, with control characters in texts made visible."""
+        """Render as any console does, with control characters in strings made visible."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(escaped(segment.text, LAYOUT), segment.style)
 

@@ -124,7 +124,7 @@ def _read(path: Path) -> tuple[Any, Any]:
 
 
 def _rule(text: str, path: Path) -> Any:
-    """Return the policy that ``policy.to_json()`` wrote; raises InputError on another text."""
+    """Return the policy that ``policy.to_json()`` wrote; raises InputError on any other text."""
     try:
         document = gate.read_json(text)
         name = str(document["class"])

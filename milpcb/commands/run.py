@@ -132,5 +132,5 @@ def _report_failures(failed: Failed, path: Path) -> None:
     more = f", of which {MOST_SHOWN} are shown" if len(failed) > MOST_SHOWN else ""
     raise MilpcbError(
         f"{len(failed)} of the cells failed{more}; the others are kept in {path}, the reasons in {path / 'logs'}: "
-        "mend them and run again"
+        "fix them and run again"
     )

@@ -26,12 +26,12 @@ def solvers(*, every: bool) -> None:
         if every or not info.missing:
             table.add_row(info.name, info.version, info.can, f"no: {info.missing}" if info.missing else "yes")
     out.print(table)
-    for line in [] if every else absent(known):
+    for line in [] if every else missing(known):
         out.print(line)
 
 
-def absent(known: list[SolverInfo]) -> Iterator[str]:
-    """Yield a line for all absent solvers that extras install, and one for each other family with absent ones."""
+def missing(known: list[SolverInfo]) -> Iterator[str]:
+    """Yield a line for all missing solvers that extras install, and one for each other family with missing ones."""
     extras = [info.extra for info in known if info.missing and info.extra]
     if extras:
         yield f"not here: {', '.join(extras)}; pip install 'milpcb[{','.join(extras)}]', or those of them you want"

@@ -75,7 +75,7 @@ class Coba:
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """What coba calls the actions, where these are texts."""
+        """What coba calls the actions, where these are strings."""
         actions = _actions(self._read(1, 0)[0])
         return tuple(map(str, actions)) if all(isinstance(action, str) for action in actions) else ()
 
@@ -156,7 +156,7 @@ def numbers(context: Any) -> list[float]:
     """Return a context as a flat list of numbers; one of none at all is a 0."""
     if context is None:
         return [0.0]
-    if hasattr(context, "as_onehot"):  # a category, which is a text too
+    if hasattr(context, "as_onehot"):  # a category, which is a string too
         return [float(bit) for bit in context.as_onehot]
     if isinstance(context, (str, Mapping)) or not isinstance(context, (int, float, Iterable)):
         raise InputError(

@@ -53,7 +53,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     missing : the side of a comparison such as age <= 40 for a missing number: "yes" as if it held, "no" as if it
         failed, "either" as the search finds best. That a number is missing is a test of its own beside. Printed rules
         show the side; nothing is imputed
-    most_subsets : a column of texts or booleans with up to so many of them is tested by every subset (region in
+    most_subsets : a column of strings or booleans with up to so many of them is tested by every subset (region in
         {north, west}), one with more by one value against the rest. Missing counts as a value
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
     kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints, else
@@ -272,7 +272,7 @@ def _on_tables(policy: Any, features: Sequence[str], columns: Sequence[Column], 
         return policy.with_columns(features, columns, names)
     if list(columns) != [Number(name) for name in features]:
         raise InputError(
-            f"a {type(policy).__name__} reads numbers only: give it a table without texts and missing values, "
+            f"a {type(policy).__name__} reads numbers only: give it a table without strings and missing values, "
             "and leave the option features out"
         )
     return policy

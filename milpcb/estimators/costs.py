@@ -32,7 +32,7 @@ class FromCosts(PolicyEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, booleans, and missing ones
+        X : (n, d) array, or a data frame of pandas or polars; numbers, strings, booleans, and missing ones
         y : (n, K) what each action costs (or earns) in each row; the columns of a data frame name the actions. Or (n,)
             labels: a wrong one costs 1
         sample_weight : (n,) how much each row counts; to repeat a row is to double its weight

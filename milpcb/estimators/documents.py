@@ -61,7 +61,7 @@ def _actions(type: str, names: list[Any]) -> Any:  # noqa: A002 - the key of the
     kind = np.dtype(type).kind
     if kind not in "biufUO" or not all(isinstance(name, (bool, int, float, str)) for name in names):
         raise ValueError(f"names of actions of type {type}")
-    return np.array(names, dtype=str if kind == "U" else type)  # a text of any length would take as much for each name
+    return np.array(names, dtype=str if kind == "U" else type)  # strings of any length would take as much for each name
 
 
 def _plain(value: Any) -> Any:
@@ -83,7 +83,7 @@ def _unplain(value: Any) -> Any:
 
 def _is_plain(value: Any) -> bool:
     try:
-        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)  # keys of mappings may change to texts
+        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)  # keys of mappings may change to strings
     except (TypeError, ValueError):
         return False
 

@@ -34,7 +34,7 @@ class Features:
         return Features({name: column[rows] for name, column in self.values.items()})
 
     def numbers(self) -> Floats:
-        """Return all columns as numbers (n, d), for models: texts by their place in the alphabet, NaN for missing."""
+        """Return all columns as numbers (n, d), for models: strings by their place in the alphabet, NaN for missing."""
         return np.column_stack([_codes(column) for column in self.values.values()])
 
 

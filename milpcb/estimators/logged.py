@@ -54,7 +54,7 @@ class FromLog(PolicyEstimator):
     Parameters
     ----------
     method : "dr", "ips", "snips" or "dm"
-    model_outcome, model_propensity : models of scikit-learn; they read X as it was given. None: models that read texts
+    model_outcome, model_propensity : models of scikit-learn; they read X as it was given. None: ones that read strings
         as their place in the alphabet and leave missing values missing
     cv : folds of the cross-fitting
     min_propensity : smaller propensities are raised to it
@@ -97,7 +97,7 @@ class FromLog(PolicyEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, or a data frame of pandas or polars; numbers, texts, booleans, and missing ones
+        X : (n, d) array, or a data frame of pandas or polars; numbers, strings, booleans, and missing ones
         y, action : (n,) what was done, as ``y`` or, for metadata routing, by name
         reward, cost : (n,) what came of it; one of the two. With neither, a warning is given, and the policy is learnt
             that agrees most often with what was done

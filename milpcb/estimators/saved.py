@@ -16,7 +16,7 @@ def from_json(text: str) -> Any:
 
     Parameters
     ----------
-    text : what ``estimator.to_json()`` returned; InputError on any other text
+    text : what ``estimator.to_json()`` returned; InputError on any other string
 
     """
     try:

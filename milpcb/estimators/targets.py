@@ -73,8 +73,8 @@ def _names(table: Any) -> list[Any]:
 def _distinct(labels: Any) -> Any:
     try:
         return np.unique(labels)
-    except TypeError as error:  # texts beside numbers
-        raise InputError("labels must be of one kind: all of them texts, or all of them numbers") from error
+    except TypeError as error:  # strings beside numbers
+        raise InputError("labels must be of one kind: all of them strings, or all of them numbers") from error
 
 
 def _size(array: Any) -> str:

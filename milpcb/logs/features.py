@@ -18,7 +18,7 @@ from milpcb.made_columns import MOST_CATEGORIES
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
 CALLED_ID = re.compile(r"(^|[\W_])id$|[a-z]I[dD]$", re.IGNORECASE)
-MOSTLY = 0.5  # share of the rows from which different texts are taken for an identifier
+MOSTLY = 0.5  # share of the rows from which different strings are taken for an identifier
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
 
 
@@ -48,7 +48,7 @@ def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tu
         names = " ".join(f"--leave-out {_quoted(name)}" for name in kept if _unreadable(frame[name]))
         raise InputError(
             f"no rule can read {_listed(wrong)}: turn each into numbers or into at most {MOST_CATEGORIES} "
-            f"different texts, or add {names}"
+            f"different strings, or add {names}"
         )
     return kept, left
 
@@ -76,7 +76,7 @@ def coded(frame: pl.DataFrame) -> Iterator[str]:
         if len(codes) and not known.cast(pl.Float64, strict=False).null_count():
             yield (
                 f"'{clipped(column.name)}' is taken for codes and not for numbers, as '{clipped(codes[0])}' begins "
-                "with 0: rules test which text it is."
+                "with 0: rules test which string it is."
             )
 
 
@@ -120,7 +120,7 @@ def _unreadable(column: pl.Series) -> str:
         return ""
     if kind in (pl.String, pl.Categorical, pl.Enum):
         different = column.n_unique()
-        return f"{different:,} different texts" if different > MOST_CATEGORIES else ""
+        return f"{different:,} different strings" if different > MOST_CATEGORIES else ""
     return f"{str(kind).partition('(')[0].lower()} values"
 
 

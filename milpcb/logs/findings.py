@@ -51,7 +51,7 @@ class Asked:
     holdout : share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed : of everything that is drawn
     limits : on other outcomes, which the rule keeps with the confidence ``level``
-    wishes : texts whose prices are asked for, see milpcb.logs.what_if
+    wishes : strings whose prices are asked for, see milpcb.logs.what_if
     """
 
     level: float = 0.95

@@ -51,7 +51,7 @@ def column_of(text: str) -> str:
 
 
 def limit_of(text: str, actions: Sequence[str]) -> Limit:
-    """Return the limit that a text describes; raises InputError, UnknownNameError."""
+    """Return the limit that a string describes; raises InputError, UnknownNameError."""
     column, side, what = _parts(text)
     maximise = side == "least"
     margin = 0.0

@@ -1,4 +1,4 @@
-"""The columns of a .csv or .parquet file: numbers, booleans and texts."""
+"""The columns of a .csv or .parquet file: numbers, booleans and strings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read_frame(path: Path, tick: Tick = lambda *_: None, texts: Container[str] =
     """Read a .csv or .parquet file; raises InputError.
 
     A column of a CSV file is numbers where every cell is one, or is missing, and none is written with a 0 before
-    another digit: that is a code, such as the area 02, and the column is texts. So are the columns called ``texts``.
+    another digit: that is a code, such as the area 02, and the column is strings. So are the columns called ``texts``.
     """
     check_table(path)
     if path.suffix == ".parquet":
@@ -37,7 +37,7 @@ def read_frame(path: Path, tick: Tick = lambda *_: None, texts: Container[str] =
 
 
 def _read_csv(path: Path, tick: Tick, texts: Container[str]) -> pl.DataFrame:
-    """Return the columns of a CSV file, which is read as texts first; ``tick`` gets bytes, each counted twice."""
+    """Return the columns of a CSV file, which is read as strings first; ``tick`` gets bytes, each counted twice."""
     size = path.stat().st_size
     names: list[str] = []
     parts = []
@@ -71,7 +71,7 @@ def _names(path: Path, piece: Piece) -> list[str]:
 
 
 def _texts(path: Path, piece: Piece, names: list[str], *, header: bool) -> pl.DataFrame:
-    """Return the cells (rows, columns) of a piece as texts, None where one is missing."""
+    """Return the cells (rows, columns) of a piece as strings, None where one is missing."""
     schema = dict.fromkeys(names, pl.String)
     try:  # behind a mark polars takes no two bytes for those of a compressed file
         frame = pl.read_csv(MARK + piece.content, has_header=header, schema=schema, null_values=MISSING)
@@ -87,7 +87,7 @@ def _unread(path: Path, piece: Piece) -> str:
 
 
 def typed(column: pl.Series) -> pl.Series:
-    """Return a column of texts as numbers or booleans where every text is one, as it is otherwise."""
+    """Return a column of strings as numbers or booleans where every string is one of these, else as it is."""
     some = column.drop_nulls().head(SOME)
     if not len(some):
         return column

@@ -34,7 +34,7 @@ Wishes = list[Any]
 
 
 class Wisher:
-    """Makes wishes of texts, for an estimator that was fitted to ``frame``, and its ``problem`` there."""
+    """Makes wishes of strings, for an estimator that was fitted to ``frame``, and its ``problem`` there."""
 
     def __init__(self, estimator: Any, frame: pl.DataFrame, problem: Problem) -> None:
         self._estimator, self._frame = estimator, frame
@@ -50,7 +50,7 @@ class Wisher:
         ]
 
     def wish(self, text: str) -> Any:
-        """Return the wish that a text describes; raises InputError, UnknownNameError."""
+        """Return the wish that a string describes; raises InputError, UnknownNameError."""
         for form, make in self._forms:
             found = re.fullmatch(form, text.strip())
             if found:

@@ -110,7 +110,7 @@ def _tables(log: Log, default: Any, train: Ints, rows: Ints) -> tuple[Any, Any]:
         known, asked = np.array(known, dtype=float), np.array(asked, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(
-            "the default models read numbers and NaN, and some feature holds texts or other objects; turn them into "
+            "the default models read numbers and NaN, and some feature holds strings or other objects; turn them into "
             "numbers, or give models that read them"
         ) from error
     empty = np.isnan(known).all(axis=0)

@@ -10,7 +10,7 @@ from milpcb.types import PROVED, Floats
 
 # Up to this sum of the sizes of whole costs solvers, which are off by about PROVED of it, separate whole totals.
 LARGEST_WHOLE = 2e8
-# How far solvers may be off where costs are whole: by more than elsewhere, as rounding mends it.
+# How far solvers may be off where costs are whole: by more than elsewhere, as rounding fixes it.
 _OFF = 1e-6
 # The range of real costs counts at least this share of their size: sums of floats are rounded.
 _LEAST_RANGE = 1e-4

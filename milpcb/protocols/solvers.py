@@ -11,7 +11,7 @@ from milpcb.types import Floats, Solution
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """One line of ``milpcb solvers``; ``missing`` is why the solver cannot run here and how to mend that, or "".
+    """One line of ``milpcb solvers``; ``missing`` is why the solver cannot run here and how to fix that, or "".
 
     ``extra`` names the extra of milpcb that installs it, where there is one.
     """
@@ -57,5 +57,5 @@ class Solver(Protocol):
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
-        """Return a line for each solver of the family: whether it can run here, and how to mend it where it cannot."""
+        """Return a line for each solver of the family: whether it can run here, and how to fix it where it cannot."""
         ...

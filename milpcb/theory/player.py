@@ -85,7 +85,7 @@ class Player:
         )
         q = tuple(exact(share, f"{variant.name}: q") for share in variant.mix(q_star, self.scale))
         if sum(q) != 1 or min(q) < 0:
-            raise InputError(f"{variant.name}: q = ({', '.join(map(str, q))}) is no distribution; mend its respond()")
+            raise InputError(f"{variant.name}: q = ({', '.join(map(str, q))}) is no distribution; fix its respond()")
         lifted = sum(p * min(v + xi for v, xi in zip(V, noise, strict=True)) for noise, p in self.noise.items())
         lost: Any = variant.relaxation.loss(q_star, self._phi(V, 1), self._phi(V, -1), self.scale)
         return Response(q, self.unit * (min(V) - lifted) - lost)
@@ -133,5 +133,5 @@ def _one_round(variant: Variant, n_actions: int, scale: Any) -> dict[Totals, Fra
     for p, noise in variant.relaxation.law(n_actions):
         law[tuple(int_if_whole(exact(v, what)) for v in noise)] += rate * exact(p, what)
     if sum(law.values()) != 1 or min(law.values()) < 0:
-        raise InputError(f"{what} is no law at K = {n_actions}, L = {scale}: mend its law(), rate() or least_scale()")
+        raise InputError(f"{what} is no law at K = {n_actions}, L = {scale}: fix its law(), rate() or least_scale()")
     return {noise: p for noise, p in law.items() if p}

@@ -113,7 +113,7 @@ def _name(column: Column) -> str:
 
 
 def literal(value: Value) -> str:
-    """Return a value in SQL: texts quoted, truth as 1 and 0, numbers so that they are read as exactly this float."""
+    """Return a value in SQL: strings quoted, truth as 1 and 0, numbers so that they are read as exactly this float."""
     if value is None:
         return "NULL"
     if isinstance(value, str):

@@ -95,7 +95,7 @@ class OpenedLinear(Opened):
 
     @cached_property
     def cannot(self) -> dict[str, str]:  # type: ignore[override]
-        """What is too large on these contexts, and what would mend it."""
+        """What is too large on these contexts, and what would fix it."""
         found = {}
         if self._no_program_by_tables and (reason := beyond_tolerance(self.scored)):
             found["program"] = reason

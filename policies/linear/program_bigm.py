@@ -49,7 +49,7 @@ LARGEST_BIG_M = 1e5
 
 
 def beyond_tolerance(scored: Scored) -> str:
-    """Return why scores span too much for a solver's tolerances and what would mend it, or nothing when they do not."""
+    """Return why scores span too much for a solver's tolerances and what would fix it, or nothing when they do not."""
     big = 2.0 * float(_reach(scored).max()) + 1.0
     if big <= LARGEST_BIG_M:
         return ""

@@ -31,7 +31,7 @@ COLUMNS_PER_CONTEXT = 4_000
 
 
 def too_many_rows(supports: Supports) -> str:
-    """Return what makes the supports too large for a program and what would mend it, or nothing when they are not."""
+    """Return what makes the supports too large for a program and what would fix it, or nothing when they are not."""
     most = most_columns(supports)
     if supports.n_rows > most:
         return f"support tables have {supports.n_rows} rows, more than {most}: lower max_features"

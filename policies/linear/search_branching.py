@@ -92,7 +92,7 @@ class BranchingSearch(Search):
 
 
 def too_wide(scored: Scored) -> str:
-    """Return why scores span too much for the search and what would mend it, or nothing when they do not."""
+    """Return why scores span too much for the search and what would fix it, or nothing when they do not."""
     table = np.rint(scored.table()).astype(np.int64)
     span = int(scored.max_weight * scored.copies @ np.ptp(table, axis=0))
     if span * len(table) <= MOST_HELD:

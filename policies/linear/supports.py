@@ -86,7 +86,7 @@ class Supports:
         return sum(len(numbers) * len(self._table(shapes).labels) for shapes, (_, numbers) in self._by_shapes.items())
 
     def obstacle(self) -> str:
-        """Return what is too large for tables and what would mend it, or nothing when they can be used."""
+        """Return what is too large for tables and what would fix it, or nothing when they can be used."""
         if self.n_supports > MOST_SUPPORTS:
             return f"{_about(self.n_supports)} supports are more than {_about(MOST_SUPPORTS)}: lower max_features"
         largest = max(self._by_shapes, key=lambda shapes: labels_to_build(shapes, self.scored.n_cuts))

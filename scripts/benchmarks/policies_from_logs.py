@@ -61,10 +61,10 @@ def main() -> None:
         who, n = arguments.one
         print(json.dumps(measure(who, int(n))))
         return
-    absent = [name for name, module in PACKAGES.items() if not find_spec(module)]
-    if absent:
-        print(f"left out, as they are not installed: {', '.join(absent)}")
-    present = [who for who in (*FROM_SCORES, *FROM_LOGS) if not who.startswith(tuple(absent))]
+    missing = [name for name, module in PACKAGES.items() if not find_spec(module)]
+    if missing:
+        print(f"left out, as they are not installed: {', '.join(missing)}")
+    present = [who for who in (*FROM_SCORES, *FROM_LOGS) if not who.startswith(tuple(missing))]
     sizes = [n for n in LOGS if n <= QUICK or not arguments.quick]
     rows = [in_a_process(__file__, who, n) for n in sizes for who in present if n <= MOST.get(who, n)]
     show(f"Trees of depth 2 from logs with {FEATURES} features: true value of at most {GAIN}, CPU time, memory", rows)

@@ -413,7 +413,7 @@ def log_cases(_base: Base) -> Iterator[Case]:
 
 
 def policy_cases(base: Base) -> Iterator[Case]:
-    """Yield policy files with one value replaced, or with a text that no policy is written as."""
+    """Yield policy files with one value replaced, or with a string that no policy is written as."""
     for file in ("policy.json", "rule.json"):
         document = json.loads((base.home / file).read_text())
         for number, path in enumerate(places(document)):

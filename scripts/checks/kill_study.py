@@ -61,7 +61,7 @@ checkpoint_seconds = 0.01
 BACKENDS = ("serial", "processes", "dask")
 TIMES = ("seconds", "oracle_seconds")
 NOT_COMPARED = (".lock", ".log")
-BATCH = 5  # damages that one resume mends; it names at most ten records
+BATCH = 5  # damages that one resume fixes; it names at most ten records
 PATIENCE = 600  # seconds, for one command and for processes to be gone: only what hangs takes as long
 
 
@@ -351,7 +351,7 @@ def damage_and_mend(
 def damage_and_refuse(
     root: Path, number: int, base: Path, dice: random.Random, wanted: dict[str, object]
 ) -> tuple[str, str]:
-    """Do what resume cannot mend: it must refuse with one line; put the file back, and it must mend the rest."""
+    """Do what resume cannot fix: it must refuse with one line; put the file back, and it must fix the rest."""
     folder = copy_of(base, root / f"refused{number}")
     out = folder / "out"
     config = Place(out, out / "config.toml", out / "study.json")
@@ -364,8 +364,8 @@ def damage_and_refuse(
     done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
     messages = [line for line in lines(done.stderr) if line.startswith("milpcb: ")]
     refused = done.returncode == 2 and len(messages) == 1 and "Traceback" not in done.stderr
-    mended = done.returncode == 0 and not differing(contents(out), wanted)
-    wrong = "" if refused or mended else f"exit {done.returncode}: {done.stderr.strip()}"
+    fixed = done.returncode == 0 and not differing(contents(out), wanted)
+    wrong = "" if refused or fixed else f"exit {done.returncode}: {done.stderr.strip()}"
     if refused:
         if damage is folder_there:
             wrong = "" if (place.file / "mine").is_dir() else "a folder of somebody else was removed"
@@ -376,7 +376,7 @@ def damage_and_refuse(
         wrong = wrong or (f"then: {again.stderr.strip()}" if again.returncode else differing(contents(out), wanted))
     wrong = wrong or outside_changed(folder)
     shutil.rmtree(folder)
-    return f"{damage.__name__} {place.name}, {'refused' if refused else 'mended'}", wrong
+    return f"{damage.__name__} {place.name}, {'refused' if refused else 'fixed'}", wrong
 
 
 def draw_places(out: Path, count: int, dice: random.Random) -> list[Place]:

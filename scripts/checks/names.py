@@ -2,8 +2,8 @@
 
     python scripts/checks/names.py [--logs 2000] [--tests 10000] [--commands 20] [--seed 0]
 
-Each log has names of actions that are numbers, texts or booleans in any order, columns of propensities in any
-order, groups and categories that print alike, quotes, line breaks, and texts such as "missing". Learning, evaluating,
+Each log has names of actions that are numbers, strings or booleans in any order, columns of propensities in any
+order, groups and categories that print alike, quotes, line breaks, and strings such as "missing". Learning, evaluating,
 cross-evaluating, side constraints, conditions and exports are compared with loops over the rows (names_logs.py).
 ``--commands`` of the logs go through ``milpcb learn`` and ``milpcb evaluate``. Then printed tests are read as
 conditions. A line for each kind of disagreement is printed with one example; exit code 1 if there is any.
@@ -207,12 +207,12 @@ PIECES = [
 
 
 def text(rng: random.Random) -> str:
-    """Return a text of a few pieces, some of which mean something in a condition."""
+    """Return a string of a few pieces, some of which mean something in a condition."""
     return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 4)))
 
 
 def category(rng: random.Random) -> Any:
-    """Return a category: mostly a text."""
+    """Return a category: mostly a string."""
     return rng.choice([text(rng), text(rng), text(rng), True, False, rng.randint(-2, 2), rng.random(), None])
 
 
@@ -224,7 +224,7 @@ def printed_test(seed: int) -> tuple[str, dict[str, Any], Any]:
     if rng.random() < 0.7:
         listed = [category(rng) for _ in range(5)]
         column = np.empty(6, dtype=object)
-        column[:] = [*listed, "a text"]
+        column[:] = [*listed, "a string"]
         test = Membership(
             name, tuple(dict.fromkeys(rng.choices(column.tolist(), k=rng.randint(1, 3)))), rng.randint(0, 1)
         )

@@ -1,4 +1,4 @@
-"""Bad logs through the real command line: one line that says what to mend, exit code 2, nothing written."""
+"""Bad logs through the real command line: one line that says what to fix, exit code 2, nothing written."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def run(tmp_path, monkeypatch, capfd):
     ("change", "options", "fragment"), BAD, ids=[f"{i}-{bad[2][:30]}" for i, bad in enumerate(BAD)]
 )
 def test_a_bad_log_is_one_line(change, options, fragment, run, tmp_path):
-    """What is wrong where, and how to mend it; the folder is not made."""
+    """What is wrong where, and how to fix it; the folder is not made."""
     log = good()
     change(log)
     pl.DataFrame(log, strict=False).write_csv("log.csv")

@@ -97,7 +97,7 @@ def test_what_limits_mean(text, than, margin, maximise):
     ],
 )
 def test_mistakes_are_one_line(text, fragment, folder, milpcb_):
-    """What is wrong, and how to mend it; exit code 2, no page."""
+    """What is wrong, and how to fix it; exit code 2, no page."""
     done = milpcb_(folder, "learn", "log.csv", *QUICK, "--no-worse", text)
     assert done.returncode == 2, done
     last = done.stderr.strip().splitlines()[-1]

@@ -1,4 +1,4 @@
-"""Every mistake of a user is one line that says how to mend it, with exit code 2."""
+"""Every mistake of a user is one line that says how to fix it, with exit code 2."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ MISTAKES = [
 def test_a_mistake_is_one_line_that_says_how_to_mend_it(
     files, arguments, fragments, tmp_path, milpcb_, write, assert_one_line
 ):
-    """Whatever is wrong, stderr is one line with name, place and mend, the exit code is 2, and nothing is begun."""
+    """Whatever is wrong, stderr is one line with name, place and fix, the exit code is 2, and nothing is begun."""
     write(tmp_path, files)
     assert_one_line(milpcb_(tmp_path, *arguments), *fragments)
     assert not list((tmp_path / "out").glob("*"))

@@ -116,7 +116,7 @@ def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch)
     ],
 )
 def test_mistakes_are_one_line(wish, fragment, frame, tmp_path, milpcb_):
-    """What is wrong with a wish, and how to mend it; exit code 2."""
+    """What is wrong with a wish, and how to fix it; exit code 2."""
     frame.write_csv(tmp_path / "log.csv")
     limit = ("--at-most", "call=0.5") if wish.endswith("first") else ()
     done = milpcb_(tmp_path, "learn", "log.csv", *RUN, *limit, "--draws", "0", "--out", "found", "--what-if", wish)

@@ -66,7 +66,7 @@ def test_makers_pass_the_battery(coba, maker):
     ],
 )
 def test_what_cannot_be_used_is_one_line(coba, settings, message):
-    """The line names what is wrong and how to mend it."""
+    """The line names what is wrong and how to fix it."""
     del coba
     with pytest.raises(InputError, match=message) as refused:
         Coba(**settings).open(TREES, 30, 0)
@@ -131,7 +131,7 @@ def test_contexts_are_flattened(context, flat):
 
 @pytest.mark.parametrize("context", ["red", {"size": 1}, [1, "red"], object()])
 def test_contexts_that_are_no_numbers_are_refused(context):
-    """Texts, sparse contexts and anything else."""
+    """Strings, sparse contexts and anything else."""
     with pytest.raises(InputError, match="contexts must be numbers"):
         numbers(context)
 

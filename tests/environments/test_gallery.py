@@ -164,7 +164,7 @@ def test_shuffled_rounds_are_the_same_rounds(tmp_path):
 
 
 def test_a_file_that_changes_is_read_again(tmp_path):
-    """No stale history after the user has mended the file."""
+    """No stale history after the user has fixed the file."""
     paths, _, costs = history(tmp_path)
     Replay(*paths)
     pl.DataFrame(1 - costs, schema=["wait", "treat"]).write_csv(paths[1])

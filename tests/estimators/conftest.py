@@ -1,4 +1,4 @@
-"""Tables that the tests of estimators share: texts, booleans, missing entries, ties, and names that need quotes."""
+"""Tables that the tests of estimators share: strings, booleans, missing entries, ties, and names that need quotes."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_a_budget_curve_is_a_proved_optimum_at_every_point():
         (never("drug B", where="agee <= 3"), "'agee <= 3' does not begin with a column; did you mean 'age'"),
         (never("drug B", where="age about 3"), "'age about 3' is none: write, for example, 'age = 1'"),
         (never("drug B", where="age = old"), "'old' in the condition 'age = old' is no number"),
-        (never("drug B", where="sex <= f"), "column 'sex' holds texts, which 'sex <= f' compares; write 'sex = f'"),
+        (never("drug B", where="sex <= f"), "column 'sex' holds strings, which 'sex <= f' compares; write 'sex = f'"),
         ("at most a fifth", "constraints must be a list of share_at_most, parity"),
     ],
 )

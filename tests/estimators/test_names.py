@@ -21,9 +21,9 @@ N = 240
 GROUPS = {
     "large numbers": [1000001.0, 1000002.0, 1000003.0],
     "small numbers": [0.1, 0.1 + 1e-9, np.nan],
-    "None beside a text": [None, "None", "missing"],
-    "numbers beside texts": [1, "1", 1.5],
-    "truth beside texts": [True, "true", "True"],
+    "None beside a string": [None, "None", "missing"],
+    "numbers beside strings": [1, "1", 1.5],
+    "truth beside strings": [True, "true", "True"],
     "empty and spaces": ["", " ", "  "],
     "line breaks": ["a\nb", "a\\nb", "a b"],
     "quotes": ['"', "'", '""'],

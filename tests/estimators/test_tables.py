@@ -1,4 +1,4 @@
-"""Tables with texts and missing values: tests in words, sides of what is missing, and errors of one line."""
+"""Tables with strings and missing values: tests in words, sides of what is missing, and errors of one line."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ def test_a_column_that_does_not_vary():
     ("table", "message"),
     [
         (pl.DataFrame({"x": ["2020-01-01"] * 3}).with_columns(pl.col("x").str.to_date()), "'x' holds dates or times"),
-        (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1]; give numbers, texts"),
+        (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1]; give numbers, strings"),
         (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "column 'x' of X contains infinity"),
         (pd.DataFrame({"x": []}), "a minimum of 1 is required"),
-        (pd.DataFrame({"x": [f"id {i}" for i in range(101)]}), "column 'x' has 101 different texts; group them"),
+        (pd.DataFrame({"x": [f"id {i}" for i in range(101)]}), "column 'x' has 101 different strings; group them"),
     ],
 )
 def test_a_table_that_cannot_be_read(table, message):
@@ -168,7 +168,7 @@ def test_targets_that_cannot_be_read(y, message):
 
 
 def test_at_prediction_a_column_must_be_what_it_was():
-    """A column that is absent, or holds texts where it held numbers, is named."""
+    """A column that is absent, or holds strings where it held numbers, is named."""
     table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "w"]})
     tree = OptimalPolicyTree(max_depth=1, features=["a"]).fit(table, ["x", "x", "y"])
     with pytest.raises(InputError, match="column 'a' must hold numbers, as it did when the policy was learnt"):

@@ -261,7 +261,7 @@ def test_a_class_of_one_policy_is_played() -> None:
     ],
 )
 def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:
-    """Settings that do not go together are refused in one line that mends them."""
+    """Settings that do not go together are refused in one line that fixes them."""
     with pytest.raises(InputError, match=message):
         adaptive(**options)
 

@@ -403,7 +403,7 @@ def test_regret_stays_below_the_guarantee() -> None:
     ],
 )
 def test_bad_settings_are_one_clear_line(options: dict[str, Any], fragment: str) -> None:
-    """Each wrong setting is named with its mend, before anything runs."""
+    """Each wrong setting is named with its fix, before anything runs."""
     with pytest.raises(InputError, match=fragment) as caught:
         learner_on(CLASSES["decision_trees"], **options)
     assert "\n" not in str(caught.value)

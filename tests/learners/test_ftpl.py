@@ -171,7 +171,7 @@ def test_repeated_contexts_share_their_noise() -> None:
 
 
 def test_a_separator_is_checked_where_policies_are_listed() -> None:
-    """Rows on which two policies agree are refused with a row that mends them; a true separator passes."""
+    """Rows on which two policies agree are refused with a row that fixes them; a true separator passes."""
     with pytest.raises(InputError, match=r"separator = \[1\] leaves two policies alike .* add row 0"):
         ftpl(LABELINGS, kind="enumeration", separator=[1])
     with pytest.raises(InputError, match=r"separator = \[3, 2\] .* add row 1"):

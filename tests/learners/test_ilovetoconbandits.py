@@ -107,7 +107,7 @@ def test_coordinate_descent_solves_op(seed: int) -> None:
     b = log.regrets() / (psi * mu)
     oracle = Recorder(listed(log.labelings, K))
     masses = list(descend(log.problem(mu, 1 / (psi * mu)), np.zeros((log.labelings.shape[1], K)), oracle))
-    assert len(oracle.answers) == len(masses)  # one call a step, and one that finds nothing to mend
+    assert len(oracle.answers) == len(masses)  # one call a step, and one that finds nothing to fix
 
     Q, potentials = np.zeros(len(log.labelings)), []
     for mass, answer in zip(masses, oracle.answers, strict=True):

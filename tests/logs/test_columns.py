@@ -81,7 +81,7 @@ def test_all_columns_without_use_are_named_at_once():
     with pytest.raises(InputError) as refused:
         read(frame)
     said = str(refused.value)
-    for part in ("'town' (110 different texts)", "'income' (infinite in row 7)", "'tags' (list values)"):
+    for part in ("'town' (110 different strings)", "'income' (infinite in row 7)", "'tags' (list values)"):
         assert part in said
     assert "--leave-out town --leave-out income --leave-out tags" in said
     assert read(frame, leave_out=("town", "income", "tags")).frame.columns == ["age"]
@@ -91,7 +91,7 @@ def test_what_is_asked_for_by_name_is_never_left_out():
     """A date that is named as a feature is a category; too many of them are refused, not dropped."""
     dates = [f"2024-01-{1 + i % 28:02d}" for i in range(ROWS)]
     assert read(trial(day=dates), features=("day",)).frame.columns == ["day"]
-    with pytest.raises(InputError, match="'person' \\(240 different texts\\)"):
+    with pytest.raises(InputError, match="'person' \\(240 different strings\\)"):
         read(trial(person=[f"C{i}" for i in range(ROWS)]), features=("age", "person"))
 
 

@@ -1,4 +1,4 @@
-"""A file that is no table is refused in our words, with the line that is wrong and how to mend it."""
+"""A file that is no table is refused in our words, with the line that is wrong and how to fix it."""
 
 from __future__ import annotations
 

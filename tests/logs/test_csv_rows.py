@@ -32,7 +32,7 @@ WRONG = {
     "an open quote before others": (b'a,b\n"1,2\n"3",4\n', "opens in line 2 is not closed at the end of its cell"),
     "inches": (b'a,b\n1,2\n5" pipe,4\n', 'line 3 has a quote (") inside a cell'),
     "a space before a quote": (b'a,b\n1, "2,3"\n', 'line 2 has a quote (") inside a cell'),
-    "a zero byte": (b"a,b\n1,2\n3,\x004\n", "line 3 holds bytes that are no text"),
+    "a zero byte": (b"a,b\n1,2\n3,\x004\n", "line 3 holds bytes that are not text"),
     "half a letter": (b"a,b\n1,2\n3,\xff\n", "line 3 is not in UTF-8"),
     "old line ends": (b"a,b\r1,2\r", "line 1 has a carriage return without a line feed"),
 }
@@ -187,12 +187,12 @@ WARD = Membership("ward", ("1", "2"), 1)
 
 
 def test_a_rule_by_codes_takes_no_numbers(tmp_path):
-    """Rows to evaluate on may hold no leading zero: their wards are the texts that the rule knows all the same."""
+    """Rows to evaluate on may hold no leading zero: their wards are the strings that the rule knows all the same."""
     (tmp_path / "t.csv").write_text("ward,x\n1,1\n2,2\n3,3\n")
     frame = read_frame(tmp_path / "t.csv", texts=Names((), (), (WARD, Membership("x", (1, None)))).texts)
     assert frame["x"].dtype == pl.Int64
     assert WARD.read(read_columns(frame, ("ward", "x"), ["ward"])["ward"]).tolist() == [1, 1, 0]
-    with pytest.raises(InputError, match="'ward' holds numbers, but held texts such as \"1\" when the policy was"):
+    with pytest.raises(InputError, match="'ward' holds numbers, but held strings such as \"1\" when the policy was"):
         WARD.read(np.array([1.0, 2.0, np.nan]))
     assert WARD.read(np.array([np.nan, np.nan])).tolist() == [0, 0]
     assert Membership("ward", ("north",), 1).read(np.array([1.0, 2.0])).tolist() == [0, 0]

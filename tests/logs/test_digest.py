@@ -13,7 +13,7 @@ NAMES = ("age", "sex", "member")
 
 @pytest.fixture
 def frame():
-    """Return a log with numbers, texts, booleans, and missing ones."""
+    """Return a log with numbers, strings, booleans, and missing ones."""
     rows = range(60)
     return pl.DataFrame(
         {

@@ -25,7 +25,7 @@ def test_a_column_that_is_missing_in_a_whole_fold_is_no_error():
 
 def test_texts_are_named_in_our_words():
     """The default models take numbers; models of one's own may take what they like."""
-    with pytest.raises(InputError, match="the default models read numbers and NaN, and some feature holds texts"):
+    with pytest.raises(InputError, match="the default models read numbers and NaN, and some feature holds strings"):
         scores(log_of(np.array([["a"], ["b"]] * (N // 2), dtype=object)), "dr", cv=2)
 
 

@@ -16,7 +16,7 @@ REWARD = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
 def test_actions_become_numbers_in_the_order_of_their_names():
-    """Texts are sorted, a given order is kept, and integers that are floats lose their point."""
+    """Strings are sorted, a given order is kept, and integers that are floats lose their point."""
     assert read_log(X, ACTION, reward=REWARD).actions == ("go", "stay")
     log = read_log(X, ACTION, reward=REWARD, actions=["stay", "go"])
     assert log.actions == ("stay", "go")
@@ -65,7 +65,7 @@ def test_propensities_in_every_form_say_the_same():
 WRONG = {
     "a missing outcome": ({"reward": [1, 2, np.nan, 4, 5, 6]}, r"reward\[2\] is nan; leave out rows"),
     "an infinite outcome": ({"reward": [1, 2, 3, 4, 5, np.inf]}, r"reward\[5\] is inf"),
-    "an outcome of texts": ({"reward": ["a"] * 6}, "reward must be numbers"),
+    "an outcome of strings": ({"reward": ["a"] * 6}, "reward must be numbers"),
     "a table of outcomes": ({"reward": np.ones((6, 2))}, "one number a row"),
     "too few outcomes": ({"reward": [1.0, 2.0]}, "action has 6 rows, but there are 2 outcomes"),
     "a missing action": ({"action": ["go", None, "go", "stay", "go", "go"]}, r"action\[1\] is missing"),

@@ -211,7 +211,7 @@ WRONG = {
     "texts": (
         read_log(TEXTS, drawn()[1], reward=drawn()[2], propensity=drawn()[3]),
         {},
-        "the default models read numbers and NaN, and some feature holds texts",
+        "the default models read numbers and NaN, and some feature holds strings",
     ),
     "missing": (
         read_log(np.full((60, 1), np.nan), drawn()[1], reward=drawn()[2]),

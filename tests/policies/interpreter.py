@@ -8,8 +8,8 @@ The language:
     condition := test ("and" test)*
     test      := NUMBER "<" FEATURE "<=" NUMBER | FEATURE ("<=" | ">" | "=") NUMBER
 
-Names of features are any text; one that could be read as anything else is in double quotes, as in JSON. Names of
-actions are any text without a line break, so they are looked up.
+Names of features are any string; one that could be read as anything else is in double quotes, as in JSON. Names of
+actions are any string without a line break, so they are looked up.
 """
 
 from __future__ import annotations

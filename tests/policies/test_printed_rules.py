@@ -132,7 +132,7 @@ def test_explicit_cuts_are_printed_in_full(cut):
 
 
 def test_the_reader_reads():
-    """What the interpreter itself makes of a text, by hand."""
+    """What the interpreter itself makes of a string, by hand."""
     reader = Reader(["a", "b"], ["stop", "go"])
     nested = "if a <= 1.5:\n    if b = 0:\n        play stop\n    else:\n        play go\nelse:\n    play stop"
     assert reader.play(nested, [[1.5, 0], [1.5, 1], [1.6, 1]]) == [0, 1, 0]

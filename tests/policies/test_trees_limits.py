@@ -253,7 +253,7 @@ def test_a_limit_that_is_none_in_effect_rules_nothing_out() -> None:
     ],
 )
 def test_wrong_logged_actions_are_named(options: dict[str, Any], message: str) -> None:
-    """One line that names what is wrong and how to mend it."""
+    """One line that names what is wrong and how to fix it."""
     with pytest.raises(InputError, match=message):
         DecisionTrees(2, **options).on([[0, 0], [0, 1], [1, 0], [1, 1]])
 

@@ -347,7 +347,7 @@ def test_a_code_of_scipy_that_is_not_listed_is_unknown(monkeypatch: pytest.Monke
     ],
 )
 def test_a_wrong_solver_name_is_explained(spec: str, error: type[Exception], fragment: str) -> None:
-    """Each mistake in a solver's name says how to mend it."""
+    """Each mistake in a solver's name says how to fix it."""
     with pytest.raises(error, match=fragment):
         load_solver(spec)
 

@@ -98,10 +98,10 @@ def write_curves(directory: RunDirectory) -> pl.DataFrame:
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """Return the frame as CSV, numbers in full precision, and no text that a spreadsheet would run as a formula.
+    """Return the frame as CSV, numbers in full precision, and no string that a spreadsheet would run as a formula.
 
-    A text that begins with one of = + - @ (wide ones included), a tab, a line break or an apostrophe gets an apostrophe
-    before it, and is the old text again without it (polars: ``pl.col(pl.String).str.strip_prefix("'")``). "-" alone
+    A string that begins with = + - @ (wide ones included), a tab, a line break or an apostrophe gets an apostrophe
+    before it, and is the old string again without it (polars: ``pl.col(pl.String).str.strip_prefix("'")``). "-" alone
     stays as it is.
     """
     risky = pl.col(pl.String).str.contains(r"^[=+\-@\t\r\n'\uFF1D\uFF0B\uFF0D\uFF20]") & (

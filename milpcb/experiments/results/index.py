@@ -79,12 +79,12 @@ def read_index(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise RunError(
             f"{path} holds no curves that can be read ({INDEX}: {error.strerror}); is it a run directory? "
-            f"milpcb run with its {CONFIG} mends it"
+            f"milpcb run with its {CONFIG} fixes it"
         ) from error
     index = unsealed(content)
     if index is None:
         raise RunError(
-            f"{path / INDEX} is damaged, or of another version of milpcb; milpcb resume {path} mends the first, "
+            f"{path / INDEX} is damaged, or of another version of milpcb; milpcb resume {path} fixes the first, "
             "for the second run the experiment again in another directory"
         )
     if index.get("format") != FORMAT:
@@ -93,7 +93,7 @@ def read_index(path: Path) -> dict[str, Any]:
         return dict(checked(Index, index))
     except ValueError as error:
         raise RunError(
-            f"{path / INDEX} is not as milpcb writes it ({error}); milpcb run with its {CONFIG} mends it"
+            f"{path / INDEX} is not as milpcb writes it ({error}); milpcb run with its {CONFIG} fixes it"
         ) from error
 
 

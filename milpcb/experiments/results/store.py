@@ -224,7 +224,7 @@ def check_config(path: Path) -> None:
     try:
         text = contents(path / CONFIG).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"cannot read {path / CONFIG}: {error}; milpcb run CONFIG --out {path} mends it") from error
+        raise RunError(f"cannot read {path / CONFIG}: {error}; milpcb run CONFIG --out {path} fixes it") from error
     seal = _CONFIG_SEAL.search(text)
     if seal is None or digest(text[: seal.start()].encode()) != seal.group(1):
         raise RunError(

@@ -25,7 +25,7 @@ def installed() -> dict[str, str]:
 
 
 def differences(made_with: Mapping[str, str]) -> dict[str, str]:
-    """Return the versions that differ here, by package; a package that is absent here or there is no difference."""
+    """Return the versions that differ here, by package; a package that is missing here or there is no difference."""
     here = installed()
     return {package: there for package, there in made_with.items() if here.get(package, there) != there}
 

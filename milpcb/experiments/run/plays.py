@@ -106,7 +106,7 @@ class Plays:
         return pl.DataFrame(rows, schema={name: types.get(name, pl.Float64) for name in rows[0]})
 
     def table(self) -> str:
-        """Return a text: for each learner means over seeds at the horizon, and what they mean."""
+        """Return as text, for each learner, the means over seeds at the horizon, and what they mean."""
         confident = column_in(self.plays[0].rows()[-1])
         titles = list(COLUMNS)
         if confident is not None:

@@ -128,7 +128,7 @@ def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], pro
 
 
 def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Exception) -> str | None:
-    """Keep a result; return the one line of a failure. A disk that refuses ends the run."""
+    """Keep a result; return the one line of a failure. A write error ends the run."""
     if isinstance(result, Outcome):
         directory.keep(task, result.record, result.pictures)
         return None

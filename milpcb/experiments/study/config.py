@@ -246,7 +246,7 @@ class _Reader:
         heading = f"[[{section}]]" if isinstance(self._tables.get(section), list) else f"[{section}]"
         name = options.pop("name", None)
         if not isinstance(name, str):
-            raise InputError(f"{self._where}{self._line(section, '', index)}: {heading} needs a name, a text")
+            raise InputError(f"{self._where}{self._line(section, '', index)}: {heading} needs a name, a string")
         with self._placing(section, index, "name"):
             cls = registry.load(kind, name)
         fixed = registry.KINDS[kind].supplied
@@ -305,7 +305,7 @@ class _Reader:
     def _oracle_options(self, kind: Any, section: str, index: int) -> list[str]:
         with self._placing(section, index, "kind"):
             if not isinstance(kind, str):
-                raise InputError(f"kind in [oracle] must be a text, got {clipped(repr(kind))}")
+                raise InputError(f"kind in [oracle] must be a string, got {clipped(repr(kind))}")
             return option_names(registry.load("oracle", kind), registry.KINDS["oracle"].supplied)
 
     def _checked_oracle(self, table: dict[str, Any], section: str, index: int) -> dict[str, Any]:

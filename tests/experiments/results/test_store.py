@@ -264,13 +264,13 @@ DAMAGED = (
     ("name", "read", "message"),
     [
         ("config.toml", store.check_config, r"config\.toml.* milpcb run CONFIG --out .*"),
-        ("study.json", read_index, r"study\.json.* mends"),
+        ("study.json", read_index, r"study\.json.* fixes"),
     ],
 )
 def test_a_damaged_config_or_index_is_written_again(name, read, message, content, held, tiny, play_into):
     """The other file says whose directory it is.
 
-    Reading is one line on how to mend it; the next run writes the same bytes.
+    Reading is one line on how to fix it; the next run writes the same bytes.
     """
     file = held.path / name
     before = file.read_bytes()

@@ -252,7 +252,7 @@ def faulty(raised):
 
 
 FAILURES = {
-    "a mistake of the user": (InputError("mend it so"), "mend it so", ""),
+    "a mistake of the user": (InputError("fix it so"), "fix it so", ""),
     "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in _act"),
     "out of memory": (MemoryError(), "out of memory; make the policy class", ""),
 }
@@ -273,15 +273,15 @@ def test_a_failure_is_a_result(case, tiny, tmp_path, register):
 
 def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, untimed):
     """The rest is played and kept, the failure is in its log, and the next run tries the failed cell alone again."""
-    register(faulty(InputError("mend it so")))
+    register(faulty(InputError("fix it so")))
     text = tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]")
     run = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
     assert [(task.title, message) for task, message in run.failed] == [
-        ("faulty, seed 0", "mend it so"),
-        ("faulty, seed 1", "mend it so"),
+        ("faulty, seed 0", "fix it so"),
+        ("faulty, seed 1", "fix it so"),
     ]
     for task, _ in run.failed:
-        assert "mend it so" in file_of(run.path, "log", task.key).read_text()
+        assert "fix it so" in file_of(run.path, "log", task.key).read_text()
     assert len(list((run.path / "logs").iterdir())) == 2
     alone = play_into(f'{text}[[learners]]\nname = "uniform"\n', tmp_path / "alone")
     assert untimed(run.path) == untimed(alone.path)

@@ -297,7 +297,7 @@ WORLD = {"policies": TREES}
     ],
 )
 def test_mistakes_are_one_line(call, error, fragment):
-    """Each names what is wrong and how to mend it."""
+    """Each names what is wrong and how to fix it."""
     with pytest.raises(error, match=fragment) as raised:
         call()
     assert "\n" not in str(raised.value)

@@ -19,7 +19,7 @@ from milpcb.experiments.study.worlds import build_environment, build_learner, op
 
 
 def parse(text):
-    """Return the config of a text."""
+    """Return the config of a string."""
     return parse_config(tomllib.loads(text), text, "my.toml")
 
 

@@ -106,7 +106,7 @@ def test_the_source_of_a_class_counts_with_what_it_imports(file, module, tmp_pat
 
 
 def test_files_that_a_class_of_one_s_own_may_read_count(module, tmp_path):
-    """Unless its file_options say which, every option that is the path of a file; other texts stay as they are."""
+    """Unless its file_options say which, every option that is the path of a file; other strings stay as they are."""
     (tmp_path / "log.csv").write_text("1")
     options = {"path": "log.csv", "word": "log"}
     first = fingerprint("learner", module, options)

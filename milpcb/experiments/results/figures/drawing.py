@@ -1,6 +1,6 @@
 """What the figures share: a drawing with its words, grids of panels, axes, and the bytes of a picture.
 
-Every figure is as wide as every other, so that a text of so many points is equally large wherever a page shows it at a
+Every figure is as wide as every other, so that text of so many points is equally large wherever a page shows it at a
 given width: 9 points of a figure of 9 inches are 12.5 of 900 pixels, of which a capital letter takes 9.
 """
 
@@ -153,7 +153,7 @@ def wants_log(values: Floats, ratio: float = 20.0, least: float = 0.0) -> bool:
 def legend(figure: Figure, entries: Sequence[tuple[Any, str]], *, below: bool) -> None:
     """Put one legend outside all axes: below them, or to their right, where it is read from top to bottom.
 
-    Entries are handles and texts, whose first line is a name. The figure grows by the room that the legend needs.
+    Entries are handles and strings, whose first line is a name. The figure grows by the room that the legend needs.
     """
     handles = [entry[0] for entry in entries]
     style = {"frameon": False, "fontsize": SMALL}
@@ -181,7 +181,7 @@ def line_handle(look: Look) -> Line2D:
 
 
 def finish(figure: Figure) -> Figure:
-    """Return the figure with every text drawn as written: a dollar sign starts no formula, no character is obeyed."""
+    """Return the figure with all text drawn as written: a dollar sign starts no formula, no character is obeyed."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
         text.set_text(escaped(text.get_text(), "\n"))

@@ -1,4 +1,4 @@
-"""Every figure, laid out as it is drawn: texts are large enough, nothing collides, nothing strikes through a legend."""
+"""Every figure, laid out as it is drawn: text is large enough, nothing collides, nothing strikes through a legend."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_figures_are_readable_and_nothing_collides(make_frame, study):
 
 
 def test_faults_are_found():
-    """The check itself: a guarantee through a legend, labels on each other, small and cut texts are all named."""
+    """The check itself: a guarantee through a legend, labels on each other, small and cut strings are all named."""
     figure = Figure(figsize=(9, 5))
     axes = figure.add_subplot()
     axes.plot([0, 1], [0.9, 0.9], label="guarantee")
