@@ -1,4 +1,4 @@
-"""Which action is meant: the one place where a name or number that somebody hands in becomes a column of a table.
+"""Actions by name or number: the one place where what a user hands in becomes a column of a table.
 
 An action is known by its name, a string. Of what is handed in for an action,
 

@@ -1,4 +1,4 @@
-"""The arguments of learners: what a constructor is called with is checked here, before the algorithm's own begins."""
+"""Validation of learners' constructor arguments, before the algorithm's own constructor runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bets against policies: what the estimated costs of one run prove of the policies' true costs, with confidence.
+"""Confidence bounds by betting: what the estimated costs of one run prove of the policies' true costs.
 
 In round s the learner was shown the cost c of its action y and formed e >= 0 so that, for every action a, the mean of
 e 1[y = a] given the past is at most the cost of a (milpcb.ledger). Costs may depend on the whole past. Somebody who

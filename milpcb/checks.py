@@ -1,4 +1,4 @@
-"""Checks of what users hand in; each failure is one line that names the mistake and its remedy."""
+"""Checks of user input; each failure is one line that names the mistake and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Side constraints on the labels: one mechanism for every class, the cost map used once more.
+"""Side constraints on the labels: one mechanism for every class, linear in the labels as costs are.
 
-Everything below makes a LabelConstraint, or several. Give any number of them to ``open_oracle``; every policy must keep
-them all. What each kind is stands once, in the first functions: a mean that is bounded, rates that are close, cells
-that are forbidden. The others, and those by names of milpcb.named_constraints, only make the tables of these. They are
-the registered constraints of configs too: what a config cannot know (``contexts``, ``n_contexts``, ``n_actions``,
-``feature_names``) is keyword-only here, and handed over by the runtime there.
+Every function below makes one LabelConstraint or several. Give any number of them to ``open_oracle``; every policy must
+keep them all. The first functions define the kinds: a bounded mean, rates that are close, forbidden actions. The
+others, and those by name in milpcb.named_constraints, only make the tables for these. They are also the registered
+constraints of configs: arguments that a config cannot know (``contexts``, ``n_contexts``, ``n_actions``,
+``feature_names``) are keyword-only, and the runtime passes them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CSV files in pieces of whole rows, each checked: a fault is named with its line, and nothing is guessed.
+"""CSV files read in chunks of whole rows, each checked: an error names its line, and nothing is guessed.
 
 Readers of tables disagree on what they forgive: a row with too few cells, a quote that is not closed, a quote inside a
 cell. So it is decided here, for all of them, before a cell is read.

@@ -1,4 +1,4 @@
-"""Numbers that are printed as they are used: short where any of several would do, in full otherwise."""
+"""Formatting of numbers: the shortest decimal in a given range, or the shortest that reads back exactly."""
 
 from __future__ import annotations
 

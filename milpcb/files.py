@@ -1,4 +1,4 @@
-"""Files that are replaced whole and that show when they were damaged; nothing is ever written through a link."""
+"""Files that are replaced as a whole and carry a checksum; nothing is ever written through a link."""
 
 from __future__ import annotations
 

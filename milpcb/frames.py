@@ -1,4 +1,4 @@
-"""Tables that users hand in, column by column: numbers, or strings and booleans, and what is missing."""
+"""User tables, column by column: numbers, or strings and booleans, with missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate: what a file that somebody else may have made can cause, decided in one place.
+"""The gate: everything that an untrusted file may cause is decided here.
 
 Three questions are answered here, and nowhere else: what a string names (``parse_name``), where a file may lie
 (``inside``), and what a JSON text may hold (``read_json``). Whoever reads a file that may be foreign asks these before

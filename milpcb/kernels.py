@@ -1,4 +1,4 @@
-"""One decorator for functions that are compiled to machine code, and the one line that is shown when it takes a while.
+"""The decorator of compiled functions, the cache of their machine code, and the line shown while they compile.
 
 Numba compiles at the first call and keeps the machine code in NUMBA_CACHE_DIR, else in the user's cache folder, else
 beside the source, so that the next process loads it. Where none of these can be written, every process compiles again.

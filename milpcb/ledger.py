@@ -1,4 +1,4 @@
-"""Certificates: bounds on a run's regret, in the mean or with confidence, from what its learner was shown alone."""
+"""Certificates: bounds on a run's regret, in expectation or with confidence, from what its learner was shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list of policies as a search: every total is computed. The reference for all other searches and for programs."""
+"""Exhaustive search through a list of policies: the reference for all other searches and for programs."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Side constraints by the names of actions and columns: they are bound to the contexts that they are to hold on.
+"""Side constraints by the names of actions and columns, bound to contexts when these are known.
 
-A constraint on row numbers could not survive a cross-validation, nor contexts that arrive one by one. These name what
-they mean. What each needs to know of the rows is a few tables that are added up over them (``tables``), and from the
-sums milpcb.constraints, where its kind is defined, makes LabelConstraints (``rules``): an estimator adds up the rows of
-its fit, weights included, and a Bandit those of the decisions so far. They hold on these rows; on others the shares and
-means are those rows' own.
+A constraint on row numbers would not survive cross-validation, nor contexts that arrive one by one. The constraints
+here name actions and columns instead. Each needs a few tables that are summed over the rows (``tables``): an estimator
+sums over the rows of its fit, weights included, and a Bandit over the decisions so far. From the sums,
+milpcb.constraints, which defines the kinds, makes LabelConstraints (``rules``). They hold on these rows; on other rows
+shares and means may differ.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Classes of a config's own folder, named in it as ``module:Class``: where they are looked for, and whether at all.
+"""Local classes, named in a config as ``module:Class``: where they are looked for, and whether they may be loaded.
 
 Their modules are loaded from ``.py`` files alone, by path. Compiled files, whether extension modules or the byte code
 that Python keeps beside a source, could do other things than the source that was read.

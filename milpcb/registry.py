@@ -1,4 +1,4 @@
-"""One table of names and one way from a name to what it stands for. Importing it imports no implementation or vendor.
+"""The registry: one table of names, one way from a name to an object. Importing it imports no implementation.
 
 Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may
 also name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is checked

@@ -1,4 +1,4 @@
-"""Tables of numbers that users hand in: CSV, or Parquet by the ending .parquet."""
+"""Numeric tables from users' files: CSV, or Parquet by the ending .parquet."""
 
 from __future__ import annotations
 

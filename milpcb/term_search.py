@@ -1,4 +1,4 @@
-"""The search of a class through its terms: a question adds up the totals of the terms, and asks their recursion."""
+"""A search over leaf totals: a query adds them up, then runs the recursion of the policy class on them."""
 
 from __future__ import annotations
 

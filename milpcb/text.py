@@ -1,4 +1,4 @@
-"""Text that somebody else may have written, as it is shown: the one rule on characters that would do more than show."""
+"""Untrusted text as it is displayed: the one rule on characters that could do more than show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small values that every part passes to every other."""
+"""Small value types that all parts exchange."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Classes whose derivations can be listed, as sums of a few parts: all that side rows need to know of a class.
+"""Classes whose policies can be listed as sums of a few parts, which is all that side constraints need of them.
 
-A derivation is a *head* and a *tail* of one *state*. In a rule list the head is the rules that lead to a set of
-contexts, the state is that set, and the tail is the last rule with the default. Where that would gain nothing, as for
-boxes, the tails are whole derivations and all in one state, whose only head has no parts.
+A derivation (one way to write a policy) is a *head* and a *tail* that meet in one *state*. In a rule list the head is
+the rules that lead to a set of contexts, the state is that set, and the tail is the last rule with the default. Where
+the split gains nothing, as for boxes, the tails are whole derivations in one state, whose only head is empty.
 """
 
 from __future__ import annotations

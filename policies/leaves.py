@@ -1,4 +1,4 @@
-"""What a rule does with one part of the contexts: the line of a table, the text in a leaf of a drawing."""
+"""One part of the contexts and the action that a rule plays there: a line of a table, a leaf of a drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literals: the tests of one feature that trees and rule lists are made of, and their outcome at each context."""
+"""Literals: the tests on one feature that trees and rule lists consist of, and their outcome at each context."""
 
 from __future__ import annotations
 

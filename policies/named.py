@@ -1,4 +1,4 @@
-"""What the classes of readable rules have in common: names for their features and actions."""
+"""The base class of classes with readable rules: names of their features and actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What features and actions are called: in printed rules, in data frames, in answers."""
+"""Names of features and actions: in printed rules, in data frames, in answers."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Heads and tails in order of weight: which of them make a derivation together that keeps all side rows.
+"""Meet in the middle: which heads and tails, sorted by weight, make a derivation that keeps all side constraints.
 
-A derivation is a head and a tail of one state (policies/derivations.py). Each has a weight in each row, known for good
-when the rows are; the row bounds the sum of the two.
+A derivation is a head and a tail of one state (policies/derivations.py). Each has a weight in each side constraint,
+which depends on the constraints alone; a constraint bounds the sum of the two weights.
 
-One row. With the heads of a state by falling and the tails by rising weight, the tails that may follow a head are a
-window of neighbours, both ends of which only move up from head to head; and so are the heads that a tail may follow.
-So one pass adds up all windows, in (min, +) or in (log-sum-exp, +), in as many steps as there are heads and tails: far
-fewer than derivations.
-Several rows. The windows are those of the row that leaves the fewest derivations; each of these is compared with the
-bounds of the other rows, unless it costs too much to matter.
+One constraint. Sort the heads of a state by falling weight and the tails by rising weight: the tails that may follow a
+head are a window of neighbours, and both ends of the window only move up from head to head. The same holds for the
+heads that a tail may follow. So one pass adds up all windows, in (min, +) or in (log-sum-exp, +), in as many steps as
+there are heads and tails, far fewer than there are derivations.
+Several constraints. The windows are those of the constraint that leaves the fewest derivations; each of these is
+checked against the other constraints, unless it costs too much to matter.
 """
 
 from __future__ import annotations

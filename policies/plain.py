@@ -1,4 +1,4 @@
-"""Dataclasses as plain data, and back: every entry must be of the type that its field is declared with."""
+"""Dataclasses to plain data and back: every entry must have the type that its field is declared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every policy that people can read has in common: it predicts, prints, is drawn, and goes to JSON and back."""
+"""The base class of readable policies: they predict, print, are drawn, and go to JSON and back."""
 
 from __future__ import annotations
 

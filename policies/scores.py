@@ -1,4 +1,4 @@
-"""Policies that add up a score and play by the range it falls in: what those with integer and real weights share."""
+"""The base class of policies that play by the range in which a score falls, with integer or real weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a rule that was read from a file is one that its class writes: else its exports could disagree."""
+"""Checks that a rule read from a file is one that its class could write; otherwise its exports could disagree."""
 
 from __future__ import annotations
 

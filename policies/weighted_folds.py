@@ -1,8 +1,8 @@
-"""Side rows in classes whose derivations are listed: their weights never change, only their costs do.
+"""Side constraints in classes whose derivations are listed: weights never change, only costs do.
 
-A derivation, a head and a tail of one state (policies/derivations.py), has a weight in each row, known for good when
-the rows are, and a cost, which changes from question to question. policies/pairings.py has the order in which one pass
-over the heads and tails adds up all derivations that keep the rows.
+A derivation, a head and a tail of one state (policies/derivations.py), has a weight in each side constraint, computed
+once, and a cost, which changes from query to query. policies/pairings.py has the order in which one pass over the heads
+and tails adds up all derivations that keep the constraints.
 """
 
 from __future__ import annotations

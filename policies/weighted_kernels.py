@@ -1,4 +1,4 @@
-"""The compiled passes over derivations that keep side rows; policies/pairings.py states what they add up.
+"""The compiled passes over derivations that keep side constraints; policies/pairings.py states what they add up.
 
 A derivation is a head and a tail of one state. In go, as two Sides, their costs and the actions that they play at a
 context, and ``by_tails`` (states,): in which states the tails decide that action; elsewhere the heads do. Out come

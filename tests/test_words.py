@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("milpcb", "policies", "scripts")
@@ -18,13 +21,19 @@ FORBIDDEN = re.compile(
 IN_NAMES = re.compile(rf"lied?|{FORBIDDEN.pattern}")  # in a sentence, points may lie in an interval
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file, which every test here goes over."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def names() -> Iterator[tuple[str, str]]:
     """Yield the place and the name of every module, class, function and argument of ours."""
     for top in PACKAGES:
         for path in sorted((ROOT / top).rglob("*.py")):
             place = str(path.relative_to(ROOT))
             yield from ((place, part) for part in path.relative_to(ROOT).with_suffix("").parts)
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                     yield f"{place}:{node.lineno}", node.name
                 elif isinstance(node, ast.arg):
@@ -59,8 +68,75 @@ def test_no_two_public_classes_share_a_name():
     places: dict[str, list[str]] = {}
     for top in ("milpcb", "policies"):
         for path in sorted((ROOT / top).rglob("*.py")):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in parsed(path).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     places.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
     shared = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
     assert not shared, "\n".join(shared)
+
+
+# A summary must not stop here: whoever wraps lines takes the last full stop for the end of the sentence.
+ABBREVIATION = re.compile(
+    r"(?<![\w.])(i\.i\.d|e\.g|i\.e|cf|etc|vs|al|w\.r\.t|resp|approx|eq|fig|sec|no)\.$", re.IGNORECASE
+)
+FITS = 112  # so wide a line has room for a short word, indented as docstrings of methods are
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every docstring of ours, those of tests included."""
+    for top in (*PACKAGES, "tests"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            for node in ast.walk(parsed(path)):
+                documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+                if documented and (text := ast.get_docstring(node)):
+                    yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text
+
+
+def lone_words(text: str) -> Iterator[str]:
+    """Yield the words that wrapping has left alone on a line of a paragraph.
+
+    More of the paragraph follows such a line, or it would fit at the end of the line before it, or it is the whole
+    paragraph. Headings and names that stand above a description are no such lines.
+    """
+    lines = ["", *text.splitlines(), ""]
+    for before, line, after in zip(lines[1:], lines[2:], lines[3:], strict=False):
+        if not re.fullmatch(r" *[a-z][^ ]*", line) or (not before.strip(" -=") and before.strip()):
+            continue
+        follows = bool(before.strip()) and _indent(before) == _indent(line)
+        goes_on = bool(after.strip()) and _indent(after) >= _indent(line)
+        if (follows and (goes_on or len(before) + 1 + len(line.strip()) <= FITS)) or not (before.strip() or goes_on):
+            yield line.strip()
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def test_no_summary_ends_in_an_abbreviation():
+    """The first line of a docstring is a whole sentence: it does not stop at the full stop of "i.i.d." or "e.g."."""
+    assert ABBREVIATION.search("Learners for i.i.d.")
+    assert not ABBREVIATION.search("Costs are drawn i.i.d. each round.")
+    summaries = ((place, text.splitlines()[0]) for place, text in docstrings())
+    found = [f"{place}: {summary}" for place, summary in summaries if ABBREVIATION.search(summary)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The rate\nis\nthat of them all", ["is"]),
+        ("The rate is\nthat.", ["that."]),
+        ("Learners for i.i.d.\n\nrounds", ["rounds"]),
+        ("What it does.\n\nReturns\n-------\nfloat\n    The rate.", []),
+        (f"{'x' * FITS}\nend.", []),
+    ],
+)
+def test_what_a_lone_word_is(text, words):
+    """Words left over by wrapping are found, names in sections and ends that did not fit are not."""
+    assert list(lone_words(text)) == words
+
+
+def test_no_word_stands_alone_on_a_line():
+    """No docstring has a line of one word that wrapping has left there."""
+    found = [f"{place}: {word}" for place, text in docstrings() for word in lone_words(text)]
+    assert not found, "\n".join(found)

@@ -1,10 +1,10 @@
-"""Actions that are not always there: what is played in the place of one that is not.
+"""Actions that are not always available, and the replacement of one that is not.
 
-A policy whose action is not available plays the first action that is, in the order of the class. So the costs of a
-round, with that replacement, are costs of all K actions again: what an action costs that is not available is what the
-first available one costs. Learners play that game: what they draw is replaced, and they learn the cost as that of what
-they drew. Everything that is known of them holds for it, against policies with the same replacement; and the sums of
-certificates stay sums over contexts and actions.
+A policy whose action is not available plays the first action that is, in the order of the class. With this replacement
+a round again has a cost for each of the K actions: an action that is not available costs what its replacement costs.
+Learners play that game: the action that they draw is replaced, and they learn the cost as that of the action drawn. All
+their guarantees hold for this game, against policies with the same replacement, and the sums of certificates remain
+sums over contexts and actions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is done today, as a bandit asks it: one action, or a policy that reads contexts as they come."""
+"""The baseline of a bandit, what is done today: one action, or a policy that reads contexts as they arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constraints on the decisions so far: what they need to know of the contexts is added up as these arrive."""
+"""Side constraints of a bandit: their sums over the contexts so far, updated as contexts arrive."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Decisions, and the book of those that a bandit made: which are open, and which were learnt.
+"""Decisions, and the record that a bandit keeps of them: which are open, and which were learnt.
 
-An id is SESSION-NUMBER-TOKEN. A session is random, and begins when a bandit is made, loaded, copied or forked; within
-it decisions are numbered. So the same id is never given twice, not even by two processes that were loaded from one
-file, and a book need not list what was learnt: of a session that it knows, what has a number below the count and is not
-open was learnt. A token makes ids unpredictable.
+An id is SESSION-NUMBER-TOKEN. A session is a random name; a new one begins when a bandit is made, loaded, copied or
+forked, and numbers its decisions. So no id is given twice, not even by two processes that loaded the same file, and the
+record need not list what was learnt: in a known session, every number below the count that is not open was learnt. A
+token makes ids unpredictable.
 """
 
 from __future__ import annotations

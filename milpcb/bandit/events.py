@@ -1,4 +1,4 @@
-"""What a bandit reports as it happens, for metrics and traces of any kind."""
+"""Events that a bandit reports as they happen, for metrics and traces."""
 
 from __future__ import annotations
 

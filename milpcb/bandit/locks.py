@@ -1,4 +1,4 @@
-"""Locks that a fork leaves usable: none is held by a thread that the child process has not."""
+"""Locks that stay usable after a fork: none is held by a thread that the child process does not have."""
 
 from __future__ import annotations
 

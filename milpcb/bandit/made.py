@@ -1,4 +1,4 @@
-"""The parts of a bandit as they are made from its settings: oracle, learner, and contexts that are known."""
+"""Builds the parts of a bandit from its settings: oracle, learner, and contexts that are known in advance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Costs and rewards as a service hands them in."""
+"""Checks the costs and rewards that a service reports, and turns rewards into costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rounds of a bandit: a context, what may be played, the learner's law, the draw, and later the cost."""
+"""The rounds of a bandit: the context, the available actions, the learner's distribution, the draw, later the cost."""
 
 from __future__ import annotations
 

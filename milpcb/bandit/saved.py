@@ -1,4 +1,4 @@
-"""The file of a bandit: written whole, with a checksum; what is read back names registered parts only."""
+"""Saved bandits: one file, replaced as a whole, with a checksum; loading it imports registered parts only."""
 
 from __future__ import annotations
 

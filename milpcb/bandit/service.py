@@ -1,4 +1,4 @@
-"""A bandit: a learner that is asked for one decision at a time, and later handed what it cost."""
+"""Bandit: a learner that makes one decision at a time, and learns the cost of each later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be stated of the decisions of one bandit, in sentences that need no knowledge of how it learns."""
+"""Statements on one bandit's decisions, in sentences that assume no knowledge of its algorithm."""
 
 from __future__ import annotations
 

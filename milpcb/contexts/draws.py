@@ -1,4 +1,4 @@
-"""What imagined futures are drawn from: counts of rounds, and sums of signs.
+"""Random draws for imagined futures: counts of rounds, and sums of signs.
 
 The draws are compiled (milpcb.contexts.kernels). Of very many rounds numpy's are faster, whose time does not grow with
 their number.

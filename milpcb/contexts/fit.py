@@ -1,4 +1,4 @@
-"""Whether a model of the contexts and an oracle mean the same by their rows."""
+"""Checks that a model of the contexts and an oracle mean the same by their row numbers."""
 
 from __future__ import annotations
 

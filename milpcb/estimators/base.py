@@ -1,4 +1,4 @@
-"""What all estimators of optimal policies have in common: from a table of values by action to a fitted policy."""
+"""The base class of all estimators: from a table of values by action to a fitted policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cut points of numbers with weights: a repeated row and a doubled weight give the same ones."""
+"""Cut points of weighted numbers: repeating a row and doubling its weight give the same ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The docstring of an estimator that is put together of several bases: the parameters of all of them, in one place."""
+"""Docstrings of estimators, assembled from their base classes: all parameters in one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fitted estimator as JSON, and back, where its class is known."""
+"""Fitted estimators to JSON, and back where the class is known."""
 
 from __future__ import annotations
 

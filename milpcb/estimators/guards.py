@@ -1,4 +1,4 @@
-"""Limits that hold with confidence among the constraints of an estimator: see milpcb.offline.no_worse_than."""
+"""Limits that hold with confidence, as constraints of an estimator: see milpcb.offline.no_worse_than."""
 
 from __future__ import annotations
 

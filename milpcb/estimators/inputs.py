@@ -1,4 +1,4 @@
-"""Tables of features as estimators are handed them: checked in scikit-learn's manner, then read column by column."""
+"""Feature tables that estimators are given: validated as scikit-learn does, then read column by column."""
 
 from __future__ import annotations
 

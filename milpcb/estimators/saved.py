@@ -1,4 +1,4 @@
-"""Estimators from JSON: what the command line writes, Python reads."""
+"""Loads an estimator from JSON, as ``milpcb learn`` writes it."""
 
 from __future__ import annotations
 

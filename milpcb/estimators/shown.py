@@ -1,4 +1,4 @@
-"""A fitted estimator in a notebook."""
+"""How a notebook displays a fitted estimator."""
 
 from __future__ import annotations
 

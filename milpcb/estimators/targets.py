@@ -1,4 +1,4 @@
-"""What ``fit`` and ``score`` are handed beside the features: a table by action, or labels."""
+"""The targets of ``fit`` and ``score``: a table of costs or rewards by action, or labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are alike as one row: their weighted totals, the same to the last bit however often a row is repeated."""
+"""Merges identical rows and adds up their weights, to the same bits however often a row is repeated."""
 
 from __future__ import annotations
 

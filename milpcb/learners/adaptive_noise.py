@@ -1,4 +1,4 @@
-"""Perturbed leaders whose noise grows with what the run itself has seen: no horizon, and minima alone.
+"""Follow the perturbed leader with adaptive noise: the run itself sets its size; no horizon, minima alone.
 
 Notation. L is the table of estimated total costs, n a fresh vector of noise of a fixed law that is symmetric about 0,
 n(pi) what it adds to the total of policy pi, and spread = E max_pi -n(pi). For a rate eps let P(eps, L) = E min_pi

@@ -1,4 +1,4 @@
-"""The best policy in hindsight, played from the first round: the line that regret is measured from."""
+"""The best policy in hindsight, played from the first round: the comparator that regret is measured against."""
 
 from __future__ import annotations
 

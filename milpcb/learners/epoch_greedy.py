@@ -1,4 +1,4 @@
-"""Epoch-Greedy (Langford & Zhang 2007): as many greedy rounds after each exploration as its data can answer for."""
+"""Epoch-Greedy (Langford & Zhang 2007): after each exploration, as many greedy rounds as its data justify."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Play a low-variance mixture of policies, solved for anew whenever the number of rounds has doubled."""
+"""Learners that play a low-variance mixture of policies, recomputed whenever the number of rounds has doubled."""
 
 from __future__ import annotations
 

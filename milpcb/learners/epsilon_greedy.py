@@ -1,4 +1,4 @@
-"""Epsilon-greedy: follow the policy that looks best so far, and explore ever less."""
+"""Epsilon-greedy: play the policy that looks best so far, and explore less and less."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perturbed leaders at one rate for all rounds: the published Contextual-FTPL, on a table of costs by context."""
+"""Follow the perturbed leader at one rate: the published Contextual-FTPL, on a table of costs by context."""
 
 from __future__ import annotations
 

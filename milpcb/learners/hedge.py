@@ -1,4 +1,4 @@
-"""Hedge with full information over an enumerated class: what could be had if all costs were shown."""
+"""Hedge with full information over an enumerated class: what is possible if all costs are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ILOVETOCONBANDITS (Agarwal, Hsu, Kale, Langford, Li & Schapire 2014): sqrt(T) regret when costs are i.i.d."""
+"""ILOVETOCONBANDITS (Agarwal, Hsu, Kale, Langford, Li & Schapire 2014): sqrt(T) regret for i.i.d. rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What learners for i.i.d. rounds share: weighted costs of played actions, and the policy that looks best on them."""
+"""What learners for i.i.d. rounds share: importance-weighted costs, and the best policy on them so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runtime hands learners, and what they may ask of an oracle, by name; both are known before anything runs."""
+"""What the runtime passes to learners, and the oracle capabilities that they may require, by name."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ class Law(NamedTuple):
     """How ``size`` coordinates are drawn, and what is known of the law.
 
     ``shifts``: whether moving a coordinate by s changes no probability by more than a factor exp(|s|), as a priori
-    guarantees need. ``whole`` noise is of integers; what it is multiplied with is then rounded up to a whole
-    number.
+    guarantees need. ``whole`` noise consists of integers, and so does its multiplier, rounded up.
     """
 
     draw: Callable[[np.random.Generator, int], Floats]

@@ -1,4 +1,4 @@
-"""How a perturbed leader asks a kept table: by profiles, or by cheapest policies alone."""
+"""How a perturbed leader queries a table of running totals: by profiles, or by cheapest policies alone."""
 
 from __future__ import annotations
 

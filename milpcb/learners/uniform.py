@@ -1,4 +1,4 @@
-"""Uniform play: what every learner is compared with."""
+"""Uniform play: the comparator of every learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's contextual bandits as a learner: what many people use today, to be compared with."""
+"""Vowpal Wabbit's contextual bandits as a learner, for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked of a policy beside being good: each limit in words, what the policy does, and whether it is kept."""
+"""The limits on a policy in words: what each asks for, what the policy does, and whether it is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value against a budget: what learning under each budget gives on rows that it was not learnt from."""
+"""Value against budget: what learning under each budget gives on rows that were not learnt from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of a page on a log: the rule, what it is worth beside treating all alike, and the value by budget."""
+"""The pictures of a page on a log: the rule, its value beside treating all alike, and the value by budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is asked of a log: the best policy, its worth, what can be claimed of it, its stability, and its budget."""
+"""The analysis of a log: the best policy, its value, what can be claimed of it, its stability, and its budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule by what is guaranteed beside the one that looks best, for the page."""
+"""The rule of the greatest guaranteed gain, beside the one that looks best, for the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits on a second outcome, as ``milpcb learn --no-worse`` takes them, and as estimators do."""
+"""Limits on a second outcome: from the text of ``milpcb learn --no-worse`` to a constraint of estimators."""
 
 from __future__ import annotations
 

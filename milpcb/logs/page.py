@@ -1,4 +1,4 @@
-"""One page on a log: the verdict, what to do, the rule, what it is worth, what was asked for, and what backs it all."""
+"""The HTML page on a log: the verdict, what to do, the rule, its value, the limits asked for, and the evidence."""
 
 from __future__ import annotations
 

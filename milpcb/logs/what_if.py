@@ -1,4 +1,4 @@
-"""What it would cost to have the rule otherwise: the wishes of ``milpcb learn --what-if``, and their prices.
+"""The wishes of ``milpcb learn --what-if``, and their prices: what it would cost to have the rule otherwise.
 
 without COLUMN              no rule reads it
 COLUMN first                the first question of a tree is about it

@@ -1,4 +1,4 @@
-"""The findings of a log in sentences: the verdict first, what to do, and what follows from what.
+"""The findings of a log in sentences: the verdict first, then what to do, then the reasons.
 
 A *verdict* is one of three: treat people differently, treat all alike, or too early to know. It is that of
 milpcb.offline.inference, in which both claims agree, in words for somebody who has to decide.

@@ -1,4 +1,4 @@
-"""What the policy and all it may be compared with are worth, a line each, with the intervals that hold."""
+"""The values of the policy and of all it may be compared with, with the intervals that hold for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are kept aside: nothing is learnt from them, so ordinary intervals hold on them."""
+"""Held-out rows: nothing is learnt from them, so ordinary intervals hold on them."""
 
 from __future__ import annotations
 

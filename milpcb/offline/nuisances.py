@@ -1,4 +1,4 @@
-"""The two models behind scores, of outcomes and of propensities, fitted so that none predicts a row it has seen."""
+"""The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to."""
 
 from __future__ import annotations
 

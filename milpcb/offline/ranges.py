@@ -1,4 +1,4 @@
-"""In which range scores lie whatever the sample: what an empirical Bernstein interval has to be given."""
+"""The range in which scores lie whatever the sample, which empirical Bernstein intervals need."""
 
 from __future__ import annotations
 

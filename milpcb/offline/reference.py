@@ -1,4 +1,4 @@
-"""The best allowed way that does not look at people: the reference that policies are compared with.
+"""The reference that policies are compared with: the best allowed lottery that ignores the features.
 
 Such a way is a *lottery*: one probability for each action, the same for everybody, that keeps the side constraints on
 average. Where cells are forbidden outright (guard-rails) nobody can be treated alike: then rows with the same allowed

@@ -1,4 +1,4 @@
-"""Replay of a log to learners by rejection sampling: a round counts where the learner does what the log did."""
+"""Replay of a log to learners by rejection sampling: a round counts if the learner does what the log did."""
 
 from __future__ import annotations
 

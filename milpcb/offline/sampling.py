@@ -1,4 +1,4 @@
-"""How much of a log is gone through again and again: the rows that noise is drawn on, and how many draws.
+"""How much of a large log is resampled: the rows that noise is drawn on, and the number of draws.
 
 The noise of all policies is a process whose covariances are means over rows. A sample of m of n rows estimates them as
 well as anything that is done with 1 000 draws; its noise is sqrt(n / m) times as large, which is divided out. Side

@@ -1,4 +1,4 @@
-"""How much of the best policy comes back on other rows, and how many others are about as good."""
+"""Stability of the best policy: how much of it comes back on other rows, and how many others are about as good."""
 
 from __future__ import annotations
 

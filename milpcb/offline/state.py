@@ -1,4 +1,4 @@
-"""Whether to treat people differently: one of three states, in which both claims of an inference agree."""
+"""The verdict of an inference, one of three states: treat people differently, treat all alike, or too early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle as a search whose answers are re-proved now and then: the speed of one, the proof of the other."""
+"""The audited oracle: an exact search, a share of whose answers a solver proves again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam every oracle goes through: arguments are checked, and questions counted and timed, in one place."""
+"""The base class of all oracles: arguments are checked, and queries counted and timed, in one place."""
 
 from __future__ import annotations
 

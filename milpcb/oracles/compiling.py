@@ -1,7 +1,7 @@
-"""Small questions to every search, which need nearly all of the machine code that larger ones need.
+"""Small queries of every search, which compile nearly all of the machine code that larger ones need.
 
-Numba compiles a function when it is first called, for the types of its arguments. Once all of these questions have been
-asked on a machine, the code is on disk, and no later process waits for it.
+Numba compiles a function at its first call, for the types of its arguments. Once all of these queries have been
+answered on a machine, the code is on disk, and no later process waits for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A table of costs by context and action over any oracle; noise is on contexts that not all policies label alike."""
+"""Running totals by context and action, for any oracle; noise is on contexts that not all policies label alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle as an explicit list of every labeling: the reference that all others are tested against."""
+"""The enumeration oracle: an explicit list of all labelings, the reference that others are tested against."""
 
 from __future__ import annotations
 

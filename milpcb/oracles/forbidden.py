@@ -1,8 +1,8 @@
-"""Forbidden cells, by their price: whoever plays a forbidden action at a context pays more than all policies differ by.
+"""Forbidden actions as a penalty: playing one costs more than the totals of any two policies differ.
 
-Any class and any recursion can be asked so. A least total with a price in it means that no policy avoids the cells.
-Prices are whole where costs are, so whole costs are answered exactly, while prices and costs add up to less than 2^52;
-in sums of weights a price underflows.
+This works for every class and every recursion. A least total that contains a penalty means that no policy avoids the
+forbidden actions. Penalties are integers if the costs are, so integer costs are answered exactly as long as penalties
+and costs add up to less than 2^52; in sums of weights a penalty underflows to 0.
 """
 
 from __future__ import annotations

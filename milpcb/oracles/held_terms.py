@@ -1,4 +1,4 @@
-"""The terms of a class under side constraints that change while totals are kept."""
+"""Running leaf totals under side constraints that change while the totals are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which row a context has: contexts that every policy labels alike are one."""
+"""Row numbers of contexts: contexts that every policy labels alike share one."""
 
 from __future__ import annotations
 

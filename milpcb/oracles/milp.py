@@ -1,4 +1,4 @@
-"""The oracle as a mixed-integer program: one polytope, opened once in a solver; a query changes the objective only."""
+"""The MILP oracle: one polytope, opened once in a solver; a query changes the objective only."""
 
 from __future__ import annotations
 

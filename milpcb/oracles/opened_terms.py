@@ -1,4 +1,4 @@
-"""A class known by its terms: any list of contexts will do, none or a growing one, as nothing is computed for it."""
+"""A policy class known by its leaf totals alone: contexts need not be known, and nothing is computed for them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A class under side constraints, to be searched: what they forbid outright is priced, the rest are rows of its terms.
+"""A class under side constraints, for a search: forbidden actions get a penalty, the rest are rows of leaf totals.
 
-A constraint and its negative are one *band*, lower <= sum_j weights[j, pi(x_j)] <= upper. Where an action at a context
-alone would break a band, whatever is played elsewhere, no policy may play it there: the cell is forbidden. Guard-rails
-are no more than such cells. A band that can then no longer be broken is left out; all others go to ``Terms.under``, of
-classes without terms to ``Search.under``.
+A constraint and its negative are one two-sided constraint, lower <= sum_j weights[j, pi(x_j)] <= upper. If an action at
+one context breaks it, whatever is played elsewhere, no policy may play that action there: it is forbidden. Guard-rails
+consist of forbidden actions alone. A constraint that can then no longer be broken is left out; all others go to
+``Terms.under``, or to ``Search.under`` of classes without leaf totals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A table of costs over a program: noise lies on the columns, and is added to the solver's objective."""
+"""Running totals over a program: noise lies on its columns, and is added to the solver's objective."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle as the class's own exact search, without a solver."""
+"""The search oracle: the class's own exact search, without a solver."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Where a solver starts under side constraints: at the best policy that the class's own search finds.
+"""Warm starts for solvers under side constraints: the best policy that the class's own search finds.
 
-A start is a point and claims nothing. That it keeps the constraints is seen from its labels, that it is a policy of the
-class from the program, and that nothing is better is what the solver proves. What this saves is in
-scripts/benchmarks/constraints.py. Handing over an objective cutoff too, policies that Lagrange multipliers of the rows
-lead to (for classes whose search knows no rows), and HiGHS without its other heuristics were measured: they save
-nothing.
+A start is a point and claims nothing. Its labels show that it keeps the constraints, the program shows that it is a
+policy of the class, and that nothing is better is for the solver to prove. scripts/benchmarks/constraints.py measures
+what this saves. Three variants were measured and save nothing: an objective cutoff as well, policies found by Lagrange
+multipliers of the constraints (for classes whose search knows no constraints), and HiGHS without its other heuristics.
 """
 
 from __future__ import annotations

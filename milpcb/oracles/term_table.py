@@ -1,4 +1,4 @@
-"""A table that keeps the totals of a class's terms: a question reads them, and no context that has no part in it."""
+"""Running leaf totals: a query reads these alone, so its time does not depend on the number of contexts."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Tables of total costs that are kept from round to round, in which a round changes only what its context touches.
+"""Running totals of costs: each round changes only the entries that its context reaches.
 
-Most learners change one cell of their costs a round, (context, action), and then ask about the sums. A policy's total
-cost is a sum of *terms*: the pieces of its class's own recursion, as the leaves (path, action) of a tree or the pieces
-of a threshold rule; they are the columns of its program. Costs can be added to terms instead of to contexts, and so can
-noise. How many terms there are depends on the cut points alone, so a round costs the same however many contexts there
-are, and contexts need not be known in advance.
+Most learners add one cost a round, to the total of one (context, action), and then query the totals. A policy's total
+cost is a sum of *leaf totals*, or terms: the costs that its class's own recursion adds up, such as those of the leaves
+(path, action) of a tree or of the pieces of a threshold rule; they are the columns of its program. Costs can be added
+to leaf totals instead of to contexts, and so can noise. The number of leaf totals depends on the cut points alone, so
+a round takes as long however many contexts there are, and contexts need not be known in advance.
 """
 
 from __future__ import annotations

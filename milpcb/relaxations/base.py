@@ -1,4 +1,4 @@
-"""What a relaxation is: one file each implements this class, and one loop (milpcb.learners.bistro_plus) plays all."""
+"""The base class of relaxations: one file implements each, and one loop (milpcb.learners.bistro_plus) plays all."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 Derived for this project from the noise condition: the noise xi of a future round must satisfy
 E max(xi_i, xi_j - g) >= (1 - g/L)^+ for all actions i != j and gaps g >= 0 (the value of BISTRO+'s per-round game;
-statements 3 to 5 of milpcb/theory/README.md). The
-rate T^(2/3) (K log N)^(1/3) is that of Banihashem, Hajiaghayi, Shin & Springer (2023); the construction here is our
-own.
+statements 3 to 5 of milpcb/theory/README.md). The rate T^(2/3) (K log N)^(1/3) is that of Banihashem, Hajiaghayi, Shin
+& Springer (2023); the construction here is our own.
 """
 
 from __future__ import annotations

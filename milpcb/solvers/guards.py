@@ -1,4 +1,4 @@
-"""Where a vendor's failures become one line, and what its library prints goes nowhere."""
+"""Turns a vendor's failures into one line, and discards what its library prints."""
 
 from __future__ import annotations
 

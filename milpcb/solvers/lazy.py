@@ -1,4 +1,4 @@
-"""Programs with too many rows to list: rows are added as points of the program break them, and kept.
+"""Programs with too many rows to list: violated rows are added as solutions show them, and kept.
 
 The relaxation is tightened first, round by round; where its bound does not prove the best point known, the solver is
 run on the rows found so far with integers, again round by round. Every bound is that of a program with too few

@@ -1,4 +1,4 @@
-"""What the adapters of solvers with libraries of their own share: the order of the steps of a question.
+"""The base class of adapters to vendors' own libraries: the order of the steps of a query.
 
 A model is built once; a question changes its objective only. What a step is called by a vendor stands in its adapter.
 """

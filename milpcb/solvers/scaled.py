@@ -1,4 +1,4 @@
-"""Objectives in any unit: each is brought to one size before a solver, whose tolerances are absolute, sees it.
+"""Scaling of objectives: tolerances of solvers are absolute, so each objective is brought to one size first.
 
 Units are powers of two, so no digit of an objective changes.
 """

@@ -1,4 +1,4 @@
-"""scipy.optimize.milp, the yardstick: HiGHS as scipy ships it, a new model for every query."""
+"""scipy.optimize.milp, for comparison: HiGHS as scipy ships it, a new model for every query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves a policy does what ``predict`` does: JSON, SQL, Python source and the printed rule, read back.
+"""Exported policies do what ``predict`` does: JSON, SQL, Python source and the printed rule, read back.
 
 Policies are drawn, given names of features and actions that need quotes, and asked on contexts that lie on their cut
 points, beside them, and with numbers missing.

@@ -1,4 +1,4 @@
-"""The sum over all box rules, in any semiring.
+"""The recursion of box rules, in any semiring.
 
 With (+) for "or" and (x) for "and", the sum over all rules that play a at a context is
     C[a] (+) (+)_b Own[b, a] (x) (+)_{c != a} Other[b, c],

@@ -1,4 +1,4 @@
-"""The terms of box rules: (box, side, action), and one for each constant.
+"""The leaf totals of box rules: (box, side, action), and one for each constant.
 
 The program picks a box with both of its actions, the sum of two terms, so noise on its columns is not noise on these
 terms.

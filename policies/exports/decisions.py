@@ -1,4 +1,4 @@
-"""A rule as nested decisions: what all languages that it is written in have in common."""
+"""A rule as nested decisions, the common form that SQL and Python source are made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions as an SQL expression, in the words that all databases know."""
+"""Decisions as an SQL expression, in the subset that all databases know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which contexts a halfspace can label as an objective wants: sets of them, and steps from one to a heavier one."""
+"""Sets of contexts that a halfspace can label as an objective wants, and steps from one to a heavier one."""
 
 from __future__ import annotations
 

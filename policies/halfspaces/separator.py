@@ -1,4 +1,4 @@
-"""Rows that cut off what is no halfspace's labeling, and good labelings near a point; program.py defines the rows."""
+"""Rows that cut off labelings which no halfspace has, and good labelings near a point; program.py defines the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contexts with equal sums in pairs: no score is above a cut at both of one pair and below it at both of the other."""
+"""Pairs of contexts with equal sums: no score is above a cut at both of one pair and below it at both of the other."""
 
 from __future__ import annotations
 

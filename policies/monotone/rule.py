@@ -1,4 +1,4 @@
-"""One monotone rule: for each action above the least, the places from which on it is played."""
+"""One monotone rule: for each action above the least, the points from which on it is played."""
 
 from __future__ import annotations
 

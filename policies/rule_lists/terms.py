@@ -1,4 +1,4 @@
-"""The terms of rule lists: (cell, action).
+"""The leaf totals of rule lists: (cell, action).
 
 A rule that ends the list for a cell plays an action there, and so does the default. The program has a column for each
 way to a cell, so noise on its columns is not noise on these terms.

@@ -1,4 +1,4 @@
-"""The terms of threshold rules: (feature, bin, action); a piece of a rule is a run of bins of one feature.
+"""The leaf totals of threshold rules: (feature, bin, action); a piece of a rule is a run of bins of one feature.
 
 The program has a column for each piece, the sum of its bins, so noise on its columns is not noise on these terms.
 """

@@ -1,4 +1,4 @@
-"""Arrays that kernels work on, side by side in one block of memory."""
+"""Arrays of kernels, side by side in one block of memory."""
 
 from __future__ import annotations
 

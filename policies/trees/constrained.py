@@ -1,4 +1,4 @@
-"""Trees that keep side rows, and structure limits besides; policies/trees/side_states.py states the recursion."""
+"""Trees under side constraints, and structure limits besides; policies/trees/side_states.py states the recursion."""
 
 from __future__ import annotations
 

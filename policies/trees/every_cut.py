@@ -1,4 +1,4 @@
-"""The exact search over trees of depth 2 with so many cuts of each feature that pairs of them cannot be gone through.
+"""The exact search over trees of depth 2 with so many cuts that pairs of them cannot be enumerated.
 
 Let V(c) be the least total cost of the trees with the root cut c of one feature: the best stump (tree of one test) on
 the contexts below the cut, of cost L(c), and the best on those above it, of cost R(c). One evaluation of both is a pass

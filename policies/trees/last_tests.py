@@ -1,4 +1,4 @@
-"""Compiled: the last tests of all states, from the totals; policies/trees/states.py has the words and the recursion."""
+"""Compiled: the last tests of all states, from the totals; policies/trees/states.py defines states and recursion."""
 
 from __future__ import annotations
 

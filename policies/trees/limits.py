@@ -1,4 +1,4 @@
-"""Structure limits: how many leaves and features a tree may have, and how few rows of the contexts a leaf may hold."""
+"""Structure limits: the number of leaves and features of a tree, and the least number of rows in a leaf."""
 
 from __future__ import annotations
 

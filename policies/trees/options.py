@@ -1,4 +1,4 @@
-"""The options of trees under side constraints: the subtrees on either side of a root, and how many there may be."""
+"""The subtrees on either side of a root under side constraints, and how many there may be."""
 
 from __future__ import annotations
 

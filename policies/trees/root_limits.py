@@ -1,9 +1,9 @@
-"""Structure limits in the search over root cuts: how short of rows leaves are, and which subtrees make a tree.
+"""Structure limits in the search over root cuts: costs are stored per slack level of their leaves.
 
-The *shortage* of a leaf is by how many rows one of its counts is below what is asked for, 0 where none is. A leaf that
-loses w rows is short of at most w rows more, and one that gains rows is short of no more than before. So what is known
-of a side of a root cut is kept by the largest shortage of its leaves, 0, 1, 2, 4, ... rows, or any: 0 is for the trees
-within the limits, the others are for bounds at cuts so many rows away.
+The *slack* (here called shortage) of a leaf is the number of rows that it has too few, 0 if it is large enough. When
+the root cut moves, a leaf that loses w rows gains at most w of slack, and one that gains rows gains none. So the costs
+of each side of a root cut are stored per slack level: leaves up to 0, 1, 2, 4, ... rows too small, or any number. Level
+0 holds the trees within the limits and is exact; higher levels bound the costs at cuts that are so many rows away.
 """
 
 from __future__ import annotations

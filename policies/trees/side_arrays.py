@@ -1,4 +1,4 @@
-"""From side rows and structure limits to the arrays that the kernels of policies/trees/side_kernels.py read."""
+"""From side constraints and structure limits to the arrays that the kernels in side_kernels.py read."""
 
 from __future__ import annotations
 

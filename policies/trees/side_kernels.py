@@ -1,4 +1,4 @@
-"""The compiled recursion over trees under side rows; policies/trees/side_states.py states what it adds up.
+"""The compiled recursion over trees under side constraints; policies/trees/side_states.py states what it adds up.
 
 In go the ``totals`` of leaves and the ``place`` of a context, as in policies/trees/folds.py. Where ``rate`` is None, an
 answer is the least total of the trees that keep the rows; where it is a float, -log of the summed exp(-rate * total).

@@ -1,18 +1,19 @@
-"""The recursion over trees under side rows: states, their items, and which two items make a third.
+"""The recursion over trees under side constraints: subtrees of equal usage are merged into one label.
 
-A *state* is a path: the contexts that follow it. Whoever chooses the tests above it needs to know no more of a subtree
-below it than its weight in each row and its cost; so subtrees of equal weight are one *item* of the state, and the cost
-of an item is the sum (+) over them: the least, or -log of the summed exp(-cost). Items of a state of full depth are the
-actions, those that weigh the same everywhere as one. A subtree of a shorter path is a test g with an item of the path
-on which g fails and one of that on which it holds: costs and weights add up. Which item each such *pair* belongs to is
-known for good when the rows are. The two sides of the test at the root are joined by policies/pairings.py.
+This is a resource-constrained dynamic program. A *state* is a path: the contexts that follow it. A subtree below it
+matters only through its cost and its usage of each side constraint (its weights), so subtrees of equal usage are merged
+into one *label* of the state, here called an item. The cost of a label is the sum (+) over its subtrees: the least, or
+-log of the summed exp(-cost). The labels of a state of full depth are the actions; actions of equal usage everywhere
+share one. A subtree of a shorter path is a test g with a label of the path on which g fails and a label of the path on
+which it holds: costs and usages add up. Which label each such *pair* belongs to depends on the constraints alone and is
+computed once. The two sides of the test at the root meet in policies/pairings.py.
 
-A budget on one action has at most 2 p + 2 items a state of depth D - 1, and above it one for each number of contexts:
-the pairs of depth 3 over p literals are about 8 p^4. Real weights without equal sums do not merge: p K^2 items of a
-state of depth D - 1, 2 p (p K^2)^2 pairs of depth 3.
+Under a budget on one action a state of depth D - 1 has at most 2 p + 2 labels, and a shorter path one for each number
+of contexts: about 8 p^4 pairs at depth 3 over p literals. Real weights without equal sums do not merge: then a state of
+depth D - 1 has p K^2 labels, and depth 3 has 2 p (p K^2)^2 pairs.
 
-Under structure limits a path may also end early, with an action as one more subtree, and where the contexts that follow
-it are too few no leaf may end it. The number of leaves is one more weight, where it is limited.
+Under structure limits a path may also end early, with a leaf as one more subtree; no leaf may end a path that too few
+contexts follow. A limit on the number of leaves is one more constraint, of which every leaf uses 1.
 """
 
 from __future__ import annotations

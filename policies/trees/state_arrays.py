@@ -1,4 +1,4 @@
-"""What the kernels of policies/trees/passes.py, last_tests.py and states.py work on, for a depth D and p literals.
+"""The arrays that the kernels of passes.py, last_tests.py and states.py work on, for a depth D and p literals.
 
 Numbers are all float32 or all float64; integers are int64. The literals are *turned* so that they hold at no more than
 half of the contexts, and the constant p, which always holds, is behind them. Large arrays are allocated once, as

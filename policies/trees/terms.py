@@ -1,4 +1,4 @@
-"""The terms of decision trees: their leaves (path, action), and the recursion over the totals of these.
+"""The leaf totals of decision trees, (path, action), and the recursion over them.
 
 A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
 (p, 2) * D + (K,), which is also the order of the columns u of the constrained program. A derivation is that of the

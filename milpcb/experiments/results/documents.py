@@ -1,4 +1,4 @@
-"""A policy on paper: JSON for programs, a drawing for people."""
+"""A policy as files: JSON for programs, a drawing for people."""
 
 from __future__ import annotations
 

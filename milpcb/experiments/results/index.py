@@ -1,4 +1,4 @@
-"""study.json, the index of a run directory: which cells there are, what curves call them, and what files are called.
+"""study.json, the index of a run directory: its cells, their labels in curves, and the names of its files.
 
 Labels are kept here and not in the records, so that a new label costs no new run.
 """

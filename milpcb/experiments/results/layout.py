@@ -1,4 +1,4 @@
-"""Where what is kept in a run directory; milpcb/experiments/results/store.py explains the files."""
+"""The paths of the files in a run directory; milpcb/experiments/results/store.py explains the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of finished tasks: read only where they are whole, well formed, and of the task that is asked for."""
+"""Records of finished tasks: read only if they are complete, well formed, and of the right task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One page on a whole study: what was run, what came out, how to run it again. It loads nothing from anywhere."""
+"""The HTML page on a study: what was run, what came out, how to run it again. It loads nothing from anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runs of a study came to: means over seeds at the last round.
+"""Summary of a study: means over seeds at the last round.
 
 The table of a terminal and that of a report show the same.
 """
@@ -26,8 +26,7 @@ class Summary:
     the largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean
     regret, and ``certificate_error`` its standard error, ``bound`` the mean of the bounds that the learner's own
     analysis gives of each run, ``confident`` that of the certificates with confidence, each about its own run (these
-    four NaN where any is unknown), ``seconds`` and ``oracle_seconds`` the time per
-    round.
+    four NaN where any is unknown), ``seconds`` and ``oracle_seconds`` are per round.
     """
 
     environment: str

@@ -1,4 +1,4 @@
-"""The table that a run ends with."""
+"""The table that a run prints when it ends."""
 
 from __future__ import annotations
 

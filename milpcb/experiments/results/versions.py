@@ -1,4 +1,4 @@
-"""Which versions decide numbers: they stand in config.toml, in every record and in every checkpoint."""
+"""Versions of packages that may change numbers: kept in config.toml, in every record and in every saved state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a record keeps of a policy besides its rules: the actions that it plays."""
+"""The actions that a policy plays, kept in a record besides its rules."""
 
 from __future__ import annotations
 

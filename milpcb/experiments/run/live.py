@@ -1,4 +1,4 @@
-"""Live play: a world outside that shows a context, and the cost of the one action that was played."""
+"""Live play: an outside environment shows a context, and the cost of the one action that was played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rounds of a finished cell as a log: it is played once more, which gives the same rounds to the last bit."""
+"""The rounds of a finished cell as a log: the cell is played again, which gives the same rounds to the last bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loops between a learner and an environment, one with all costs known and one live; they know no algorithm."""
+"""The loops between learner and environment, one with all costs known and one live; no algorithm is known here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learners of a call of ``milpcb.play``, as people write them: names, classes, tables of options, labels."""
+"""The ``learners`` argument of ``milpcb.play``: names, classes, tables of options, labels."""
 
 from __future__ import annotations
 

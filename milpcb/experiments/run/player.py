@@ -1,4 +1,4 @@
-"""A learner at play: what a study and ``milpcb.play`` do alike. It needs the core only."""
+"""LearnerPlayer: a learner in its environment, for studies and ``milpcb.play`` alike. It needs the core only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the playing tasks are: small files that workers write and that progress reads.
+"""Progress files: small files that playing tasks write and that the progress display reads.
 
 A worker writes DIR/live/<key>.json at most twice a second: ``{"round", "horizon", "cost", "started"}``, where ``cost``
 is the cumulative cost so far. ``started``, in seconds since the epoch, and ``first``, the round it was in then, are

@@ -1,4 +1,4 @@
-"""How far a run is: a live table, plain lines, JSON lines, or nothing.
+"""The progress display of a run: a live table, plain lines, JSON lines, or nothing.
 
 The process that starts the tasks reports only whole tasks (``start``, ``done``), which costs it microseconds a task.
 How far the playing ones are is read from the files that they write (see positions) when it is shown.

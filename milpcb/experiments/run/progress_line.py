@@ -1,4 +1,4 @@
-"""How far a long call is, on standard error; nothing for what takes less than two seconds."""
+"""A progress line for long calls, on standard error; nothing for calls of less than two seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task writes into its run directory while it runs: its position, a checkpoint, a log. A worker writes these."""
+"""The files that a worker writes while its task runs: progress, saved state, log."""
 
 from __future__ import annotations
 

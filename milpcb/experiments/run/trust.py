@@ -1,4 +1,4 @@
-"""What a run directory asks for beside milpcb itself, and whether this user has allowed it before.
+"""Trust in a run directory: what it needs besides milpcb itself, and whether this user allowed it before.
 
 The config.toml of a run directory may name classes as ``module:Class``, files of data, and the address of a scheduler.
 Whoever made the directory chose them. So ``milpcb resume``, ``log``, ``learn`` and ``evaluate`` take them only from a

@@ -1,4 +1,4 @@
-"""What a config asks for beside what milpcb brings: classes, files of data, a scheduler."""
+"""What a config needs that milpcb does not bring: classes, files of data, a scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the settings of a cell to working objects: environment, policy class, stream, oracles, learner."""
+"""Builds the objects of a cell from its settings: environment, policy class, stream, oracles, learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs to argue with a policy: to forbid a feature, to ask another question first, to treat groups alike.
+"""Prices of wishes about a policy: to forbid a feature, to ask another question first, to treat groups alike.
 
 The price of a wish is the least total cost of the policies that grant it, less that of the whole class. Each class of
 such policies is the class again with fewer columns, other options or a further side constraint, so a price is one exact

@@ -1,4 +1,4 @@
-"""The exact front of two outcomes."""
+"""The exact Pareto front of two outcomes."""
 
 from __future__ import annotations
 

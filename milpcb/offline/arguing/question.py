@@ -1,4 +1,4 @@
-"""A policy class on some rows, as wishes are about it, and which of its policies is cheapest."""
+"""A policy class on given rows, which wishes modify, and the cheapest of its policies."""
 
 from __future__ import annotations
 

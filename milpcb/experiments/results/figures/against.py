@@ -1,4 +1,4 @@
-"""Final regret against a number of the config that the study varies, everything else being equal: K, depth, L, ..."""
+"""Final regret against a number that the config varies (K, depth, L, ...), everything else being equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names made to fit where a figure writes them, by the widths of their letters."""
+"""Breaks and abbreviates names to the width that a figure has for them, by the widths of their letters."""
 
 from __future__ import annotations
 

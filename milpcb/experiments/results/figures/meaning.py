@@ -1,4 +1,4 @@
-"""What a config fixes that decides what the numbers mean: side constraints, and guarantees that are void here.
+"""What a config implies for reading its numbers: side constraints, and guarantees that are void.
 
 Reports and figures import no class of a study, so the registered names that matter are listed; a test compares the
 list of learners with the classes.

@@ -1,4 +1,4 @@
-"""A policy on paper."""
+"""Figures of one policy: its drawing, or its rules as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is drawn: the curves of a study cut into panels, learners at their longest horizons, matrices over seeds."""
+"""The data of the figures: curves by panel, learners at their longest horizons, matrices over seeds."""
 
 from __future__ import annotations
 

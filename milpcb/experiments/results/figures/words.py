@@ -1,4 +1,4 @@
-"""The words of captions: names and numbers as people write them, and sentences on what the numbers mean."""
+"""Captions of figures: names and numbers as people write them, and sentences on what the numbers mean."""
 
 from __future__ import annotations
 

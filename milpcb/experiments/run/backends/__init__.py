@@ -1,4 +1,4 @@
-"""Backends: who computes the tasks of a study, one a file. Every backend gives the same numbers."""
+"""Backends, which compute the tasks of a study, one a file. All of them give the same numbers."""
 
 from __future__ import annotations
 
