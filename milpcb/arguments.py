@@ -84,7 +84,10 @@ def _call(learner: str, parameters: list[inspect.Parameter]) -> str:
 
 
 def _check_oracle(oracle: Any) -> Any:
-    if isinstance(oracle, type) or not all(hasattr(oracle, name) for name in ("can", "n_contexts", "n_actions")):
+    known = all(hasattr(oracle, name) for name in ("n_contexts", "n_actions")) and (
+        hasattr(oracle, "capabilities") or hasattr(oracle, "can")  # by its old name
+    )
+    if isinstance(oracle, type) or not known:
         raise InputError(f"oracle must be what open_oracle(policies, contexts) returns, got {shown(oracle)}")
     return oracle
 

@@ -12,6 +12,7 @@ from milpcb.checks import real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import played_on, require
 from milpcb.protocols import Policy, ValueOracle
+from milpcb.protocols.capabilities import capabilities_of
 from milpcb.types import Floats, Ints
 
 
@@ -134,7 +135,7 @@ def _separating(oracle: ValueOracle, separator: list[int]) -> Ints:
         raise InputError(
             f"separator must list different row numbers of the {oracle.n_contexts} contexts, got {separator!r}"
         )
-    if "enumerate" in oracle.can:
+    if "enumerate" in capabilities_of(oracle):
         _check_separates(np.unique(cast("Any", oracle).labelings, axis=0), rows)
     return rows
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from milpcb import registry
 from milpcb.errors import InputError
 from milpcb.protocols import Policy
+from milpcb.protocols.capabilities import capabilities_of
 from milpcb.types import Floats, Ints
 
 # What the runtime supplies to constructors that name it; every other argument is an option.
@@ -20,7 +21,7 @@ REMEDY = {
     "action_weights": (
         '{ kind = "search" } where the class factorises, or { kind = "enumeration" } where it can be listed'
     ),
-    "columns": '{ kind = "search" } where the class keeps the totals of its terms, or { kind = "milp" }',
+    "columns": '{ kind = "search" } where the class keeps running leaf totals, or { kind = "milp" }',
     "enumerate": '{ kind = "enumeration" }',
 }
 
@@ -29,14 +30,14 @@ class EnumeratedOracle(Protocol):
     """An oracle that lists its labelings (kind "enumeration")."""
 
     n_actions: int
-    can: frozenset[str]
+    capabilities: frozenset[str]
     labelings: Ints
 
 
 def require(learner: str, oracle: Any, *capabilities: str) -> None:
     """Raise InputError unless the oracle can do all of them."""
     for capability in capabilities:
-        if capability not in oracle.can:
+        if capability not in capabilities_of(oracle):
             raise InputError(
                 f"{learner} asks its oracle to '{capability}', which this one cannot; set oracle = {REMEDY[capability]}"
             )

@@ -142,7 +142,7 @@ def _near_best(
 ) -> int | None:
     """Return how many labelings lose less than the standard error of what they lose to the best; None if too many."""
     opened = policies.on(contexts)
-    if opened.log_size > np.log(MOST_LISTED) or "policies" not in opened.can:
+    if opened.log_size > np.log(MOST_LISTED) or "policies" not in opened.capabilities:
         return None
     oracle = cast("EnumerationOracle", open_oracle(opened, contexts, kind="enumeration", constraints=constraints))
     totals = oracle.totals(scores.costs)

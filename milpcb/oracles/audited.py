@@ -52,7 +52,7 @@ class AuditedOracle(Oracle):
             opened, contexts, solver=solver, constraints=constraints, time_limit=time_limit
         )
         self._opened_class = self._search.opened
-        self.can |= self._search.can
+        self.capabilities |= self._search.capabilities
         self._solver = solver
         self._rows, self._contexts = np.arange(len(contexts)), contexts
         self._every = round(1.0 / audit)

@@ -14,19 +14,20 @@ from milpcb.errors import InputError
 from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.protocols import Opened
+from milpcb.protocols.capabilities import Capable
 from milpcb.protocols.tables import NOISE, Table
 from milpcb.types import Answer, Floats, Ints
 
 
-class Oracle(ABC):
+class Oracle(Capable, ABC):
     """Answers "what is the least total cost of any policy?" on fixed contexts (paper, equation (1)).
 
     ``calls`` counts the questions asked (a profile is one question) and ``seconds`` the time spent on them.
-    ``log_size`` is the natural log of the number of policies, as the class states it; ``can`` names the questions that
-    this kind answers (see milpcb.learners.needs).
+    ``log_size`` is the natural log of the number of policies, as the class states it; ``capabilities`` names the
+    queries that this kind answers (see milpcb.learners.needs).
     """
 
-    can: frozenset[str] = frozenset({"value", "minimise", "profile"})
+    capabilities: frozenset[str] = frozenset({"value", "minimise", "profile"})
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False
 
@@ -77,7 +78,7 @@ class Oracle(ABC):
     def _known(self) -> tuple[KnownRows, Ints]:
         """Return the numbers of the contexts that policies may label differently, and the first row of each."""
         opened = self._opened_class
-        known = KnownRows(opened.fixed() if "fixed" in opened.can else None)
+        known = KnownRows(opened.fixed() if "fixed" in opened.capabilities else None)
         _, first = np.unique(known.add(self.contexts), return_index=True)
         return known, first
 

@@ -51,7 +51,7 @@ def ask(job: str, order: Literal["C", "F"] = "C") -> str:
     half = share_at_most(0, 0.5, n_contexts=n_rows, n_actions=n_actions)
     for thresholds in (1, "all"):
         policies = registry.load("policies", name)(n_actions, thresholds=thresholds, **options)
-        for constraints in ((), (half,)) if "side_rows" in policies.on(contexts).can else ((),):
+        for constraints in ((), (half,)) if "side_rows" in policies.on(contexts).capabilities else ((),):
             for asked in (costs, costs / 3.0):
                 _question(policies, contexts, asked, constraints)
     return job
@@ -72,9 +72,9 @@ def _question(policies: PolicyClass, contexts: Floats, costs: Floats, constraint
     oracle.value(costs)
     oracle.profile(costs, 0)
     oracle.minimise(costs)
-    if "action_weights" in oracle.can:
+    if "action_weights" in oracle.capabilities:
         oracle.action_weights(costs, 0, 0.1)
-    if "columns" in oracle.can:
+    if "columns" in oracle.capabilities:
         table = oracle.table("columns")
         table.add(0, 0, float(costs[0, 0]))
         table.profile(0)

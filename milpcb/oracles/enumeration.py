@@ -23,7 +23,7 @@ class EnumerationOracle(SearchOracle):
     ``labelings`` (N, m) are what they play, one for each distinct labeling.
     """
 
-    can = SearchOracle.can | {"action_weights", "enumerate"}
+    capabilities = SearchOracle.capabilities | {"action_weights", "enumerate"}
     labelings: Ints
     _search: ListedSearch
 

@@ -131,9 +131,9 @@ class GrowingOracle:
         return self._oracle().log_derivations if self._terms is None else self._log_derivations
 
     @property
-    def can(self) -> frozenset[str]:
+    def capabilities(self) -> frozenset[str]:
         """What the opened oracle can be asked; a list of labelings would not stay one, so there is none."""
-        return self._oracle().can - ({"enumerate"} if self._terms is not None else {"enumerate", "columns"})
+        return self._oracle().capabilities - ({"enumerate"} if self._terms is not None else {"enumerate", "columns"})
 
     @property
     def calls(self) -> int:

@@ -51,7 +51,7 @@ class MilpOracle(Oracle):
 
     """
 
-    can = Oracle.can | {"columns"}
+    capabilities = Oracle.capabilities | {"columns"}
     _linear = False  # whether the cost map must be linear although there are no side constraints
 
     def __init__(

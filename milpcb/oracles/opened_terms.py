@@ -17,7 +17,7 @@ NO_CONTEXTS = "a class that is known by its terms alone has no {}: open it on co
 class OpenedTerms(Opened):
     """The terms of a class, with a list of contexts (m, d). ``log_size`` counts derivations, over all cut points."""
 
-    can = frozenset({"search", "action_weights", "terms", "side_rows"})
+    capabilities = frozenset({"search", "action_weights", "terms", "side_rows"})
 
     def __init__(self, terms: Terms, contexts: Floats, log_size: float) -> None:
         self.n_actions = terms.n_actions

@@ -83,8 +83,8 @@ class OpenedUnder(Opened):
     def __init__(self, opened: Opened, sides: Sequence[SideRow]) -> None:
         self._opened = opened
         self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
-        self.class_name, self.cannot = opened.class_name or type(opened).__name__, opened.cannot
-        self.can = opened.can & {"search", "action_weights", "terms", "fixed"}
+        self.class_name, self.unsupported = opened.class_name or type(opened).__name__, opened.unsupported
+        self.capabilities = opened.capabilities & {"search", "action_weights", "terms", "fixed"}
         allowed, self._rows = reduced(bands(sides), (len(opened.contexts), opened.n_actions))
         self._forbidden = None if allowed.all() else ~allowed
         if self._rows:
@@ -93,7 +93,7 @@ class OpenedUnder(Opened):
     @cached_property
     def log_size(self) -> float:  # type: ignore[override]
         """See above; computed when it is first asked for."""
-        if "action_weights" not in self.can:
+        if "action_weights" not in self.capabilities:
             return self._opened.log_size
         left = self.search().log_weights(np.zeros((len(self.contexts), self.n_actions)), 0, 0.0)
         return min(self._opened.log_size, float(np.logaddexp.reduce(left)))
@@ -122,7 +122,7 @@ class OpenedUnder(Opened):
 
     def _search_under_rows(self) -> Search:
         """Return the search of the terms, of a class without terms its own."""
-        if "terms" in self.can:
+        if "terms" in self.capabilities:
             return TermSearch(self._terms, self.contexts)
         return self._opened.search().under(self._rows)
 

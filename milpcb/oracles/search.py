@@ -30,9 +30,9 @@ class SearchOracle(Oracle):
         opened.require("search")
         if constraints:
             opened = self._opened_class = self._under(opened, constraints)
-        self.can |= opened.can & {"action_weights"}
-        if "terms" in opened.can:
-            self.can |= {"columns"}
+        self.capabilities |= opened.capabilities & {"action_weights"}
+        if "terms" in opened.capabilities:
+            self.capabilities |= {"columns"}
         return opened.search()
 
     def route(self) -> list[str]:
@@ -57,11 +57,11 @@ class SearchOracle(Oracle):
     @property
     def log_derivations(self) -> float:
         """See Oracle.log_derivations; where totals of terms are kept it is that of the terms, to the last bit."""
-        return self._opened_class.terms().log_derivations if "columns" in self.can else super().log_derivations
+        return self._opened_class.terms().log_derivations if "columns" in self.capabilities else super().log_derivations
 
     def _column_table(self) -> Table:
         """Return a table of the totals of the class's terms; raises InputError where there are none."""
-        if "columns" not in self.can:
+        if "columns" not in self.capabilities:
             self._opened_class.require("terms")
             raise InputError(
                 'a list of policies has no columns; use oracle kind "search" or "milp", or put noise on contexts'
@@ -70,7 +70,7 @@ class SearchOracle(Oracle):
 
     def _noiseless_table(self) -> Table:
         """Return a table of the totals of terms where there are some."""
-        return self._column_table() if "columns" in self.can else super()._noiseless_table()
+        return self._column_table() if "columns" in self.capabilities else super()._noiseless_table()
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         value, policy = self._search.minimise(costs)
@@ -83,6 +83,6 @@ class SearchOracle(Oracle):
         return self._search.profile(costs, row)
 
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        if "action_weights" not in self.can:
+        if "action_weights" not in self.capabilities:
             self._opened_class.require("action_weights")
         return self._search.log_weights(costs, row, rate)

@@ -35,7 +35,7 @@ class Start:
 
 def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideRow]) -> Starts | None:
     """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
-    if not sides or "side_rows" not in opened.can or encoding.program.n_columns < FEWEST_COLUMNS:
+    if not sides or "side_rows" not in opened.capabilities or encoding.program.n_columns < FEWEST_COLUMNS:
         return None
     return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None
 

@@ -23,15 +23,15 @@ _KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class 
 class ValueOracle(Protocol):
     """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each).
 
-    ``can`` lists which of the questions below it answers; "enumerate" stands for the list ``labelings`` (N, m).
+    ``capabilities`` lists which of the queries below it answers; "enumerate" stands for the list ``labelings`` (N, m).
     """
 
     n_contexts: int
     n_actions: int
 
     @property
-    def can(self) -> frozenset[str]:
-        """Return the names of the questions that are answered."""
+    def capabilities(self) -> frozenset[str]:
+        """Return the names of the queries that are answered."""
         ...
 
     @property

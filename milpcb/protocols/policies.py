@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from milpcb.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
+from milpcb.protocols.capabilities import Capable
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
 
@@ -122,7 +122,7 @@ class Search(ABC):
         """Return (K,): log of the sum of exp(-rate * total cost) over the derivations that play a on ``row``.
 
         The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
-        this is the logarithm of a count. Asked only where the Opened can do "action_weights".
+        this is the logarithm of a count. Asked only where the Opened has the capability "action_weights".
         """
         del costs, row, rate
         raise _not_given(self, "action_weights")
@@ -131,13 +131,13 @@ class Search(ABC):
         """Return the search over the policies alone that keep ``rows``, of a class that has no terms.
 
         Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError. Asked only where
-        the Opened can do "side_rows"; of a class with terms, these are asked (Terms.under).
+        the Opened has the capability "side_rows"; of a class with terms, these are asked (Terms.under).
         """
         del rows
         raise _not_given(self, "side_rows")
 
 
-class Opened(ABC):
+class Opened(Capable, ABC):
     """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
 
     Attributes
@@ -146,10 +146,10 @@ class Opened(ABC):
     group : (m,) sends each row of the given contexts to its class of contexts that all policies label alike, 0..g-1
     contexts : (g, d) one representative of each such class
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
-    can : what may be asked for: "program", "search", "action_weights" (of that search), "policies" (a list of all), and
-        "fixed" (the class may be kept while more contexts arrive), "terms" (its recursion over totals that are kept),
-        "side_rows" (terms, or without them the search, over the policies alone that keep side constraints: ``under``)
-    cannot : for what is not in ``can``, the reason in words, where there is one beyond its absence
+    capabilities : what may be asked for: "program", "search", "policies" (a list of all), "action_weights" (of the
+        search), "fixed" (the class may be kept while more contexts arrive), "terms" (the recursion over running leaf
+        totals), "side_rows" (the search, and the recursion of a class with terms, keep side constraints: ``under``)
+    unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
     class_name : what the class is called; ``open_class`` sets it
 
     """
@@ -158,14 +158,13 @@ class Opened(ABC):
     group: Ints
     contexts: Floats
     log_size: float
-    can: frozenset[str] = frozenset({"program", "policies"})
-    cannot: Mapping[str, str] = MappingProxyType({})
+    capabilities: frozenset[str] = frozenset({"program", "policies"})
     class_name: str = ""
 
     def require(self, capability: str) -> None:
-        """Raise InputError, with the reason, unless ``capability`` is in ``can``."""
-        if capability not in self.can:
-            raise InputError(self.cannot.get(capability, f"{type(self).__name__} has no {_ASKED_FOR[capability]}"))
+        """Raise InputError, with the reason, unless ``capability`` is one of the class's."""
+        if capability not in self.capabilities:
+            raise InputError(self.unsupported.get(capability, f"{type(self).__name__} has no {_ASKED_FOR[capability]}"))
 
     @abstractmethod
     def program(self, *, constrained: bool = False) -> Encoding:
@@ -203,10 +202,10 @@ class Opened(ABC):
 
 
 def _not_given(owner: Search | Opened, capability: str) -> InputError:
-    """Return the error on a class of somebody's that lists a capability in ``can`` and lacks the method."""
+    """Return the error on a class of somebody's that declares a capability and lacks the method."""
     name, method = type(owner).__name__, _METHODS.get(capability, capability)
     return InputError(
-        f"the class of {name} declares '{capability}' in can, but {name} has no method {method}: "
+        f"the class of {name} declares '{capability}' in capabilities, but {name} has no method {method}: "
         "write it, or leave it out"
     )
 

@@ -76,7 +76,7 @@ class Terms(ABC):
         """Return the same terms with a recursion over the policies alone that keep ``rows``.
 
         Where none keeps them, profiles are infinite and minimise raises InfeasibleError. Raises InputError where the
-        class cannot do it: only an Opened that can "side_rows" is asked.
+        class cannot do it: only an Opened with the capability "side_rows" is asked.
         """
         del rows
         raise InputError(

@@ -345,7 +345,7 @@ def _unmet(name: str, asked: inspect.Parameter) -> bool:
 class _Mute:
     """An oracle that answers nothing."""
 
-    can: frozenset[str] = frozenset()
+    capabilities: frozenset[str] = frozenset()
     contexts = np.arange(8.0).reshape(-1, 2)
     n_contexts, n_actions, log_size = 4, N_ACTIONS, 1.0
 

@@ -241,14 +241,14 @@ def _check_under(
     expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
     profile = oracle.profile(costs, row)
     assert np.allclose(profile, expected, atol=1e-9), (profile, expected)
-    if "action_weights" in oracle.can:
+    if "action_weights" in oracle.capabilities:
         weights, log_count = oracle.action_weights(costs, row, 0.7), oracle.log_derivations
         assert ((weights > 0) == np.isfinite(profile)).all(), (weights, profile)
         played = weights > 0
         distance = np.log(weights[played]) + 0.7 * (profile[played] - profile.min())
         assert (np.abs(distance) <= log_count + 1e-6).all(), (weights, profile, log_count)
         assert np.log(len(labelings)) <= min(log_count, oracle.log_size) + 1e-9, (len(labelings), log_count)
-    if "columns" in oracle.can:
+    if "columns" in oracle.capabilities:
         table = oracle.table("columns")
         for context, action in np.ndindex(costs.shape):
             table.add(context, action, float(costs[context, action]))

@@ -79,8 +79,9 @@ class OpenedBoxes(Opened):
         self.group, self.contexts = boxes.group, boxes.contexts
         n_rules = self.n_actions * (1 + (len(boxes) - 1) * (self.n_actions - 1))
         self.log_size = log(n_rules)
-        self.cannot = {"side_rows": reason} if (reason := too_many(2 * n_rules)) else {}
-        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
+        self.unsupported = {"side_rows": reason} if (reason := too_many(2 * n_rules)) else {}
+        every = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
+        self.capabilities = every - self.unsupported.keys()
 
     def program(self, *, constrained: bool = False) -> BoxEncoding:
         """Return the encoding that picks a box; an LP suffices unless side constraints are added."""

@@ -68,16 +68,16 @@ class OpenedHalfspaces(Opened):
         self._points = points
         g, d = len(self.contexts), int(np.ptp(self.contexts, axis=0).astype(bool).sum())
         self.log_size = log(min(2**g, 2 * sum(comb(g - 1, k) for k in range(d + 1))))
-        self.cannot = {
+        self.unsupported = {
             "search": "halfspaces (linear rules with real weights) have no search; use oracle kind 'milp', or "
             "linear_rules with integer weights"
         }
         if self.log_size > log(MOST_LISTED):
-            self.cannot["policies"] = (
+            self.unsupported["policies"] = (
                 f"{g} contexts may have more than {MOST_LISTED} labelings by halfspaces, too many to list: "
                 "use oracle kind 'milp'"
             )
-        self.can = frozenset({"program", "policies"} - self.cannot.keys())
+        self.capabilities = frozenset({"program", "policies"} - self.unsupported.keys())
 
     def program(self, *, constrained: bool = False) -> HalfspaceEncoding:
         """Return the polytope of labels; its cost map serves with and without side constraints."""

@@ -89,12 +89,12 @@ class OpenedLinear(Opened):
         self.scored = scored
 
     @cached_property
-    def can(self) -> frozenset[str]:  # type: ignore[override]  # found when first asked for, as it may build tables
-        """Everything but "fixed", less the keys of ``cannot``."""
-        return frozenset({"program", "search", "action_weights", "policies", "side_rows"}) - self.cannot.keys()
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]  # found when first asked for, as it may build tables
+        """Everything but "fixed", less the keys of ``unsupported``."""
+        return frozenset({"program", "search", "action_weights", "policies", "side_rows"}) - self.unsupported.keys()
 
     @cached_property
-    def cannot(self) -> dict[str, str]:  # type: ignore[override]
+    def unsupported(self) -> dict[str, str]:  # type: ignore[override]
         """What is too large on these contexts, and what would fix it."""
         found = {}
         if self._no_program_by_tables and (reason := beyond_tolerance(self.scored)):

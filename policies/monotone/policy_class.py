@@ -62,8 +62,8 @@ class OpenedMonotone(Opened):
     when contexts of different chains are never comparable.
     """
 
-    can = Opened.can | {"search"}
-    cannot = {  # noqa: RUF012 - read only, as in every class
+    capabilities = Opened.capabilities | {"search"}
+    unsupported = {  # noqa: RUF012 - read only, as in every class
         "action_weights": "monotone rules have no action weights: their number does not factorise (to count them is "
         "#P-hard: Provan and Ball 1983); use oracle kind 'enumeration' on few contexts, "
         "or a learner that asks for values",

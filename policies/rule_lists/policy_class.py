@@ -80,7 +80,7 @@ class RuleLists(CuttingClass):
 class OpenedRuleLists(Opened):
     """Rule lists on fixed contexts. ``log_size`` is exact for lists as written, an upper bound for labelings."""
 
-    can = Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}
+    capabilities = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
 
     def __init__(self, lists: RuleLists, literals: Literals, names: Names) -> None:
         """Take rule lists with explicit cut points."""
@@ -91,10 +91,10 @@ class OpenedRuleLists(Opened):
         self._most = most = min(lists.max_rules, p)
         self.log_size = log(k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1)))
         if reason := lists.too_large(p, len(literals.contexts)):
-            self.can = Opened.can - {"program"} | {"fixed"}
-            self.cannot = dict.fromkeys(("program", "search", "action_weights", "terms", "side_rows"), reason)
+            self.capabilities = Opened.capabilities - {"program"} | {"fixed"}
+            self.unsupported = dict.fromkeys(("program", "search", "action_weights", "terms", "side_rows"), reason)
         elif reason := too_many(self._n_listed(most, p)):
-            self.can, self.cannot = self.can - {"side_rows"}, {"side_rows": reason}
+            self.capabilities, self.unsupported = self.capabilities - {"side_rows"}, {"side_rows": reason}
 
     def program(self, *, constrained: bool = False) -> RuleListEncoding:
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""

@@ -66,8 +66,9 @@ class OpenedThresholds(Opened):
         self.log_size = log(sum(self._counts()))
         sizes = [len(points) for points in bins.cuts.values()]
         reason = too_many(n_rules(sizes, rules.max_cuts, rules.n_actions) * (rules.max_cuts + 1))
-        self.cannot = {"side_rows": reason} if reason else {}
-        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
+        self.unsupported = {"side_rows": reason} if reason else {}
+        every = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
+        self.capabilities = every - self.unsupported.keys()
 
     def program(self, *, constrained: bool = False) -> ThresholdEncoding:
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""

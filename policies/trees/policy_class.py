@@ -157,9 +157,9 @@ class OpenedTrees(Opened):
         self.group, self.contexts = literals.group, literals.contexts
         p = len(literals)
         self.log_size = float((2**depth - 1) * np.log(max(1, p)) + 2**depth * np.log(self.n_actions))
-        self.cannot = {}
+        self.unsupported = {}
         if p * (2 * p) ** max(0, depth - 1) > LARGEST:
-            self.cannot["program"] = (
+            self.unsupported["program"] = (
                 f"trees of depth {depth} over {p} literals need more than {LARGEST:,} columns; "
                 "use less depth or fewer thresholds"
             )
@@ -168,19 +168,20 @@ class OpenedTrees(Opened):
                 f"a search of trees of depth {depth} over {p} literals looks at more than {MOST_SUBTREES:,} subtrees "
                 "a question; use less depth or fewer thresholds"
             )
-            self.cannot |= dict.fromkeys(("search", "action_weights"), reason)
+            self.unsupported |= dict.fromkeys(("search", "action_weights"), reason)
         self.route = route(literals, depth)
         if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
-            self.cannot["action_weights"] = f"action weights are sums over all trees, one by one: {reason}"
+            self.unsupported["action_weights"] = f"action weights are sums over all trees, one by one: {reason}"
             if self.route is Route.FEATURES:
-                self.cannot["search"] = reason
+                self.unsupported["search"] = reason
         if self._limits:
-            self.cannot |= self._cannot_under_limits()
+            self.unsupported |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
-            self.cannot["terms"] = no_terms
+            self.unsupported["terms"] = no_terms
         if no_rows := trees.too_many_leaves(p) or too_many(fewest_pairs(p, depth)):
-            self.cannot.setdefault("side_rows", no_rows)
-        self.can = (Opened.can | {"search", "action_weights", "fixed", "terms", "side_rows"}) - set(self.cannot)
+            self.unsupported.setdefault("side_rows", no_rows)
+        every = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
+        self.capabilities = every - self.unsupported.keys()
 
     def _cannot_under_limits(self) -> dict[str, str]:
         """Return what structure limits rule out, with the reasons."""

@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[tuple[str, str]]:
     except InfeasibleError:
         search = None
     except InputError as error:
-        yield "refused", str(error) if "side_rows" in opened.can else ""
+        yield "refused", str(error) if "side_rows" in opened.capabilities else ""
         return
     if not len(labelings):
         yield "no policy", "the search has found one" if search else _found_some(case, opened)
@@ -66,7 +66,7 @@ def _compare(case: Case, opened: Opened, search: Oracle, labelings: Ints) -> Ite
         for row in range(len(case.contexts)) if oracle is not program else [case.row]:
             expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(opened.n_actions)]
             yield "profiles", _unlike(f"{name}, row {row}", oracle.profile(case.costs, row), expected, case, close)
-    ways = derivations(case, opened) if "action_weights" in search.can else None
+    ways = derivations(case, opened) if "action_weights" in search.capabilities else None
     if ways is not None:
         ways = ways[_kept(case, ways)]
         logs = -RATE * _totals(case.costs, ways)

@@ -65,9 +65,9 @@ def _oracles(case: Case, order: Any = None) -> Iterator[tuple[str, Oracle]]:
     yield from (
         (f"search, {route}", open_oracle(on, contexts, "search")) for route, on in _routes(policies, contexts).items()
     )
-    if "program" in opened.can and opened.program().program.n_columns <= MOST_COLUMNS:
+    if "program" in opened.capabilities and opened.program().program.n_columns <= MOST_COLUMNS:
         yield "milp", open_oracle(opened, contexts, "milp")
-        if "search" in opened.can:
+        if "search" in opened.capabilities:
             yield "audited", open_oracle(opened, contexts, "audited", audit=1.0)
     if opened.log_size <= np.log(MOST_LISTED):
         yield "enumeration", open_oracle(opened, contexts, "enumeration")
@@ -77,12 +77,12 @@ def _routes(policies: Any, contexts: Any) -> dict[str, Opened]:
     """Return the class on the contexts by each way to search it; trees are searched by three."""
     if not isinstance(policies, DecisionTrees):
         opened = policies.on(contexts)
-        return {"its own": opened} if "search" in opened.can else {}
+        return {"its own": opened} if "search" in opened.capabilities else {}
     found: dict[str, Opened] = {}
     for route in Route:
         with patch.object(policy_class, "route", lambda _, depth, route=route: route if depth == 2 else Route.LITERALS):
             opened = cast("OpenedTrees", policies.on(contexts))
-        if "search" in opened.can:
+        if "search" in opened.capabilities:
             found[str(opened.route)] = opened
     return found
 

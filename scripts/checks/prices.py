@@ -118,7 +118,7 @@ def listed(question: Question) -> tuple[list[Any], Ints]:
     alike, one that tests the earlier column would stand for both.
     """
     known: Any = question.policies.on(question.rows)
-    fixed = known.fixed() if "fixed" in known.can else question.policies
+    fixed = known.fixed() if "fixed" in known.capabilities else question.policies
     everywhere = np.vstack([question.rows, _grid(question.rows)])
     every = list(open_oracle(fixed, everywhere, kind="enumeration").opened.policies())
     return every, np.array([policy.predict(question.rows) for policy in every])

@@ -25,7 +25,7 @@ class Sloppy:
     def __init__(self, alpha: float, seed: int, policies: Any = CLASS, contexts: Floats = CONTEXTS) -> None:
         self.exact: Any = open_oracle(policies, contexts, kind="enumeration")
         self.contexts, self.n_contexts, self.n_actions = contexts, len(contexts), self.exact.n_actions
-        self.log_size, self.can = self.exact.log_size, self.exact.can
+        self.log_size, self.capabilities = self.exact.log_size, self.exact.capabilities
         self._alpha, self._rng = alpha, np.random.default_rng(seed)
 
     def minimise(self, costs: Floats) -> Answer:

@@ -310,7 +310,7 @@ def test_wrong_arguments_are_one_clear_line() -> None:
         with pytest.raises(InputError, match=option):
             learner_on(**{option: value})  # type: ignore[arg-type] # K is not among them
     oracle = listed(LABELINGS, 3)
-    oracle.can = frozenset({"value"})
+    oracle.capabilities = frozenset({"value"})
     with pytest.raises(InputError, match="minimise"):
         ILoveToConBandits(oracle, horizon=10)
 

@@ -225,7 +225,7 @@ class Sloppy:
     def __init__(self, alpha: float) -> None:
         self.exact: Any = open_oracle(CLASSES["finite_class"], CONTEXTS, kind="enumeration")
         self.contexts, self.n_contexts, self.n_actions = CONTEXTS, len(CONTEXTS), 3
-        self.log_size, self.can = self.exact.log_size, self.exact.can
+        self.log_size, self.capabilities = self.exact.log_size, self.exact.capabilities
         self._alpha, self._rng = alpha, np.random.default_rng(3)
 
     def minimise(self, costs: Floats) -> Answer:

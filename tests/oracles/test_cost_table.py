@@ -40,7 +40,7 @@ def test_answers_are_those_on_the_sums(kind: str) -> None:
         assert table.minimise(noise).value == asked.value(noisy)
         assert table.profile(row).tolist() == asked.profile(totals, row).tolist()
         assert table.minimise().value == asked.value(totals)
-        if "action_weights" in asked.can:
+        if "action_weights" in asked.capabilities:
             assert table.action_weights(row, 0.3).tolist() == asked.action_weights(totals, row, 0.3).tolist()
 
 

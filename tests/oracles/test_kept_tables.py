@@ -45,7 +45,7 @@ def played(tables: list[Table], n_actions: int, rounds: int = 12, seed: int = 1)
 def test_a_table_answers_as_the_full_matrix(policies: PolicyClass, kind: str) -> None:
     """What is added cell by cell is asked about like the matrix of all costs, exactly."""
     oracle = open_oracle(policies, CONTEXTS, kind=kind)
-    assert "columns" in oracle.can
+    assert "columns" in oracle.capabilities
     table = column_table(oracle)
     costs = played([table], policies.n_actions)
     before = oracle.calls
@@ -186,7 +186,7 @@ def test_lists_have_no_columns() -> None:
     """Kind "enumeration", and a search without terms, say what to use."""
     for policies, kind in ((DecisionTrees(2, depth=1), "enumeration"), (MonotoneRules(2), "search")):
         oracle = open_oracle(policies, CONTEXTS, kind=kind)
-        assert "columns" not in oracle.can
+        assert "columns" not in oracle.capabilities
         with pytest.raises(InputError, match="noise on contexts"):
             column_table(oracle)
 

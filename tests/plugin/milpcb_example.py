@@ -59,7 +59,7 @@ class ConstantRules(PolicyClass):
 class OpenedConstants(Opened):
     """The K rules; no rule tells any two contexts apart, so all are one. ``log_size`` is log K, exactly."""
 
-    can = Opened.can | {"search", "action_weights"}
+    capabilities = Opened.capabilities | {"search", "action_weights"}
 
     def __init__(self, contexts: Floats, n_actions: int) -> None:
         self.n_actions, self.log_size = n_actions, float(np.log(n_actions))

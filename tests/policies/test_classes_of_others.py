@@ -20,9 +20,9 @@ CONTEXTS = np.array([[0.0], [1.0]])
 
 
 class Promised(OpenedList):
-    """Lists a search and a way to be kept in ``can``, and has the methods of the base class."""
+    """Lists a search and a way to be kept among its capabilities, and has the methods of the base class."""
 
-    can = OpenedList.can | {"fixed"}
+    capabilities = OpenedList.capabilities | {"fixed"}
     search, fixed, terms = Opened.search, Opened.fixed, Opened.terms
 
 
@@ -54,13 +54,16 @@ class Counted(Uncounted):
     [
         (
             lambda: open_oracle(Counted(), CONTEXTS, kind="search"),
-            "declares 'search' in can, but Promised has no method search",
+            "declares 'search' in capabilities, but Promised has no method search",
         ),
-        (lambda: GrowingOracle(Counted(), CONTEXTS), "declares 'fixed' in can, but Promised has no method fixed"),
-        (lambda: Counted().on(CONTEXTS).terms(), "declares 'terms' in can, but Promised has no method terms"),
+        (
+            lambda: GrowingOracle(Counted(), CONTEXTS),
+            "declares 'fixed' in capabilities, but Promised has no method fixed",
+        ),
+        (lambda: Counted().on(CONTEXTS).terms(), "declares 'terms' in capabilities, but Promised has no method terms"),
         (
             lambda: Weightless().log_weights(CONTEXTS, 0, 1.0),
-            "'action_weights' in can, but Weightless has no method log_weights",
+            "'action_weights' in capabilities, but Weightless has no method log_weights",
         ),
         (lambda: open_oracle(Uncounted(), CONTEXTS), "^Uncounted has no n_actions; set self.n_actions"),
         (lambda: GrowingOracle(Uncounted(), CONTEXTS), "^Uncounted has no n_actions; set self.n_actions"),

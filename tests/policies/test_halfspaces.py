@@ -248,7 +248,7 @@ def test_a_rule_is_written_to_json_and_read_back() -> None:
 def test_there_is_no_search() -> None:
     """The class declares it, and the error names the kind that works, whichever way halfspaces are asked for."""
     for policies in (REAL, LinearRules(max_weight=None)):
-        assert "search" not in policies.on(CUBE).can
+        assert "search" not in policies.on(CUBE).capabilities
         with pytest.raises(InputError, match="have no search; use oracle kind 'milp'"):
             open_oracle(policies, CUBE, kind="search")
 

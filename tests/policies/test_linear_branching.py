@@ -174,6 +174,6 @@ def test_scores_that_span_too_much_are_refused() -> None:
     """Incomes in units of 1 make tables and bounds too long: the error names the ways out."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 100_000, (60, 3)).astype(float)
-    assert "search" not in LinearRules().on(contexts).can
+    assert "search" not in LinearRules().on(contexts).capabilities
     with pytest.raises(InputError, match="larger units or in classes"):
         LinearRules().on(contexts).search()

@@ -295,11 +295,11 @@ def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     opened.draw(np.random.default_rng(0))
     next(iter(opened.policies()))
     assert not built
-    assert {"program", "search", "action_weights"} <= opened.can
+    assert {"program", "search", "action_weights"} <= opened.capabilities
     first = opened.log_size
     n_built = len(built)
     assert n_built
-    assert (opened.log_size, opened.cannot) == (first, {})
+    assert (opened.log_size, opened.unsupported) == (first, {})
     assert len(built) == n_built
 
 

@@ -48,7 +48,7 @@ def test_an_oracle_keeps_no_contexts_once_it_is_dropped(name):
     """An oracle that has answered goes with the last name for it, and the contexts with it."""
     instance = FIRST[name]
     opened = open_class(instance.policies, instance.contexts)
-    if "search" not in opened.can:
+    if "search" not in opened.capabilities:
         pytest.skip("the class has no search")
     oracle = open_oracle(instance.policies, np.array(instance.contexts), kind="search")
     costs = np.random.default_rng(0).random((len(instance.contexts), oracle.n_actions))

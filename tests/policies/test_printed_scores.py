@@ -146,7 +146,7 @@ def some_policies(policies: PolicyClass, contexts: Floats, rng: np.random.Genera
     """Drawn ones, and optimal ones of costs with and without a pattern."""
     opened = policies.on(contexts)
     yield from (opened.draw(rng) for _ in range(DRAWN))
-    oracle = open_oracle(opened, contexts, kind="search" if "search" in opened.can else "milp")
+    oracle = open_oracle(opened, contexts, kind="search" if "search" in opened.capabilities else "milp")
     for i in range(OPTIMAL):
         costs = rng.normal(size=(len(contexts), policies.n_actions))
         if i % 2:

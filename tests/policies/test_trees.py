@@ -178,7 +178,7 @@ def test_trees_too_large_for_a_program_can_still_be_searched():
     """A program beyond memory is refused before it is built; the search has another size."""
     contexts = np.random.default_rng(0).integers(0, 2, (60, 40)).astype(float)
     trees = DecisionTrees(2, depth=4)
-    assert "search" in trees.on(contexts).can
+    assert "search" in trees.on(contexts).capabilities
     with pytest.raises(InputError, match=r"trees of depth 4 over 40 literals need more than 5,000,000 columns"):
         open_oracle(trees, contexts, kind="milp")
 

@@ -229,15 +229,15 @@ def test_single_and_double_precision_agree(depth: int) -> None:
 def test_what_limits_rule_out_has_a_reason(limits: dict[str, Any], capability: str, reason: str) -> None:
     """The capability is missing, and the reason names what to do."""
     opened = DecisionTrees(2, **limits).on([[0, 0], [0, 1], [1, 0], [1, 1]])
-    assert capability not in opened.can
-    assert re.search(reason, opened.cannot[capability])
+    assert capability not in opened.capabilities
+    assert re.search(reason, opened.unsupported[capability])
 
 
 def test_a_limit_that_is_none_in_effect_rules_nothing_out() -> None:
     """With as many features as there are, or as tests in a tree, every tree has action weights."""
     contexts = np.random.default_rng(7).integers(0, 2, (30, 4)).astype(float)
-    assert "action_weights" in DecisionTrees(2, max_features=3).on(contexts).can
-    assert "action_weights" in DecisionTrees(2, depth=3, max_features=4).on(contexts).can
+    assert "action_weights" in DecisionTrees(2, max_features=3).on(contexts).capabilities
+    assert "action_weights" in DecisionTrees(2, depth=3, max_features=4).on(contexts).capabilities
 
 
 @pytest.mark.parametrize(

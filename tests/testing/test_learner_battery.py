@@ -101,13 +101,13 @@ def peeping(self: Sound, row: int, action: int, cost: float, probability: float)
 
 def unasking(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
     """Do not ask whether the oracle can."""
-    oracle.can, oracle.labelings = {"enumerate"}, getattr(oracle, "labelings", np.zeros((1, 4), int))
+    oracle.capabilities, oracle.labelings = {"enumerate"}, getattr(oracle, "labelings", np.zeros((1, 4), int))
     Sound.__init__(self, oracle, horizon=horizon, seed=seed)
 
 
 def vague(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
     """Say no, but not what to do."""
-    if "enumerate" not in oracle.can:
+    if "enumerate" not in oracle.capabilities:
         raise InputError("this oracle will not do")
     Sound.__init__(self, oracle, horizon=horizon, seed=seed)
 

@@ -73,7 +73,7 @@ class World:
 
     def search(self, sections: tuple[Component, ...]) -> Oracle | None:
         """Open the class's own search; None where it has none, or none that holds the constraints."""
-        if "search" not in self.opened.can:
+        if "search" not in self.opened.capabilities:
             return None
         try:
             return self.oracle({"kind": "search"}, sections)
