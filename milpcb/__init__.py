@@ -11,7 +11,7 @@ from milpcb.oracles import open_oracle
 if TYPE_CHECKING:
     from milpcb import policies
     from milpcb.experiments.results.curves import load
-    from milpcb.experiments.run.playing import play
+    from milpcb.experiments.run.play import play
     from milpcb.named_constraints import always, mean_at_most, never, parity, share_at_most
 
     __version__: str
@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
 
         return load
     if name == "play":
-        from milpcb.experiments.run.playing import play
+        from milpcb.experiments.run.play import play
 
         return play
     if name in NAMED_CONSTRAINTS:

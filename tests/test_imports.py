@@ -87,7 +87,7 @@ VENDORS = {
         "milpcb.learners.contextualbandits",
         "milpcb.offline",
     ),
-    "threadpoolctl": ("milpcb.experiments.run.play", "milpcb.offline"),
+    "threadpoolctl": ("milpcb.experiments.run.task", "milpcb.offline"),
     "tomli_w": ("milpcb.experiments.results.store",),
     "typing_extensions": ("milpcb.experiments.results.schemas",),
     "vowpalwabbit": ("milpcb.learners.vw",),
@@ -103,7 +103,7 @@ BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
 TABLES = {"milpcb.registry"}
 RESOLVERS = {"milpcb.interfaces", "milpcb.policies", "milpcb.registry"}
 # A process that is forked later loads the module first.
-PRELOADED = {("milpcb.experiments.run.backends.processes", "milpcb.experiments.run.play")}
+PRELOADED = {("milpcb.experiments.run.backends.processes", "milpcb.experiments.run.task")}
 
 NAME = re.compile(r"((?:milpcb|policies)(?:\.\w+)+)(?::\w+)?")
 
@@ -330,7 +330,7 @@ FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
             FOR_TYPES.format("import matplotlib.pyplot as plt"),
             "may be imported in milpcb.experiments.results",
         ),
-        ("milpcb.experiments.run.play", "from distributed import Client", "distributed.Client may be imported in"),
+        ("milpcb.experiments.run.task", "from distributed import Client", "distributed.Client may be imported in"),
         ("milpcb.errors", "import requests", "requests may be imported in no module yet"),
         ("milpcb.errors", "EXP4 = 'milpcb.learners.exp4:Exp4'", "milpcb.learners.exp4 is named in a string outside"),
         (

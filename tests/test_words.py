@@ -140,3 +140,26 @@ def test_no_word_stands_alone_on_a_line():
     """No docstring has a line of one word that wrapping has left there."""
     found = [f"{place}: {word}" for place, text in docstrings() for word in lone_words(text)]
     assert not found, "\n".join(found)
+
+
+# Words that have named several things, in names of modules, and the modules that may be called so.
+ONE_MEANING = {
+    "play": (
+        r"play.*",
+        {
+            "milpcb/experiments/run/play.py",  # milpcb.play
+            "milpcb/experiments/run/player.py",  # a learner at play
+            "milpcb/experiments/run/play_results.py",  # what milpcb.play returns
+            "milpcb/experiments/results/figures/play_results.py",  # the picture of that
+            "milpcb/theory/player.py",  # the player of the game in the proofs
+        },
+    ),
+    "table": (r"tables?", {"milpcb/tables.py", "milpcb/protocols/tables.py"}),  # from files; running totals (public)
+}
+
+
+@pytest.mark.parametrize("word", ONE_MEANING)
+def test_a_module_is_called_by_what_it_alone_is(word):
+    """No further module is named by a word that has meant several things here."""
+    paths = [path.relative_to(ROOT) for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py")]
+    assert {str(path) for path in paths if re.fullmatch(ONE_MEANING[word][0], path.stem)} == ONE_MEANING[word][1]

@@ -85,7 +85,7 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.errors import RunError
     from milpcb.experiments.results.curves import CSV, load
     from milpcb.experiments.results.figures.results import read_results
-    from milpcb.experiments.results.tables import summary_table
+    from milpcb.experiments.results.final_table import summary_table
 
     try:
         load(path)

@@ -1,6 +1,6 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, geometry, parallelograms, program_bigm, tables, monomials, supports, program_tables, search_tables,
+Read rule, geometry, parallelograms, program_bigm, labelings, monomials, supports, program_tables, search_tables,
 search_branching, kernels, policy_class.
 """
 

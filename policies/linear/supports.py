@@ -1,4 +1,4 @@
-"""Which columns rules may weigh together, and the table (tables.py) of what rules on them can label.
+"""Which columns rules may weigh together, and the table of what rules on them can label (labelings.py).
 
 Support
     As many columns as the limit on features allows; a column that stands for r equal features can come up to r times.
@@ -22,9 +22,9 @@ import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoredColumn
+from policies.linear.labelings import Grid, LabelTable, Shape, labels_to_build, support_table
 from policies.linear.monomials import Monomials, n_nodes
 from policies.linear.rule import LinearRule
-from policies.linear.tables import Grid, LabelTable, Shape, labels_to_build, support_table
 
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8

@@ -14,8 +14,8 @@ from milpcb.experiments.results.confident import column_in, column_of
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.regret import DASH_DOTTED, DASHED
 from milpcb.experiments.results.figures.results import read_results
+from milpcb.experiments.results.final_table import summary_table
 from milpcb.experiments.results.report import report
-from milpcb.experiments.results.tables import summary_table
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.learners import Exp4
@@ -83,7 +83,7 @@ def test_an_interrupted_cell_keeps_its_certificates(tiny):
     from pathlib import Path
 
     from milpcb.experiments.results.world_costs import WorldCosts
-    from milpcb.experiments.run.play import CellPlayer
+    from milpcb.experiments.run.task import CellPlayer
     from milpcb.experiments.study.worlds import open_world
 
     (cell,) = build_study(parse_config(tomllib.loads(tiny.replace("horizon = 40", ASKED)))).cells

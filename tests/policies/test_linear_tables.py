@@ -13,12 +13,12 @@ from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.types import Floats
 from policies.linear import LinearRules, program_tables, search_tables, supports
+from policies.linear.labelings import Shape, support_table
 from policies.linear.program_bigm import LinearEncoding
 from policies.linear.program_tables import TableEncoding
 from policies.linear.search_branching import BranchingSearch
 from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
-from policies.linear.tables import Shape, support_table
 
 BINARY = np.array(
     [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]], float

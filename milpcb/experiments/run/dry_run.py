@@ -13,9 +13,9 @@ from rich.table import Table
 
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.run.backends.processes import cores
-from milpcb.experiments.run.play import CellPlayer
 from milpcb.experiments.run.progress import span
 from milpcb.experiments.run.runner import backend_name
+from milpcb.experiments.run.task import CellPlayer
 from milpcb.experiments.study.cells import Cell, Study, build_study
 from milpcb.experiments.study.sections import Config
 from milpcb.experiments.study.worlds import no_best, open_world

@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.experiments.run.loop import Tally, play
-from milpcb.experiments.run.play import CellPlayer
+from milpcb.experiments.run.task import CellPlayer
 from milpcb.experiments.study.cells import Cell
 from milpcb.experiments.study.worlds import World
 from milpcb.protocols import Learner

@@ -1,196 +1,201 @@
-"""One task of a study, as a worker computes it: a cell, which goes on from its checkpoint, or a yardstick."""
+"""``milpcb.play``: learners in an environment, from Python, without a config or a run directory."""
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from milpcb.errors import MilpcbError, RunError, cause
-from milpcb.experiments.results.world_costs import WorldCosts
+from milpcb import registry, supply
+from milpcb.checks import check_confidence, context_array, whole
+from milpcb.contexts import Empirical, FinitePool, Transductive
+from milpcb.errors import InputError, shown
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
-from milpcb.experiments.run.labels import actions
+from milpcb.experiments.run.live import LiveEnvironment, LiveStream
 from milpcb.experiments.run.loop import checkpoints
+from milpcb.experiments.run.named_learners import NamedLearner, named_learners
+from milpcb.experiments.run.play_results import Played, Plays
 from milpcb.experiments.run.player import LearnerPlayer
-from milpcb.experiments.run.task_files import Pace, TaskFiles
-from milpcb.experiments.study.cells import Cell, Task, Yardstick
-from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
-from milpcb.protocols import Policy
-from milpcb.types import Floats, Ints
+from milpcb.experiments.run.progress_line import ProgressLine
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream, open_class
+from milpcb.rng import check_seed
+from milpcb.types import Ints
+
+POINTS = 20  # log-spaced rounds, and as many evenly spaced ones, at which a curve has a point
+SLICE = 16  # rounds between two looks at the clock
+
+
+def play(
+    environment: str | Environment | LiveEnvironment,
+    learners: Any,
+    horizon: int,
+    *,
+    policies: PolicyClass,
+    seeds: Sequence[int] = (0,),
+    oracle: str | Mapping[str, Any] | None = None,
+    contexts: Any = None,
+    confidence: float | None = None,
+) -> Plays:
+    """Play learners in an environment, each with every seed, and return what came of it: ``print`` shows a table.
+
+    The numbers are those of a study with the same settings. Where a live environment is played, only the cost of the
+    action played is known. Regret cannot be known then, and the table shows none; but the certificate still bounds it:
+    the mean of certificates over plays bounds mean regret, while the regret of one play may lie above its own
+    certificate.
+
+    Parameters
+    ----------
+    environment : registered name, an Environment, or anything live: an object with ``context()``, which returns the
+        context (d,) of the next round, and ``cost(action)``, which returns the cost in [0, 1] of the action played, or
+        None where it never becomes known: then no round counts. Learners and seeds take turns on a live one,
+        ``horizon`` rounds each; before each turn its ``begin(seed)`` is called where it has one, as the replay of a log
+        (milpcb.offline.LoggedRounds)
+    learners : a name, a Learner class, or a table with the key ``name`` and that learner's options, of which ``label``
+        and ``oracle`` may be two; a list of these; or a mapping from labels to them
+    horizon : number of rounds T of each play
+    policies : the class that is competed with, as in ``DecisionTrees(n_actions=3, depth=2)``
+    seeds : of the environments and of the learners; one play of each learner for each
+    oracle : kind of the learners' oracle, or a table with the key ``kind`` and the options of that kind; None takes the
+        class's own search where it has one, else the default solver
+    contexts : (m, d), for live environments: all contexts that may occur, up to those that no policy of the class
+        distinguishes from one of them. Learners who imagine contexts to come know of those only that they have seen
+    confidence : such as 0.95, asks for certificates too that hold with it for each single play, at every round
+
+    Raises
+    ------
+    InputError (what is wrong in one line), UnknownNameError
+
+    """
+    horizon = whole("horizon", horizon, 1)
+    if not isinstance(policies, PolicyClass):
+        raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}")
+    if isinstance(seeds, (str, bytes)) or not isinstance(seeds, (Sequence, np.ndarray)) or not len(seeds):
+        raise InputError(f"seeds must be a list of at least one, such as range(5), got {shown(seeds)}")
+    sure = None if confidence is None else check_confidence(confidence)
+    named, made = named_learners(learners, oracle), _environment(environment)
+    at = checkpoints(horizon, POINTS)
+    played: list[Played] = []
+    with ProgressLine() as line:
+        for seed in map(check_seed, seeds):
+            world = _open(made, policies, horizon, seed, contexts)
+            best = world.best(at, line)
+            players = [_player(each, world, best, at, sure) for each in named]  # mistakes come before any is played
+            played += [
+                _played(each.label, player, world, best, line) for each, player in zip(named, players, strict=True)
+            ]
+    return Plays(tuple(played), horizon)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """A finished task: its record, plain data, pictures by the ending of their file, and lines for the user."""
+class Surroundings:
+    """What all learners of one seed share."""
 
-    record: dict[str, Any]
-    pictures: dict[str, bytes] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    stream: Stream | LiveStream
+    opened: Opened
+    horizon: int
+    seed: int
 
+    @property
+    def searched(self) -> bool:
+        """Whether the class has a search of its own."""
+        return "search" in self.opened.can
 
-@dataclass(frozen=True)
-class Failure:
-    """A task that cannot be computed: one line, the trace of what was not foreseen, and lines for the user."""
+    def oracle(self, options: dict[str, Any]) -> Oracle:
+        """Open an oracle: by default the class's own search where it has one."""
+        default = {"kind": "search" if self.searched else "milp"}
+        return open_oracle(self.opened, self.stream.contexts, **(options or default))
 
-    message: str
-    trace: str = ""
-    remarks: tuple[str, ...] = ()
+    def knowledge(self) -> ContextModel:
+        """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""
+        known, order = self.stream.contexts, self.stream.order
+        if isinstance(self.stream, LiveStream):
+            return Empirical(known)
+        return FinitePool(known) if order is None else Transductive(known, order)
 
-
-def compute(task: Task, directory: Path, checkpoint_seconds: float) -> Outcome | Failure:
-    """Compute a task; raises RunError when the disk refuses, which concerns all tasks.
-
-    Linear algebra keeps to one thread: then sums of floats come in one order, and give the same bytes, on every
-    backend.
-    """
-    files = TaskFiles(directory, task.key, task.title, task.horizon, checkpoint_seconds)
-    with files.working(), threadpool_limits(limits=1):
-        result = _outcome_or_failure(task, files)
-    return replace(result, remarks=tuple(files.remarks))
-
-
-def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
-    try:
-        if not task.is_current():
-            return Failure("the files or the source code that it reads are not those the run began with; run again")
-        return measure(task, files) if isinstance(task, Yardstick) else play_cell(task, files)
-    except RunError:
-        raise
-    except MilpcbError as error:
-        return Failure(str(error))
-    except MemoryError:
-        return Failure("out of memory; make the policy class, the contexts or the number of workers smaller")
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a mistake in one learner must not end the others
-        return Failure(cause(error), traceback.format_exc())
+    def best(self, at: Ints, line: ProgressLine) -> Hindsight | None:
+        """Return the best policies in hindsight after the rounds ``at``; None in live play, where they are unknown."""
+        if isinstance(self.stream, LiveStream):
+            return None
+        tick = line.ticker(f"best policy in hindsight, seed {self.seed}", self.horizon)
+        return hindsight(self.stream, self.oracle({}), self.horizon, frozenset(at.tolist()), tick)
 
 
-def play_cell(cell: Task, files: TaskFiles) -> Outcome:
-    """Play one learner to the horizon, from its checkpoint if there is one that serves.
-
-    A checkpoint that cannot be restored, or from which the play ends in an error, is given up and the cell played from
-    its first round: no checkpoint can make every later attempt fail.
-    """
-    if not isinstance(cell, Cell):
-        raise TypeError(cell)
-    saved = files.saved()
-    player = CellPlayer(cell, _world(cell, files))
-    if saved is None:
-        return _play_on(player, files)
-    problem = "cannot be restored"
-    try:
-        player.restore(saved)
-        problem = "led to an error"  # a state that does not fit shows itself anywhere
-        return _play_on(player, files)
-    except RunError:
-        raise
-    except Exception as error:  # noqa: BLE001 - it may hold anything
-        files.reject(f"{problem} ({type(error).__name__})")
-    return _play_on(CellPlayer(cell, _world(cell, files)), files)
+def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: Any) -> Surroundings:
+    if not _is_live(made):
+        if contexts is not None:
+            raise InputError("contexts= is for live environments; this one brings its own")
+        stream: Stream | LiveStream = made.open(policies, horizon, seed)
+        return Surroundings(stream, open_class(policies, stream.contexts), horizon, seed)
+    if contexts is None:
+        raise InputError("a live environment needs contexts=, a table (rows, features) of the contexts that may occur")
+    known = context_array(contexts)
+    opened = open_class(policies, known)
+    return Surroundings(LiveStream(made, opened, known), opened, horizon, seed)
 
 
-def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
-    """Play to the horizon, writing positions and checkpoints."""
-    cell, pace = player.cell, Pace()
-    while player.tally.round < cell.horizon:
-        pace.measure(player.advance(pace.rounds))
-        files.report(player.tally.round, player.tally.cost)
-        if files.save_due:
-            files.save(player.state())
-    record = player.record()
-    stays_with = None if cell.oracle is None else player.certify().policy
-    if stays_with is None:
-        return Outcome(record)
-    record |= {"leader": str(stays_with), "actions": actions(stays_with, player.world.stream.contexts)}
-    return Outcome(record, _pictures(cell, stays_with, player.world.stream.contexts))
-
-
-def measure(task: Yardstick, files: TaskFiles) -> Outcome:
-    """Find the best policy in hindsight, and draw it."""
-    world = _world(task, files)
-    best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files)
-    record = {
-        "key": task.key,
-        "rounds": list(best.best_cost),
-        "best_cost": list(best.best_cost.values()),
-        "policy": str(best.policy),
-        "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
-    }
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
-    return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
-
-
-def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
-    """Return the least cost of any policy after each of the rounds ``at`` (n,), and the policy that attains the last.
-
-    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver
-    where it holds not all side constraints. Progress is written to ``files``.
-    """
-
-    def tick(played: int) -> None:
-        if files is not None and played % 1024 == 0:
-            files.report(played, 0.0)
-
-    oracle = world.yardstick_oracle(task.constraints)
-    return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick)
-
-
-class CellPlayer(LearnerPlayer):
-    """The player of a cell.
-
-    Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is
-    asked where it has one, and else an oracle like the learner's that is opened for each question, as a solver's answer
-    may depend on what it was asked before.
-    """
-
-    def __init__(self, cell: Cell, world: World, best_labels: Callable[[Cell, World], Ints] | None = None) -> None:
-        self.cell, self.world = cell, world
-        best = (best_labels or _labels)(cell, world) if asks_best(cell.learner) else None
-        learner, oracle = build_learner(cell, world, best)
-        options = {"kind": "milp"} if cell.oracle is None else cell.oracle.options
-        search = world.search(cell.constraints)
-        at = checkpoints(cell.horizon, cell.checkpoints).tolist()
-        super().__init__(
-            learner,
-            oracle,
-            world.stream,
-            lambda: search or world.oracle(options, cell.constraints),
-            at,
-            cell.seed,
-            cell.confidence,
+def _environment(environment: Any) -> Any:
+    """Return an environment, or a live one; raises InputError where it is neither."""
+    if isinstance(environment, str):
+        return supply.make(registry.load("environment", environment), {})
+    if isinstance(environment, type) or not (_is_live(environment) or hasattr(environment, "open")):
+        raise InputError(
+            "environment must be a registered name, an environment such as Planted(), or an object with context() and "
+            f"cost(action), got {shown(environment)}"
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return the finished curve by columns."""
-        columns = {name: [point[name] for point in self.points] for name in self.points[0]}
-        known = {"guarantee": self.guarantee if np.isfinite(self.guarantee) else None}
-        known |= {} if self.confidence is None else {"confidence": self.confidence}
-        return {"key": self.cell.key, **known, **columns}
+    return environment
 
 
-def _world(task: Task, files: TaskFiles) -> World:
-    return open_world(task, WorldCosts(files.directory, task.world_key))
+def _is_live(environment: Any) -> bool:
+    return all(callable(getattr(environment, name, None)) for name in ("context", "cost"))
 
 
-def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
-    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where that is known.
+def _player(
+    each: NamedLearner, world: Surroundings, best: Hindsight | None, at: Ints, confidence: float | None
+) -> LearnerPlayer:
+    """Return a learner that is about to play; raises InputError that begins with its label."""
+    try:
+        learner, oracle = _learner(each, world, best)
+    except InputError as error:
+        raise InputError(f"learner '{each.label}': {error}") from error
+    search = world.oracle({}) if world.searched else None
+    return LearnerPlayer(
+        learner, oracle, world.stream, lambda: search or world.oracle(each.oracle), at.tolist(), world.seed, confidence
+    )
 
-    ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
-    """
-    if not task.draw:
-        return {}
-    from milpcb.experiments.results.figures.policy import draw_policy  # matplotlib takes its time and memory
 
-    ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
-    return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))
+def _learner(each: NamedLearner, world: Surroundings, best: Hindsight | None) -> tuple[Learner, Oracle | None]:
+    asked = supply.arguments(each.cls)
+    if best is None and (each.cls.full_information or "best" in asked):
+        raise InputError(
+            "it learns from the costs of all actions, and a live environment shows that of the action played"
+        )
+    oracle = world.oracle(each.oracle) if "oracle" in asked else None
+    supplied = {
+        "oracle": oracle,
+        "pool": world.knowledge() if "pool" in asked else None,
+        "contexts": world.stream.contexts,
+        "horizon": world.horizon,
+        "seed": world.seed,
+        "n_actions": world.opened.n_actions,
+        "best": None if best is None or best.policy is None else best.policy.predict(world.stream.contexts),
+    }
+    return supply.make(each.cls, supplied, each.options), oracle
 
 
-def _labels(cell: Cell, world: World) -> Ints:
-    """Return the actions (m,) of the best policy in hindsight."""
-    policy = hindsight_of_task(cell, world, np.array([cell.horizon])).policy
-    return np.asarray(policy.predict(world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)
+def _played(
+    label: str, player: LearnerPlayer, world: Surroundings, best: Hindsight | None, line: ProgressLine
+) -> Played:
+    """Play one learner with one seed to the horizon."""
+    if isinstance(world.stream, LiveStream):
+        world.stream.begin(world.seed)
+    tick = line.ticker(f"{label}, seed {world.seed}", world.horizon)
+    while player.tally.round < world.horizon:
+        player.advance(SLICE)
+        tick(player.tally.round)
+    costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
+    policy = player.certify().policy
+    return Played(label, world.seed, player.guarantee, tuple(player.points), costs, policy, player.confidence)

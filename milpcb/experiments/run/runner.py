@@ -18,8 +18,8 @@ from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run import trust
 from milpcb.experiments.run.backends import Backend
 from milpcb.experiments.run.backends.processes import cores
-from milpcb.experiments.run.play import Failure, Outcome, compute
 from milpcb.experiments.run.progress import Progress
+from milpcb.experiments.run.task import Failure, Outcome, compute
 from milpcb.experiments.study.cells import Cell, Task, build_study
 from milpcb.experiments.study.sections import Component, Config
 from milpcb.experiments.study.worlds import World, build_learner, no_best, open_world

@@ -41,7 +41,7 @@ from pathlib import Path
 
 from milpcb import registry
 from milpcb.errors import SolverMissingError
-from milpcb.experiments.run.play import Failure
+from milpcb.experiments.run.task import Failure
 from milpcb.learners import BistroPlus
 
 HOLD = Path(__file__).with_name("hold")

@@ -1,466 +1,338 @@
-"""One task in a worker: checkpoints that a play goes on from, positions, logs, failures."""
+"""milpcb.play: the numbers of a study without its files, and live play where only the played action's cost is known."""
 
 from __future__ import annotations
 
-import json
-import logging
-import pickle
 import tomllib
-import warnings
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
-from milpcb import registry
-from milpcb.errors import InputError, OracleInexact, RunError
-from milpcb.experiments.results.layout import file_of
-from milpcb.experiments.run import play as plays
-from milpcb.experiments.run import player as players
-from milpcb.experiments.run import task_files
-from milpcb.experiments.run.play import CellPlayer, Failure, Outcome, compute
-from milpcb.experiments.run.task_files import Pace, TaskFiles
+import milpcb
+from milpcb import rng
+from milpcb.environments.planted import Planted
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.run import progress_line
+from milpcb.experiments.run.play import POINTS
+from milpcb.experiments.run.task import CellPlayer
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
-from milpcb.files import sealed, unsealed
-from milpcb.learners.uniform import Uniform
-from milpcb.oracles.base import Oracle
-from milpcb.oracles.milp import MilpOracle
-from milpcb.oracles.search import SearchOracle
-from policies import MonotoneRules
+from milpcb.learners import Exp4, Uniform
+from milpcb.oracles import open_oracle
+from milpcb.protocols import Learner
+from policies import DecisionTrees, Halfspaces
 
-TIMES = {"seconds", "oracle_seconds"}
-LEARNERS = {
-    "bistro_plus": 'name = "bistro_plus"\nqueries = "profile"\nscale = 8\n',
-    "empirical": 'name = "bistro_plus"\nqueries = "profile"\nscale = 8\ncontexts = "empirical"\n',
-    "order": 'name = "bistro_plus"\nqueries = "all"\nscale = 8\ncontexts = "order"\n',
-    "hedge": 'name = "hedge"\n',
-    "uniform": 'name = "uniform"\n',
-    "best": 'name = "best_in_hindsight"\n',
-}
+TREES = DecisionTrees(n_actions=2, depth=1)
+SMALL = Planted(n_actions=2, n_contexts=12, n_features=3)
+CORNERS = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=float)
 
 
-def cell_of(text, learner="bistro_plus"):
-    """Return the cell of a config with one learner."""
-    head = text[: text.index("[[learners]]")]
-    (cell,) = build_study(parse_config(tomllib.loads(f"{head}[[learners]]\n{LEARNERS.get(learner, learner)}"))).cells
-    return cell
+class Shop:
+    """A live environment that notes what it is asked; action x[0] is right."""
+
+    def __init__(self, seed=0):
+        self.rng, self.asked, self.x = np.random.default_rng(seed), [], None
+
+    def context(self):
+        """Show one of eight contexts."""
+        self.asked.append("context")
+        self.x = self.rng.integers(0, 2, 3)
+        return self.x
+
+    def cost(self, action):
+        """Return 0 or 1."""
+        self.asked.append("cost")
+        return float(self.rng.random() < (0.2 if action == self.x[0] else 0.8))
 
 
-def timeless(record):
-    """Return a record without its times."""
-    return {name: value for name, value in record.items() if name not in TIMES}
+CONFIG = """\
+[experiment]
+name = "same"
+horizon = 150
+seeds = [4]
+checkpoints = {points}
+
+[environment]
+name = "planted"
+n_actions = 2
+n_contexts = 12
+n_features = 3
+
+[policies]
+name = "decision_trees"
+depth = 1
+
+[oracle]
+kind = "search"
+
+[[learners]]
+name = "{learner}"
+"""
 
 
-def sent(value):
-    """Return what arrives of a value in another process."""
-    return pickle.loads(pickle.dumps(value))  # noqa: S301 - its own bytes
-
-
-def played(player, cuts):
-    """Play a player to its end, at most so many rounds at a time; return its record."""
-    while player.tally.round < player.cell.horizon:
-        player.advance(int(next(cuts)))
-    return player.record()
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("seed", range(3))
-def test_a_restored_play_ends_as_if_it_had_never_stopped(learner, seed, tiny):
-    """Saved after any round as JSON and restored into a new player: record and oracle calls are the same to the bit."""
-    cell = cell_of(tiny, learner)
-    rng = np.random.default_rng(seed)
-    whole = played(CellPlayer(cell, open_world(cell)), iter(lambda: 7, None))
-    first, stop = CellPlayer(cell, open_world(cell)), int(rng.integers(1, cell.horizon))
-    while first.tally.round < stop:
-        first.advance(min(int(rng.integers(1, 5)), stop - first.tally.round))
-    saved = json.loads(json.dumps(first.state()))
-    assert saved["round"] == stop
-    second = CellPlayer(cell, open_world(cell))
-    second.restore(saved)
-    assert timeless(played(second, iter(lambda: int(rng.integers(1, 9)), None))) == timeless(whole)
-    if second.oracle and learner != "hedge":
-        assert second.oracle.calls >= cell.horizon
-
-
-def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
-    """Computing a cell whose checkpoint is there plays only the rounds after it; the record is that of a whole play."""
-    cell = cell_of(tiny)
-    whole = compute(cell, tmp_path / "whole", 1e9)
+@pytest.mark.parametrize("learner", ["exp4", "bistro_plus", "epsilon_greedy", "uniform", "best_in_hindsight"])
+def test_the_numbers_are_those_of_a_study(learner):
+    """Costs and certificates of every checkpoint are those of the cell with the same settings, bit for bit."""
+    (cell,) = build_study(parse_config(tomllib.loads(CONFIG.format(points=POINTS, learner=learner)))).cells
     player = CellPlayer(cell, open_world(cell))
-    while player.tally.round < 23:
-        player.advance(23 - player.tally.round)
-    TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
-    seen = []
-
-    def spy(learner, stream, tally, until, rng):
-        seen.append((tally.round, until))
-        return real(learner, stream, tally, until, rng)
-
-    real = players.play
-    monkeypatch.setattr(players, "play", spy)
-    again = compute(cell, tmp_path / "run", 1e9)
-    assert seen[0][0] == 23
-    assert seen[-1][1] == 40
-    assert timeless(again.record) == timeless(whole.record)
+    while player.tally.round < 150:
+        player.advance(150)
+    frame = milpcb.play(SMALL, learner, 150, policies=TREES, seeds=[4]).frame()
+    record = player.record()
+    assert frame["round"].to_list() == record["rounds"]
+    assert frame["cumulative_cost"].to_list() == record["cumulative_cost"]
+    assert frame["certificate"].to_list() == record["certificate"]
+    assert frame["guarantee"][0] == (np.inf if record["guarantee"] is None else record["guarantee"])
 
 
-def without(state, *keys):
-    """Return a state without some of its keys."""
-    return {key: value for key, value in state.items() if key not in keys}
-
-
-DAMAGED = {  # what becomes of its bytes
-    "empty": lambda _: b"",
-    "cut short": lambda content: content[:-20],
-    "no table": lambda _: b"[]",
-    "one digit changed": lambda content: content.replace(b'"round": 23', b'"round": 24'),
-    "without a checksum": lambda content: json.dumps(unsealed(content)).encode(),
-}
-UNFIT = {  # with a checksum that fits: what becomes of its content, and why it does not serve
-    "of another cell": (lambda state: state | {"key": "0" * 16}, "is damaged"),
-    "of another version": (
-        lambda state: state | {"versions": {"milpcb": "0.0.1"}},
-        "was made with other versions, milpcb 0.0.1",
-    ),
-    "without the learner": (lambda state: without(state, "learner"), "is damaged"),
-    "without the round": (lambda state: without(state, "round"), "is damaged"),
-    "with a learner of another kind": (lambda state: state | {"learner": 3}, "is damaged"),
-    "with another learner": (lambda state: state | {"learner": {}}, "cannot be restored ("),
-    "with points of another kind": (lambda state: state | {"points": [3]}, "is damaged"),
-    "without its points": (lambda state: state | {"points": []}, "cannot be restored (ValueError)"),
-    "of a round past the horizon": (lambda state: state | {"round": 41}, "cannot be restored (ValueError)"),
-    "with a column more": (
-        lambda state: state | {"points": [{**point, "pictures": 1} for point in state["points"]]},
-        "is damaged",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", [*DAMAGED, *UNFIT])
-def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
-    """Whatever is wrong with it, the cell is played from its first round, to the same numbers, and a line says why."""
-    cell = cell_of(tiny)
-    player = CellPlayer(cell, open_world(cell))
-    while player.tally.round < 23:
-        player.advance(23 - player.tally.round)
-    TaskFiles(tmp_path, cell.key, cell.title, cell.horizon, 1.0).save(player.state())
-    part = file_of(tmp_path, "part", cell.key)
-    whole = part.read_bytes()
-    if case in DAMAGED:
-        part.write_bytes(DAMAGED[case](whole))
-        reason = "is damaged"
-    else:
-        change, reason = UNFIT[case]
-        part.write_bytes(sealed(change(unsealed(whole))))
-    assert part.read_bytes() != whole
-    outcome = compute(cell, tmp_path, 1e9)
-    assert timeless(outcome.record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
-    (line,) = outcome.remarks
-    assert line.startswith(f"checkpoint {cell.key} of 'bistro_plus, seed 0' {reason}")
-    assert line.endswith("; it is played from its first round")
-
-
-def test_checkpoints_change_no_number(tiny, tmp_path, monkeypatch):
-    """However often the state is saved and the clock is looked at, the record is the same."""
-    cell = cell_of(tiny)
-    whole = timeless(compute(cell, tmp_path / "never", 1e9).record)
-    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
-    for slice_, every in ((1e-9, 0.0), (1e9, 0.0), (1e-9, 1e9)):
-        monkeypatch.setattr(task_files, "SLICE", slice_)
-        assert timeless(compute(cell, tmp_path / f"{slice_} {every}", every).record) == whole
-
-
-def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
-    """A record never says the numbers of other data than those of its key."""
-    for name, text in {"x.csv": "a\n0\n1\n", "c.csv": "p,q\n0,1\n1,0\n"}.items():
-        (tmp_path / name).write_text(text)
-    replay = f'name = "replay"\ncontexts = "{tmp_path}/x.csv"\ncosts = "{tmp_path}/c.csv"'
-    text = tiny.replace('name = "planted"\nn_contexts = 8\nn_features = 3', replay).replace("= 40", "= 2")
-    cell = cell_of(text, "uniform")
-    assert cell.key, "it is computed when the study begins"
-    assert isinstance(compute(sent(cell), tmp_path / "run", 1e9), Outcome)
-    (tmp_path / "c.csv").write_text("p,q\n0,1\n1,0.50\n")
-    failure = compute(sent(cell), tmp_path / "run", 1e9)
-    assert failure.message.startswith("the files or the source code that it reads are not those the run began with")
-
-
-def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
-    """With no time between them each is there at every cut, which says where the play is; the position ends with it."""
-    cell, seen = cell_of(tiny), []
-    monkeypatch.setattr(task_files, "REPORT_EVERY", 0.0)
-    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
-
-    class Watched(Pace):
-        def measure(self, rounds):
-            live, part = (file_of(tmp_path, what, cell.key) for what in ("live", "part"))
-            if live.exists():
-                seen.append((json.loads(live.read_bytes()), unsealed(part.read_bytes())))
-            super().measure(rounds)
-
-    monkeypatch.setattr(plays, "Pace", Watched)
-    outcome = compute(cell, tmp_path, 0.0)
-    assert seen
-    for live, part in seen:
-        assert live["key"] == part["key"] == cell.key
-        assert live["horizon"] == 40
-        assert live["first"] == 1  # what came before was opening
-        assert live["round"] == part["round"]
-        assert live["cost"] == part["cost"]
-        assert [point["rounds"] for point in part["points"]] == [
-            n for n in outcome.record["rounds"] if n <= part["round"]
-        ]
-    assert not list((tmp_path / "live").iterdir())
-
-
-def test_a_tiny_cell_writes_nothing(tiny, tmp_path):
-    """A cell that is over before the first checkpoint leaves no file: its record is written by whoever asked for it."""
-    assert isinstance(compute(cell_of(tiny), tmp_path, 5.0), Outcome)
-    assert list(tmp_path.rglob("*")) == []
-
-
-@pytest.fixture
-def register(monkeypatch):
-    """Return ``register(learner class)``: make it known to configs under the name 'faulty'."""
-
-    def add(cls):
-        monkeypatch.setattr(plays, "Faulty", cls, raising=False)
-        monkeypatch.setitem(registry.BUILTIN["learner"], "faulty", "milpcb.experiments.run.play:Faulty")
-        registry._table.cache_clear()
-
-    yield add
-    monkeypatch.undo()
-    registry._table.cache_clear()
-
-
-def faulty(raised):
-    """Return a learner that raises in its fifth round."""
-
-    class Faulty(Uniform):
-        rounds = 0
-
-        def _act(self, row):
-            self.rounds += 1
-            if self.rounds == 5:
-                raise raised
-            return super()._act(row)
-
-    return Faulty
-
-
-FAILURES = {
-    "a mistake of the user": (InputError("fix it so"), "fix it so", ""),
-    "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in _act"),
-    "out of memory": (MemoryError(), "out of memory; make the policy class", ""),
-}
-
-
-@pytest.mark.parametrize("case", FAILURES)
-def test_a_failure_is_a_result(case, tiny, tmp_path, register):
-    """Whatever a learner raises during a play comes back as one line, with the trace of what was not foreseen."""
-    raised, message, trace = FAILURES[case]
-    register(faulty(raised))
-    failure = compute(cell_of(tiny, 'name = "faulty"\n'), tmp_path, 1e9)
-    assert isinstance(failure, Failure)
-    assert message in failure.message
-    assert trace in failure.trace
-    assert bool(failure.trace) == bool(trace)
-    assert sent(failure) == failure
-
-
-def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, untimed):
-    """The rest is played and kept, the failure is in its log, and the next run tries the failed cell alone again."""
-    register(faulty(InputError("fix it so")))
-    text = tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]")
-    run = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
-    assert [(task.title, message) for task, message in run.failed] == [
-        ("faulty, seed 0", "fix it so"),
-        ("faulty, seed 1", "fix it so"),
-    ]
-    for task, _ in run.failed:
-        assert "fix it so" in file_of(run.path, "log", task.key).read_text()
-    assert len(list((run.path / "logs").iterdir())) == 2
-    alone = play_into(f'{text}[[learners]]\nname = "uniform"\n', tmp_path / "alone")
-    assert untimed(run.path) == untimed(alone.path)
-    again = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
-    assert again.tasks == ["faulty, seed 0: 40", "faulty, seed 1: 40"]
-
-
-def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
-    """A checkpoint that cannot be written is no failure of this cell: the run must end."""
-    (tmp_path / "cells").write_text("in the way")
-    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
-    with pytest.raises(RunError, match="cells"):
-        compute(cell_of(tiny), tmp_path, 0.0)
-
-
-def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, register):
-    """Warnings and log lines of a learner go to its cell's log, and nothing else makes one."""
-
-    class Talkative(Uniform):
-        def _act(self, row):
-            logging.getLogger("any.name").warning("row %d", row)
-            with warnings.catch_warnings():
-                warnings.simplefilter("always")
-                warnings.warn("beware", stacklevel=1)
-            return super()._act(row)
-
-    register(Talkative)
-    cell = cell_of(tiny, 'name = "faulty"\n')
-    compute(cell, tmp_path, 1e9)
-    log = file_of(tmp_path, "log", cell.key).read_text()
-    assert "WARNING row " in log
-    assert "beware" in log
-    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [f"{cell.key}.log"]
-
-
-def test_the_pace_follows_the_clock(monkeypatch):
-    """The rounds between two looks at the clock grow until they take 0.1 s, and shrink when rounds get dear."""
-    now, per_round = [0.0], [1e-5]
-    monkeypatch.setattr(task_files, "perf_counter", lambda: now[0])
-    pace = Pace()
-
-    def settled():
-        for _ in range(20):
-            now[0] += pace.rounds * per_round[0]
-            pace.measure(pace.rounds)
-        return pace.rounds
-
-    assert pace.rounds == 1
-    assert settled() == pytest.approx(10_000, rel=0.01)
-    per_round[0] = 0.03
-    assert settled() == 3
-    per_round[0] = 2.0
-    assert settled() == 1
-
-
-def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
-    """A task, and what computes it, survive pickle; the key is that of the settings."""
-    cell = cell_of(tiny)
-    work = sent(partial(compute, directory=tmp_path, checkpoint_seconds=5.0))
-    copy = sent(cell)
-    assert copy.key == cell.key
-    assert timeless(work(copy).record) == timeless(compute(cell, tmp_path, 5.0).record)
-
-
-@pytest.mark.parametrize("kind", ["enumeration", "search", "milp"])
-def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
-    """It is a policy of least estimated cost; the curve does not count the question; a study's first cell is drawn."""
-    cell = cell_of(tiny.replace("enumeration", kind))
-    outcome = compute(cell, tmp_path, 1e9)
-    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
-    points = timeless(played(player, iter(lambda: 7, None)))
-    assert {name: outcome.record[name] for name in points} == points
-    contexts = world.stream.contexts
-    totals = player.learner.ledger.totals(*player.learner.estimates().shape)
-    labels = np.array([int(label) for label in outcome.record["actions"]])
-    leaders = {str(policy): policy for policy in world.policies.on(contexts).policies()}
-    assert leaders[outcome.record["leader"]].predict(contexts).tolist() == labels.tolist()
-    least = min(totals[np.arange(8), policy.predict(contexts)].sum() for policy in leaders.values())
-    assert totals[np.arange(8), labels].sum() == least
-    assert outcome.pictures["svg"].rstrip().endswith(b"</svg>")
-    assert outcome.pictures["png"].startswith(b"\x89PNG")
-
-
-def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
-    """Where estimates tie, the leader does not depend on what was asked before: it is the same after a resume."""
-    cell = cell_of(tiny.replace("enumeration", "milp"))
-    whole = compute(cell, tmp_path / "whole", 1e9)
-    for stop in (1, 13, 39):
-        player = CellPlayer(cell, open_world(cell))
-        while player.tally.round < stop:
-            player.advance(stop - player.tally.round)
-        TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
-        assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
-
-
-@pytest.mark.parametrize("kind", ["enumeration", "milp", "search"])
-def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
-    """They are those of the best policy by enumeration, whoever is asked; the learner's oracle counts no question."""
-    cell = cell_of(tiny.replace("enumeration", kind))
-    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
-    every = world.oracle({"kind": "enumeration"}, ())
-    while player.tally.round < 10:
-        asked, state = player.oracle.calls, json.dumps(player.learner.state())
-        found = player.certify()
-        assert found.value == pytest.approx(player.learner.certificate(every), abs=1e-9)
-        assert (player.oracle.calls, json.dumps(player.learner.state())) == (asked, state)
-        player.advance(1)
-
-
-def test_the_last_point_and_the_leader_are_one_question(tiny, tmp_path, monkeypatch):
-    """A play asks for one certificate a point of its curve, and for none after that."""
-    asked, certify = [], Uniform.certify
-    monkeypatch.setattr("milpcb.protocols.Learner.certify", lambda *ask: asked.append(1) or certify(*ask))
-    record = compute(cell_of(tiny), tmp_path, 1e9).record
-    assert len(asked) == len(record["rounds"])
-    assert record["leader"]
-
-
-def test_a_record_has_the_bound_of_the_learner_s_own_analysis(tiny, tmp_path):
-    """That of Exp4 lies above its certificate at every point of the curve; learners without one have nothing there."""
-    record = compute(cell_of(tiny, 'name = "exp4"\n'), tmp_path, 1e9).record
-    assert all(own >= found - 1e-9 for own, found in zip(record["bound"], record["certificate"], strict=True))
-    assert set(compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record["bound"]) == {None}
-
-
-def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
-    """Uniform play is compared with the same policies, and side constraints leave fewer, so less to be sure of."""
-    tiny = tiny.replace("horizon = 40", "horizon = 400")
-    free = compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record
-    assert all(error > 0 for error in free["certificate_error"][2:])
-    rule = '[[constraints]]\nname = "never_play"\naction = 0\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n\n'
-    bound = compute(cell_of(tiny.replace("[[learners]]", rule + "[[learners]]"), "uniform"), tmp_path, 1e9).record
-    assert bound["cumulative_cost"] == free["cumulative_cost"]
-    assert all(less <= more + 1e-9 for less, more in zip(bound["certificate"], free["certificate"], strict=True))
-    assert bound["certificate"] != free["certificate"]
-
-
-def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
-    """Elsewhere, as for monotone rules under a budget, a solver does."""
-    rules = {"budget": 'name = "share_at_most"\nshare = 0.4', "guard": 'name = "never_play"\nrows = [0, 1]'}
-    answered_by = {}
-    for name, rule in rules.items():
-        section = f"[[constraints]]\n{rule}\naction = 0\n\n[[learners]]"
-        cell = cell_of(tiny.replace("[[learners]]", section, 1))
-        trees = open_world(cell)
-        for world in (trees, replace(trees, policies=MonotoneRules(trees.policies.n_actions))):
-            answered_by[name, type(world.policies)] = type(world.yardstick_oracle(cell.constraints))
-    assert answered_by.pop(("budget", MonotoneRules)) is MilpOracle
-    assert set(answered_by.values()) == {SearchOracle}
-
-
-def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
-    """Learners that ask no oracle have none, nor has a play whose oracle fails at the end: the record is whole."""
-    for learner in ("uniform", "best"):
-        outcome = compute(cell_of(tiny, learner), tmp_path, 1e9)
-        assert not {"leader", "actions"} & set(outcome.record)
-        assert outcome.pictures == {}
-
-    def fail(*_):
-        raise OracleInexact("no time left")
-
-    whole = timeless(compute(cell_of(tiny), tmp_path, 1e9).record)
-    monkeypatch.setattr(Oracle, "minimise", fail)
-    failed = compute(cell_of(tiny), tmp_path, 1e9)
-    assert failed.pictures == {}
-    unknown = {name: [None] * len(whole["rounds"]) for name in ("certificate", "certificate_error")}
+def test_every_learner_plays_every_seed():
+    """Regret is cost less best cost, the best policy in hindsight has none, and each play ends with a policy."""
+    plays = milpcb.play(SMALL, ["exp4", "best_in_hindsight"], 60, policies=TREES, seeds=range(3))
+    frame = plays.frame()
+    assert (frame["regret"] == frame["cumulative_cost"] - frame["best_cost"]).all()
+    assert frame.filter(frame["round"] == 60).height == 6
     assert (
-        timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}} | unknown
+        frame.filter((frame["round"] == 60) & (frame["learner"] == "best_in_hindsight"))["regret"].to_list()
+        == [0.0] * 3
     )
+    assert [list(by_seed) for by_seed in plays.policies.values()] == [[0, 1, 2], [0, 1, 2]]
+    assert len(plays.policies["exp4"][2].predict(CORNERS)) == 8
 
 
-def test_linear_algebra_keeps_to_one_thread(tiny, tmp_path, monkeypatch):
-    """While a cell is played, sums of floats are in the order of one thread, whatever the backend and the machine."""
-    seen = []
+class Fixed:
+    """Action 0 costs 1 in every round."""
 
-    def play_cell(*_):
-        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-        raise InputError("seen")
+    n_actions, feature_names, action_names, order = 2, (), (), None
+    contexts = CORNERS
 
-    monkeypatch.setattr("milpcb.experiments.run.play.play_cell", play_cell)
-    assert isinstance(compute(cell_of(tiny), tmp_path, 1e6), Failure)
-    assert set(seen) == {1}
+    def open(self, policies, horizon, seed):
+        """Return itself."""
+        del policies, horizon, seed
+        return self
+
+    def reveal(self, t):
+        """Show the contexts in turn."""
+        return t % 8
+
+    def costs(self, t):
+        """Return the same costs always."""
+        del t
+        return np.array([1.0, 0.0])
+
+
+def test_the_table_by_hand():
+    """Uniform play pays 1/2 where one action is free: the certificate is what it paid, as the best policy pays 0."""
+    plays = milpcb.play(Fixed(), {"coin": "uniform"}, 400, policies=TREES)
+    last = plays.frame().row(-1, named=True)
+    paid = int(
+        (
+            np.array([rng.draw_action(np.full(2, 0.5), g) for g in [rng.child(0, "actions")] for _ in range(400)]) == 0
+        ).sum()
+    )
+    assert (last["cumulative_cost"], last["regret"], last["certificate"]) == (200.0, 200.0, paid)
+    heading, _, titles, row, _, words = str(plays).splitlines()
+    assert heading == "400 rounds, 1 seed"
+    assert titles.split() == ["learner", "mean", "cost", "regret", "certificate", "bound", "guarantee"]
+    assert row.split() == ["coin", "0.500", "200", str(paid), "±", f"{np.sqrt(paid):.1f}", "-", "-"]
+    assert words.startswith("The mean of certificates bounds mean regret; the regret of one play may lie above")
+
+
+def test_ways_to_name_learners():
+    """A name, a class, a table, a list and a mapping; labels are those given, else names."""
+
+    def labels(learners):
+        return milpcb.play(SMALL, learners, 5, policies=TREES).learners
+
+    assert labels("exp4") == ["exp4"]
+    assert labels(Uniform) == ["Uniform"]
+    assert labels(["uniform", {"name": "exp4"}, {"name": "exp4", "label": "slow", "rate": 0.01}]) == [
+        "uniform",
+        "exp4",
+        "slow",
+    ]
+    assert labels({"a": "uniform", "b": {"name": "hedge", "oracle": "enumeration"}}) == ["a", "b"]
+    assert labels({"name": "hedge", "oracle": {"kind": "enumeration"}}) == ["hedge"]
+
+
+# --------------------------------------------------------------------------- live
+
+
+def test_live_play_knows_the_cost_of_the_action_played_only():
+    """Context and cost in turn, once a round; the certificate is that of the same play by hand; no regret is shown."""
+    shop = Shop()
+    plays = milpcb.play(shop, "exp4", 300, policies=TREES, contexts=CORNERS, seeds=[7])
+    assert shop.asked == ["context", "cost"] * 300
+    by_hand, draws, world = (
+        Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=300),
+        rng.child(7, "actions"),
+        Shop(),
+    )
+    for _ in range(300):
+        row = int(world.context() @ [4, 2, 1])
+        q = by_hand.act(row)
+        action = rng.draw_action(q, draws)
+        by_hand.learn(row, action, world.cost(action), float(q[action]))
+    last = plays.frame().row(-1, named=True)
+    assert (last["certificate"], last["certificate_error"]) == by_hand.certify()[:2]
+    assert last["cumulative_cost"] == by_hand.ledger.cost
+    assert (last["regret"], last["best_cost"]) == (None, None)
+    assert plays.policies["exp4"][7].predict(CORNERS).tolist() == [0] * 4 + [1] * 4
+
+
+def test_live_play_is_explained_where_people_look():
+    """The docstring and the printed table state that regret cannot be known, and the certificate still bounds it."""
+    plays = milpcb.play(Shop(), ["uniform", "bistro_plus"], 20, policies=TREES, contexts=CORNERS)
+    for text in (milpcb.play.__doc__, str(plays)):
+        words = " ".join(text.split())
+        assert "the certificate still bounds it" in words
+        assert "egret cannot be known" in words
+    assert [line.split()[2] for line in str(plays).splitlines() if line.startswith("uniform")] == ["-"]
+
+
+def test_contexts_that_no_policy_can_tell_apart_are_one():
+    """Between the same cut points a context may be any number; one that a policy distinguishes is refused in a line."""
+
+    class Drifts(Shop):
+        def context(self):
+            return super().context() + 0.25
+
+    contexts = CORNERS[:, :1]
+    world = Drifts()
+    world.context = lambda: [Drifts.context(world)[0]]
+    assert milpcb.play(world, "exp4", 30, policies=TREES, contexts=contexts).live
+    strange = Shop()
+    strange.context = lambda: [0.5, 0.5, 0.5]
+    with pytest.raises(
+        InputError, match="round 1 shows a context that policies distinguish from every row of contexts="
+    ):
+        milpcb.play(strange, "uniform", 9, policies=Halfspaces(2), contexts=CORNERS)
+
+
+# --------------------------------------------------------------------------- pictures, progress
+
+
+def test_pictures(tmp_path):
+    """Regret in an environment, certificates in live play; the ending decides the format."""
+    for number, (world, more) in enumerate([(SMALL, {}), (Shop(), {"contexts": CORNERS})]):
+        plays = milpcb.play(world, ["exp4", "uniform"], 40, policies=TREES, seeds=[0, 1], **more)
+        assert plays.plot(tmp_path / f"{number}.png").read_bytes().startswith(b"\x89PNG")
+        text = plays.plot(str(tmp_path / f"{number}.svg")).read_text()
+        assert "<svg" in text
+        with pytest.raises(InputError, match=r"plot writes \.png and \.svg files, got x\.pdf"):
+            plays.plot("x.pdf")
+        with pytest.raises(InputError, match=r"cannot write .*No such file"):
+            plays.plot(tmp_path / "none" / "x.png")
+
+
+def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
+    """On standard error, which learner and how many rounds; nothing in the first two seconds."""
+    milpcb.play(SMALL, "uniform", 20, policies=TREES)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(progress_line, "FIRST", -1.0)
+    monkeypatch.setattr(progress_line, "EVERY", {False: -1.0, True: -1.0})
+    milpcb.play(SMALL, "uniform", 2000, policies=TREES)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "milpcb: best policy in hindsight, seed 0: 1 of 2,000 rounds\n" in err
+    assert err.endswith("milpcb: uniform, seed 0: 2,000 of 2,000 rounds\n")
+
+
+# --------------------------------------------------------------------------- mistakes
+
+WORLD = {"policies": TREES}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "fragment"),
+    [
+        (lambda: milpcb.play("plantd", "exp4", 9, **WORLD), UnknownNameError, "did you mean 'planted'"),
+        (lambda: milpcb.play("planted", "exp4", 9, **WORLD), InputError, "has 2 actions, the environment 3"),
+        (
+            lambda: milpcb.play(3, "exp4", 9, **WORLD),
+            InputError,
+            "environment must be a registered name, an environment",
+        ),
+        (lambda: milpcb.play(Planted, "exp4", 9, **WORLD), InputError, "an environment such as Planted"),
+        (lambda: milpcb.play(Shop(), "exp4", 9, **WORLD), InputError, "a live environment needs contexts="),
+        (lambda: milpcb.play(SMALL, "exp4", 9, contexts=CORNERS, **WORLD), InputError, "contexts= is for live"),
+        (lambda: milpcb.play(SMALL, "exp5", 9, **WORLD), UnknownNameError, "did you mean 'exp4'"),
+        (
+            lambda: milpcb.play(SMALL, {"name": "exp4", "rat": 1}, 9, **WORLD),
+            InputError,
+            "no option 'rat'; did you mean 'rate'",
+        ),
+        (
+            lambda: milpcb.play(SMALL, {"a": {"rate": 1}}, 9, **WORLD),
+            InputError,
+            "a table with the key 'name', got {'rate': 1}",
+        ),
+        (lambda: milpcb.play(SMALL, [], 9, **WORLD), InputError, "there is no learner to play"),
+        (lambda: milpcb.play(SMALL, ["exp4", "exp4"], 9, **WORLD), InputError, "two learners are called 'exp4'"),
+        (
+            lambda: milpcb.play(SMALL, {"slow": {"name": "exp4", "rate": -1.0}}, 9, **WORLD),
+            InputError,
+            "learner 'slow': ",
+        ),
+        (lambda: milpcb.play(SMALL, "hedge", 9, **WORLD), InputError, 'oracle = { kind = "enumeration" }'),
+        (lambda: milpcb.play(SMALL, "exp4", 9, oracle="serch", **WORLD), InputError, "did you mean 'search'"),
+        (lambda: milpcb.play(SMALL, "exp4", 9, oracle=3, **WORLD), InputError, "oracle must be a kind such as 'milp'"),
+        (lambda: milpcb.play(SMALL, "exp4", 0, **WORLD), InputError, "horizon must be an integer of at least 1"),
+        (
+            lambda: milpcb.play(SMALL, "exp4", 9, seeds=3, **WORLD),
+            InputError,
+            r"seeds must be a list .* such as range\(5\)",
+        ),
+        (lambda: milpcb.play(SMALL, "exp4", 9, seeds=[-1], **WORLD), InputError, "seed must be a non-negative integer"),
+        (lambda: milpcb.play(SMALL, "exp4", 9, policies="trees"), InputError, "policies must be a policy class"),
+        (
+            lambda: milpcb.play(Shop(), "best_in_hindsight", 9, contexts=CORNERS, **WORLD),
+            InputError,
+            "learner 'best_in_hindsight': it learns from the costs of all actions",
+        ),
+        (
+            lambda: milpcb.play(Shop(), "exp4", 9, contexts=CORNERS[:, :2], **WORLD),
+            InputError,
+            "round 1 shows a context of 3 numbers, contexts= has 2 columns",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(call, error, fragment):
+    """Each names what is wrong and how to fix it."""
+    with pytest.raises(error, match=fragment) as raised:
+        call()
+    assert "\n" not in str(raised.value)
+
+
+def test_a_mistake_comes_before_any_learner_plays():
+    """A live environment is not asked for anything where one of the learners cannot be made."""
+    shop = Shop()
+    with pytest.raises(InputError, match="hedge"):
+        milpcb.play(shop, ["exp4", "hedge"], 9, policies=TREES, contexts=CORNERS)
+    assert shop.asked == []
+
+
+def test_a_learner_of_ones_own():
+    """A class that no registry knows plays by itself."""
+
+    class First(Learner):
+        """Plays action 0."""
+
+        def __init__(self, *, n_actions: int, sure: float = 1.0):
+            self.n_actions, self.sure = n_actions, sure
+
+        def _act(self, row):
+            del row
+            return np.array([self.sure, 1 - self.sure])
+
+        def _learn(self, row, action, cost, probability):
+            pass
+
+        def _state(self):
+            return {}
+
+        def _restore(self, state):
+            pass
+
+    plays = milpcb.play(Fixed(), {"first": First, "half": {"name": First, "sure": 0.5}}, 20, policies=TREES)
+    final = plays.frame().filter(plays.frame()["round"] == 20)
+    assert final["cumulative_cost"].to_list() == [20.0, 10.0]

@@ -202,7 +202,7 @@ def _on_worker(work: bytes, wanted: str) -> Any:
     """Do the work; an exception comes back as a value, so that Dask neither logs it nor fails to unpickle it."""
     from distributed import get_worker
 
-    from milpcb.experiments.run.play import Failure
+    from milpcb.experiments.run.task import Failure
 
     worker = get_worker().address
     if (found := version("milpcb")) != wanted:  # this worker came after the others were checked

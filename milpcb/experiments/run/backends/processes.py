@@ -95,7 +95,7 @@ class _Worker:
     def __init__(self, work: Callable[[Any], Any]) -> None:
         context = mp.get_context(METHOD)
         if METHOD == "forkserver":
-            context.set_forkserver_preload(["milpcb.experiments.run.play"])
+            context.set_forkserver_preload(["milpcb.experiments.run.task"])
         self._pipe, theirs = context.Pipe()
         # Every context has the class Process.
         self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]

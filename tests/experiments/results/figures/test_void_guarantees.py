@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from milpcb.experiments.results.figures.finals import finals
-from milpcb.experiments.results.figures.plays import _regrets
+from milpcb.experiments.results.figures.play_results import _regrets
 from milpcb.experiments.results.figures.regret import regret
 from milpcb.experiments.results.figures.results import Results
 

@@ -22,7 +22,7 @@ from milpcb.experiments.results.figures.words import count
 
 
 def draw_plays(frame: pl.DataFrame, *, live: bool, suffix: str) -> bytes:
-    """Return a picture, "png" or "svg", of the frame of plays (see milpcb.experiments.run.plays)."""
+    """Return a picture, "png" or "svg", of the frame of plays (see milpcb.experiments.run.play_results)."""
     return render(_certificates(frame) if live else _regrets(frame), [suffix])[suffix]
 
 

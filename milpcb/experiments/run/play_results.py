@@ -139,7 +139,7 @@ class Plays:
         if target.suffix not in {".png", ".svg"}:
             raise InputError(f"plot writes .png and .svg files, got {target.name}")
         with needs("studies", "plot()"):
-            from milpcb.experiments.results.figures.plays import draw_plays
+            from milpcb.experiments.results.figures.play_results import draw_plays
         try:
             target.write_bytes(draw_plays(self.frame(), live=self.live, suffix=target.suffix[1:]))
         except OSError as error:

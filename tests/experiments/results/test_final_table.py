@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from milpcb.experiments.results.tables import summary_table
+from milpcb.experiments.results.final_table import summary_table
 
 
 def printed(table):

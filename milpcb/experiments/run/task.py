@@ -1,0 +1,196 @@
+"""One task of a study, as a worker computes it: a cell, which goes on from its checkpoint, or a yardstick."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from milpcb.errors import MilpcbError, RunError, cause
+from milpcb.experiments.results.world_costs import WorldCosts
+from milpcb.experiments.run.hindsight import Hindsight, hindsight
+from milpcb.experiments.run.labels import actions
+from milpcb.experiments.run.loop import checkpoints
+from milpcb.experiments.run.player import LearnerPlayer
+from milpcb.experiments.run.task_files import Pace, TaskFiles
+from milpcb.experiments.study.cells import Cell, Task, Yardstick
+from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
+from milpcb.protocols import Policy
+from milpcb.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished task: its record, plain data, pictures by the ending of their file, and lines for the user."""
+
+    record: dict[str, Any]
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that cannot be computed: one line, the trace of what was not foreseen, and lines for the user."""
+
+    message: str
+    trace: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def compute(task: Task, directory: Path, checkpoint_seconds: float) -> Outcome | Failure:
+    """Compute a task; raises RunError when the disk refuses, which concerns all tasks.
+
+    Linear algebra keeps to one thread: then sums of floats come in one order, and give the same bytes, on every
+    backend.
+    """
+    files = TaskFiles(directory, task.key, task.title, task.horizon, checkpoint_seconds)
+    with files.working(), threadpool_limits(limits=1):
+        result = _outcome_or_failure(task, files)
+    return replace(result, remarks=tuple(files.remarks))
+
+
+def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
+    try:
+        if not task.is_current():
+            return Failure("the files or the source code that it reads are not those the run began with; run again")
+        return measure(task, files) if isinstance(task, Yardstick) else play_cell(task, files)
+    except RunError:
+        raise
+    except MilpcbError as error:
+        return Failure(str(error))
+    except MemoryError:
+        return Failure("out of memory; make the policy class, the contexts or the number of workers smaller")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a mistake in one learner must not end the others
+        return Failure(cause(error), traceback.format_exc())
+
+
+def play_cell(cell: Task, files: TaskFiles) -> Outcome:
+    """Play one learner to the horizon, from its checkpoint if there is one that serves.
+
+    A checkpoint that cannot be restored, or from which the play ends in an error, is given up and the cell played from
+    its first round: no checkpoint can make every later attempt fail.
+    """
+    if not isinstance(cell, Cell):
+        raise TypeError(cell)
+    saved = files.saved()
+    player = CellPlayer(cell, _world(cell, files))
+    if saved is None:
+        return _play_on(player, files)
+    problem = "cannot be restored"
+    try:
+        player.restore(saved)
+        problem = "led to an error"  # a state that does not fit shows itself anywhere
+        return _play_on(player, files)
+    except RunError:
+        raise
+    except Exception as error:  # noqa: BLE001 - it may hold anything
+        files.reject(f"{problem} ({type(error).__name__})")
+    return _play_on(CellPlayer(cell, _world(cell, files)), files)
+
+
+def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
+    """Play to the horizon, writing positions and checkpoints."""
+    cell, pace = player.cell, Pace()
+    while player.tally.round < cell.horizon:
+        pace.measure(player.advance(pace.rounds))
+        files.report(player.tally.round, player.tally.cost)
+        if files.save_due:
+            files.save(player.state())
+    record = player.record()
+    stays_with = None if cell.oracle is None else player.certify().policy
+    if stays_with is None:
+        return Outcome(record)
+    record |= {"leader": str(stays_with), "actions": actions(stays_with, player.world.stream.contexts)}
+    return Outcome(record, _pictures(cell, stays_with, player.world.stream.contexts))
+
+
+def measure(task: Yardstick, files: TaskFiles) -> Outcome:
+    """Find the best policy in hindsight, and draw it."""
+    world = _world(task, files)
+    best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files)
+    record = {
+        "key": task.key,
+        "rounds": list(best.best_cost),
+        "best_cost": list(best.best_cost.values()),
+        "policy": str(best.policy),
+        "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
+    }
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_costs = np.nan_to_num(best.totals / best.shown[:, None])
+    return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
+
+
+def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
+    """Return the least cost of any policy after each of the rounds ``at`` (n,), and the policy that attains the last.
+
+    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver
+    where it holds not all side constraints. Progress is written to ``files``.
+    """
+
+    def tick(played: int) -> None:
+        if files is not None and played % 1024 == 0:
+            files.report(played, 0.0)
+
+    oracle = world.yardstick_oracle(task.constraints)
+    return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick)
+
+
+class CellPlayer(LearnerPlayer):
+    """The player of a cell.
+
+    Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is
+    asked where it has one, and else an oracle like the learner's that is opened for each question, as a solver's answer
+    may depend on what it was asked before.
+    """
+
+    def __init__(self, cell: Cell, world: World, best_labels: Callable[[Cell, World], Ints] | None = None) -> None:
+        self.cell, self.world = cell, world
+        best = (best_labels or _labels)(cell, world) if asks_best(cell.learner) else None
+        learner, oracle = build_learner(cell, world, best)
+        options = {"kind": "milp"} if cell.oracle is None else cell.oracle.options
+        search = world.search(cell.constraints)
+        at = checkpoints(cell.horizon, cell.checkpoints).tolist()
+        super().__init__(
+            learner,
+            oracle,
+            world.stream,
+            lambda: search or world.oracle(options, cell.constraints),
+            at,
+            cell.seed,
+            cell.confidence,
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the finished curve by columns."""
+        columns = {name: [point[name] for point in self.points] for name in self.points[0]}
+        known = {"guarantee": self.guarantee if np.isfinite(self.guarantee) else None}
+        known |= {} if self.confidence is None else {"confidence": self.confidence}
+        return {"key": self.cell.key, **known, **columns}
+
+
+def _world(task: Task, files: TaskFiles) -> World:
+    return open_world(task, WorldCosts(files.directory, task.world_key))
+
+
+def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) -> dict[str, bytes]:
+    """Return drawings of a policy where the task asks for them, with what its leaves hold and cost where that is known.
+
+    ``known`` are the mean costs (m, K) of the contexts, and how often each was shown (m,), or nothing.
+    """
+    if not task.draw:
+        return {}
+    from milpcb.experiments.results.figures.policy import draw_policy  # matplotlib takes its time and memory
+
+    ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
+    return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))
+
+
+def _labels(cell: Cell, world: World) -> Ints:
+    """Return the actions (m,) of the best policy in hindsight."""
+    policy = hindsight_of_task(cell, world, np.array([cell.horizon])).policy
+    return np.asarray(policy.predict(world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)

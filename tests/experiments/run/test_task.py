@@ -1,0 +1,466 @@
+"""One task in a worker: checkpoints that a play goes on from, positions, logs, failures."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import tomllib
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from milpcb import registry
+from milpcb.errors import InputError, OracleInexact, RunError
+from milpcb.experiments.results.layout import file_of
+from milpcb.experiments.run import play as plays
+from milpcb.experiments.run import player as players
+from milpcb.experiments.run import task_files
+from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, compute
+from milpcb.experiments.run.task_files import Pace, TaskFiles
+from milpcb.experiments.study.cells import build_study
+from milpcb.experiments.study.config import parse_config
+from milpcb.experiments.study.worlds import open_world
+from milpcb.files import sealed, unsealed
+from milpcb.learners.uniform import Uniform
+from milpcb.oracles.base import Oracle
+from milpcb.oracles.milp import MilpOracle
+from milpcb.oracles.search import SearchOracle
+from policies import MonotoneRules
+
+TIMES = {"seconds", "oracle_seconds"}
+LEARNERS = {
+    "bistro_plus": 'name = "bistro_plus"\nqueries = "profile"\nscale = 8\n',
+    "empirical": 'name = "bistro_plus"\nqueries = "profile"\nscale = 8\ncontexts = "empirical"\n',
+    "order": 'name = "bistro_plus"\nqueries = "all"\nscale = 8\ncontexts = "order"\n',
+    "hedge": 'name = "hedge"\n',
+    "uniform": 'name = "uniform"\n',
+    "best": 'name = "best_in_hindsight"\n',
+}
+
+
+def cell_of(text, learner="bistro_plus"):
+    """Return the cell of a config with one learner."""
+    head = text[: text.index("[[learners]]")]
+    (cell,) = build_study(parse_config(tomllib.loads(f"{head}[[learners]]\n{LEARNERS.get(learner, learner)}"))).cells
+    return cell
+
+
+def timeless(record):
+    """Return a record without its times."""
+    return {name: value for name, value in record.items() if name not in TIMES}
+
+
+def sent(value):
+    """Return what arrives of a value in another process."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - its own bytes
+
+
+def played(player, cuts):
+    """Play a player to its end, at most so many rounds at a time; return its record."""
+    while player.tally.round < player.cell.horizon:
+        player.advance(int(next(cuts)))
+    return player.record()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_restored_play_ends_as_if_it_had_never_stopped(learner, seed, tiny):
+    """Saved after any round as JSON and restored into a new player: record and oracle calls are the same to the bit."""
+    cell = cell_of(tiny, learner)
+    rng = np.random.default_rng(seed)
+    whole = played(CellPlayer(cell, open_world(cell)), iter(lambda: 7, None))
+    first, stop = CellPlayer(cell, open_world(cell)), int(rng.integers(1, cell.horizon))
+    while first.tally.round < stop:
+        first.advance(min(int(rng.integers(1, 5)), stop - first.tally.round))
+    saved = json.loads(json.dumps(first.state()))
+    assert saved["round"] == stop
+    second = CellPlayer(cell, open_world(cell))
+    second.restore(saved)
+    assert timeless(played(second, iter(lambda: int(rng.integers(1, 9)), None))) == timeless(whole)
+    if second.oracle and learner != "hedge":
+        assert second.oracle.calls >= cell.horizon
+
+
+def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
+    """Computing a cell whose checkpoint is there plays only the rounds after it; the record is that of a whole play."""
+    cell = cell_of(tiny)
+    whole = compute(cell, tmp_path / "whole", 1e9)
+    player = CellPlayer(cell, open_world(cell))
+    while player.tally.round < 23:
+        player.advance(23 - player.tally.round)
+    TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
+    seen = []
+
+    def spy(learner, stream, tally, until, rng):
+        seen.append((tally.round, until))
+        return real(learner, stream, tally, until, rng)
+
+    real = players.play
+    monkeypatch.setattr(players, "play", spy)
+    again = compute(cell, tmp_path / "run", 1e9)
+    assert seen[0][0] == 23
+    assert seen[-1][1] == 40
+    assert timeless(again.record) == timeless(whole.record)
+
+
+def without(state, *keys):
+    """Return a state without some of its keys."""
+    return {key: value for key, value in state.items() if key not in keys}
+
+
+DAMAGED = {  # what becomes of its bytes
+    "empty": lambda _: b"",
+    "cut short": lambda content: content[:-20],
+    "no table": lambda _: b"[]",
+    "one digit changed": lambda content: content.replace(b'"round": 23', b'"round": 24'),
+    "without a checksum": lambda content: json.dumps(unsealed(content)).encode(),
+}
+UNFIT = {  # with a checksum that fits: what becomes of its content, and why it does not serve
+    "of another cell": (lambda state: state | {"key": "0" * 16}, "is damaged"),
+    "of another version": (
+        lambda state: state | {"versions": {"milpcb": "0.0.1"}},
+        "was made with other versions, milpcb 0.0.1",
+    ),
+    "without the learner": (lambda state: without(state, "learner"), "is damaged"),
+    "without the round": (lambda state: without(state, "round"), "is damaged"),
+    "with a learner of another kind": (lambda state: state | {"learner": 3}, "is damaged"),
+    "with another learner": (lambda state: state | {"learner": {}}, "cannot be restored ("),
+    "with points of another kind": (lambda state: state | {"points": [3]}, "is damaged"),
+    "without its points": (lambda state: state | {"points": []}, "cannot be restored (ValueError)"),
+    "of a round past the horizon": (lambda state: state | {"round": 41}, "cannot be restored (ValueError)"),
+    "with a column more": (
+        lambda state: state | {"points": [{**point, "pictures": 1} for point in state["points"]]},
+        "is damaged",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", [*DAMAGED, *UNFIT])
+def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
+    """Whatever is wrong with it, the cell is played from its first round, to the same numbers, and a line says why."""
+    cell = cell_of(tiny)
+    player = CellPlayer(cell, open_world(cell))
+    while player.tally.round < 23:
+        player.advance(23 - player.tally.round)
+    TaskFiles(tmp_path, cell.key, cell.title, cell.horizon, 1.0).save(player.state())
+    part = file_of(tmp_path, "part", cell.key)
+    whole = part.read_bytes()
+    if case in DAMAGED:
+        part.write_bytes(DAMAGED[case](whole))
+        reason = "is damaged"
+    else:
+        change, reason = UNFIT[case]
+        part.write_bytes(sealed(change(unsealed(whole))))
+    assert part.read_bytes() != whole
+    outcome = compute(cell, tmp_path, 1e9)
+    assert timeless(outcome.record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
+    (line,) = outcome.remarks
+    assert line.startswith(f"checkpoint {cell.key} of 'bistro_plus, seed 0' {reason}")
+    assert line.endswith("; it is played from its first round")
+
+
+def test_checkpoints_change_no_number(tiny, tmp_path, monkeypatch):
+    """However often the state is saved and the clock is looked at, the record is the same."""
+    cell = cell_of(tiny)
+    whole = timeless(compute(cell, tmp_path / "never", 1e9).record)
+    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
+    for slice_, every in ((1e-9, 0.0), (1e9, 0.0), (1e-9, 1e9)):
+        monkeypatch.setattr(task_files, "SLICE", slice_)
+        assert timeless(compute(cell, tmp_path / f"{slice_} {every}", every).record) == whole
+
+
+def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
+    """A record never says the numbers of other data than those of its key."""
+    for name, text in {"x.csv": "a\n0\n1\n", "c.csv": "p,q\n0,1\n1,0\n"}.items():
+        (tmp_path / name).write_text(text)
+    replay = f'name = "replay"\ncontexts = "{tmp_path}/x.csv"\ncosts = "{tmp_path}/c.csv"'
+    text = tiny.replace('name = "planted"\nn_contexts = 8\nn_features = 3', replay).replace("= 40", "= 2")
+    cell = cell_of(text, "uniform")
+    assert cell.key, "it is computed when the study begins"
+    assert isinstance(compute(sent(cell), tmp_path / "run", 1e9), Outcome)
+    (tmp_path / "c.csv").write_text("p,q\n0,1\n1,0.50\n")
+    failure = compute(sent(cell), tmp_path / "run", 1e9)
+    assert failure.message.startswith("the files or the source code that it reads are not those the run began with")
+
+
+def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
+    """With no time between them each is there at every cut, which says where the play is; the position ends with it."""
+    cell, seen = cell_of(tiny), []
+    monkeypatch.setattr(task_files, "REPORT_EVERY", 0.0)
+    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
+
+    class Watched(Pace):
+        def measure(self, rounds):
+            live, part = (file_of(tmp_path, what, cell.key) for what in ("live", "part"))
+            if live.exists():
+                seen.append((json.loads(live.read_bytes()), unsealed(part.read_bytes())))
+            super().measure(rounds)
+
+    monkeypatch.setattr(plays, "Pace", Watched)
+    outcome = compute(cell, tmp_path, 0.0)
+    assert seen
+    for live, part in seen:
+        assert live["key"] == part["key"] == cell.key
+        assert live["horizon"] == 40
+        assert live["first"] == 1  # what came before was opening
+        assert live["round"] == part["round"]
+        assert live["cost"] == part["cost"]
+        assert [point["rounds"] for point in part["points"]] == [
+            n for n in outcome.record["rounds"] if n <= part["round"]
+        ]
+    assert not list((tmp_path / "live").iterdir())
+
+
+def test_a_tiny_cell_writes_nothing(tiny, tmp_path):
+    """A cell that is over before the first checkpoint leaves no file: its record is written by whoever asked for it."""
+    assert isinstance(compute(cell_of(tiny), tmp_path, 5.0), Outcome)
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """Return ``register(learner class)``: make it known to configs under the name 'faulty'."""
+
+    def add(cls):
+        monkeypatch.setattr(plays, "Faulty", cls, raising=False)
+        monkeypatch.setitem(registry.BUILTIN["learner"], "faulty", "milpcb.experiments.run.task:Faulty")
+        registry._table.cache_clear()
+
+    yield add
+    monkeypatch.undo()
+    registry._table.cache_clear()
+
+
+def faulty(raised):
+    """Return a learner that raises in its fifth round."""
+
+    class Faulty(Uniform):
+        rounds = 0
+
+        def _act(self, row):
+            self.rounds += 1
+            if self.rounds == 5:
+                raise raised
+            return super()._act(row)
+
+    return Faulty
+
+
+FAILURES = {
+    "a mistake of the user": (InputError("fix it so"), "fix it so", ""),
+    "a mistake in the learner": (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero", "in _act"),
+    "out of memory": (MemoryError(), "out of memory; make the policy class", ""),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_failure_is_a_result(case, tiny, tmp_path, register):
+    """Whatever a learner raises during a play comes back as one line, with the trace of what was not foreseen."""
+    raised, message, trace = FAILURES[case]
+    register(faulty(raised))
+    failure = compute(cell_of(tiny, 'name = "faulty"\n'), tmp_path, 1e9)
+    assert isinstance(failure, Failure)
+    assert message in failure.message
+    assert trace in failure.trace
+    assert bool(failure.trace) == bool(trace)
+    assert sent(failure) == failure
+
+
+def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, untimed):
+    """The rest is played and kept, the failure is in its log, and the next run tries the failed cell alone again."""
+    register(faulty(InputError("fix it so")))
+    text = tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]")
+    run = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
+    assert [(task.title, message) for task, message in run.failed] == [
+        ("faulty, seed 0", "fix it so"),
+        ("faulty, seed 1", "fix it so"),
+    ]
+    for task, _ in run.failed:
+        assert "fix it so" in file_of(run.path, "log", task.key).read_text()
+    assert len(list((run.path / "logs").iterdir())) == 2
+    alone = play_into(f'{text}[[learners]]\nname = "uniform"\n', tmp_path / "alone")
+    assert untimed(run.path) == untimed(alone.path)
+    again = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
+    assert again.tasks == ["faulty, seed 0: 40", "faulty, seed 1: 40"]
+
+
+def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
+    """A checkpoint that cannot be written is no failure of this cell: the run must end."""
+    (tmp_path / "cells").write_text("in the way")
+    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
+    with pytest.raises(RunError, match="cells"):
+        compute(cell_of(tiny), tmp_path, 0.0)
+
+
+def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, register):
+    """Warnings and log lines of a learner go to its cell's log, and nothing else makes one."""
+
+    class Talkative(Uniform):
+        def _act(self, row):
+            logging.getLogger("any.name").warning("row %d", row)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always")
+                warnings.warn("beware", stacklevel=1)
+            return super()._act(row)
+
+    register(Talkative)
+    cell = cell_of(tiny, 'name = "faulty"\n')
+    compute(cell, tmp_path, 1e9)
+    log = file_of(tmp_path, "log", cell.key).read_text()
+    assert "WARNING row " in log
+    assert "beware" in log
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [f"{cell.key}.log"]
+
+
+def test_the_pace_follows_the_clock(monkeypatch):
+    """The rounds between two looks at the clock grow until they take 0.1 s, and shrink when rounds get dear."""
+    now, per_round = [0.0], [1e-5]
+    monkeypatch.setattr(task_files, "perf_counter", lambda: now[0])
+    pace = Pace()
+
+    def settled():
+        for _ in range(20):
+            now[0] += pace.rounds * per_round[0]
+            pace.measure(pace.rounds)
+        return pace.rounds
+
+    assert pace.rounds == 1
+    assert settled() == pytest.approx(10_000, rel=0.01)
+    per_round[0] = 0.03
+    assert settled() == 3
+    per_round[0] = 2.0
+    assert settled() == 1
+
+
+def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
+    """A task, and what computes it, survive pickle; the key is that of the settings."""
+    cell = cell_of(tiny)
+    work = sent(partial(compute, directory=tmp_path, checkpoint_seconds=5.0))
+    copy = sent(cell)
+    assert copy.key == cell.key
+    assert timeless(work(copy).record) == timeless(compute(cell, tmp_path, 5.0).record)
+
+
+@pytest.mark.parametrize("kind", ["enumeration", "search", "milp"])
+def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
+    """It is a policy of least estimated cost; the curve does not count the question; a study's first cell is drawn."""
+    cell = cell_of(tiny.replace("enumeration", kind))
+    outcome = compute(cell, tmp_path, 1e9)
+    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
+    points = timeless(played(player, iter(lambda: 7, None)))
+    assert {name: outcome.record[name] for name in points} == points
+    contexts = world.stream.contexts
+    totals = player.learner.ledger.totals(*player.learner.estimates().shape)
+    labels = np.array([int(label) for label in outcome.record["actions"]])
+    leaders = {str(policy): policy for policy in world.policies.on(contexts).policies()}
+    assert leaders[outcome.record["leader"]].predict(contexts).tolist() == labels.tolist()
+    least = min(totals[np.arange(8), policy.predict(contexts)].sum() for policy in leaders.values())
+    assert totals[np.arange(8), labels].sum() == least
+    assert outcome.pictures["svg"].rstrip().endswith(b"</svg>")
+    assert outcome.pictures["png"].startswith(b"\x89PNG")
+
+
+def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
+    """Where estimates tie, the leader does not depend on what was asked before: it is the same after a resume."""
+    cell = cell_of(tiny.replace("enumeration", "milp"))
+    whole = compute(cell, tmp_path / "whole", 1e9)
+    for stop in (1, 13, 39):
+        player = CellPlayer(cell, open_world(cell))
+        while player.tally.round < stop:
+            player.advance(stop - player.tally.round)
+        TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
+        assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
+
+
+@pytest.mark.parametrize("kind", ["enumeration", "milp", "search"])
+def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
+    """They are those of the best policy by enumeration, whoever is asked; the learner's oracle counts no question."""
+    cell = cell_of(tiny.replace("enumeration", kind))
+    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
+    every = world.oracle({"kind": "enumeration"}, ())
+    while player.tally.round < 10:
+        asked, state = player.oracle.calls, json.dumps(player.learner.state())
+        found = player.certify()
+        assert found.value == pytest.approx(player.learner.certificate(every), abs=1e-9)
+        assert (player.oracle.calls, json.dumps(player.learner.state())) == (asked, state)
+        player.advance(1)
+
+
+def test_the_last_point_and_the_leader_are_one_question(tiny, tmp_path, monkeypatch):
+    """A play asks for one certificate a point of its curve, and for none after that."""
+    asked, certify = [], Uniform.certify
+    monkeypatch.setattr("milpcb.protocols.Learner.certify", lambda *ask: asked.append(1) or certify(*ask))
+    record = compute(cell_of(tiny), tmp_path, 1e9).record
+    assert len(asked) == len(record["rounds"])
+    assert record["leader"]
+
+
+def test_a_record_has_the_bound_of_the_learner_s_own_analysis(tiny, tmp_path):
+    """That of Exp4 lies above its certificate at every point of the curve; learners without one have nothing there."""
+    record = compute(cell_of(tiny, 'name = "exp4"\n'), tmp_path, 1e9).record
+    assert all(own >= found - 1e-9 for own, found in zip(record["bound"], record["certificate"], strict=True))
+    assert set(compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record["bound"]) == {None}
+
+
+def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
+    """Uniform play is compared with the same policies, and side constraints leave fewer, so less to be sure of."""
+    tiny = tiny.replace("horizon = 40", "horizon = 400")
+    free = compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record
+    assert all(error > 0 for error in free["certificate_error"][2:])
+    rule = '[[constraints]]\nname = "never_play"\naction = 0\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n\n'
+    bound = compute(cell_of(tiny.replace("[[learners]]", rule + "[[learners]]"), "uniform"), tmp_path, 1e9).record
+    assert bound["cumulative_cost"] == free["cumulative_cost"]
+    assert all(less <= more + 1e-9 for less, more in zip(bound["certificate"], free["certificate"], strict=True))
+    assert bound["certificate"] != free["certificate"]
+
+
+def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
+    """Elsewhere, as for monotone rules under a budget, a solver does."""
+    rules = {"budget": 'name = "share_at_most"\nshare = 0.4', "guard": 'name = "never_play"\nrows = [0, 1]'}
+    answered_by = {}
+    for name, rule in rules.items():
+        section = f"[[constraints]]\n{rule}\naction = 0\n\n[[learners]]"
+        cell = cell_of(tiny.replace("[[learners]]", section, 1))
+        trees = open_world(cell)
+        for world in (trees, replace(trees, policies=MonotoneRules(trees.policies.n_actions))):
+            answered_by[name, type(world.policies)] = type(world.yardstick_oracle(cell.constraints))
+    assert answered_by.pop(("budget", MonotoneRules)) is MilpOracle
+    assert set(answered_by.values()) == {SearchOracle}
+
+
+def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
+    """Learners that ask no oracle have none, nor has a play whose oracle fails at the end: the record is whole."""
+    for learner in ("uniform", "best"):
+        outcome = compute(cell_of(tiny, learner), tmp_path, 1e9)
+        assert not {"leader", "actions"} & set(outcome.record)
+        assert outcome.pictures == {}
+
+    def fail(*_):
+        raise OracleInexact("no time left")
+
+    whole = timeless(compute(cell_of(tiny), tmp_path, 1e9).record)
+    monkeypatch.setattr(Oracle, "minimise", fail)
+    failed = compute(cell_of(tiny), tmp_path, 1e9)
+    assert failed.pictures == {}
+    unknown = {name: [None] * len(whole["rounds"]) for name in ("certificate", "certificate_error")}
+    assert (
+        timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}} | unknown
+    )
+
+
+def test_linear_algebra_keeps_to_one_thread(tiny, tmp_path, monkeypatch):
+    """While a cell is played, sums of floats are in the order of one thread, whatever the backend and the machine."""
+    seen = []
+
+    def play_cell(*_):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        raise InputError("seen")
+
+    monkeypatch.setattr("milpcb.experiments.run.task.play_cell", play_cell)
+    assert isinstance(compute(cell_of(tiny), tmp_path, 1e6), Failure)
+    assert set(seen) == {1}
