@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_info
 from milpcb import registry
 from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments.results.layout import file_of
-from milpcb.experiments.run import play as plays
 from milpcb.experiments.run import player as players
+from milpcb.experiments.run import task as tasks
 from milpcb.experiments.run import task_files
 from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, compute
 from milpcb.experiments.run.task_files import Pace, TaskFiles
@@ -201,7 +201,7 @@ def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, mo
                 seen.append((json.loads(live.read_bytes()), unsealed(part.read_bytes())))
             super().measure(rounds)
 
-    monkeypatch.setattr(plays, "Pace", Watched)
+    monkeypatch.setattr(tasks, "Pace", Watched)
     outcome = compute(cell, tmp_path, 0.0)
     assert seen
     for live, part in seen:
@@ -227,7 +227,7 @@ def register(monkeypatch):
     """Return ``register(learner class)``: make it known to configs under the name 'faulty'."""
 
     def add(cls):
-        monkeypatch.setattr(plays, "Faulty", cls, raising=False)
+        monkeypatch.setattr(tasks, "Faulty", cls, raising=False)
         monkeypatch.setitem(registry.BUILTIN["learner"], "faulty", "milpcb.experiments.run.task:Faulty")
         registry._table.cache_clear()
 
