@@ -1,4 +1,4 @@
-"""Optimal readable policies with the manners of scikit-learn: from a table of costs, or from a log."""
+"""Optimal readable policies with the interface of scikit-learn: from a table of costs, or from a log."""
 
 from milpcb.extras import needs
 
