@@ -60,18 +60,18 @@ def cells(tmp_path: Path) -> Path:
         (["record.png"], {"record"}),
     ],
 )
-def test_a_checkpoint_counts_where_there_is_no_whole_record(
+def test_a_saved_state_counts_where_there_is_no_whole_record(
     script: Any, cells: Path, damaged: list[str], reported: set[str]
 ) -> None:
-    """A kill between writing a record and removing its checkpoint leaves both: the checkpoint is never read."""
+    """A kill between writing a record and removing its saved state leaves both: the state is never read."""
     before = {file: file.read_bytes() for file in cells.iterdir()}
     for name in damaged:
         (cells / name).write_text("damaged")
     assert script.wants_a_line(before) == reported
 
 
-def test_damages_begin_with_a_checkpoint_that_is_read(script: Any, cells: Path) -> None:
-    """Of the checkpoints the one without a record is drawn first, so that each batch damages what a resume needs."""
+def test_damages_begin_with_a_saved_state_that_is_read(script: Any, cells: Path) -> None:
+    """Of the saved states the one without a record is drawn first, so that each batch damages what a resume needs."""
     assert script.unfinished(cells.parent) == [cells / "part.part"]
     drawn = script.draw_places(cells.parent, 2, random.Random(0))  # noqa: S311 - dice
     assert drawn[0].file == cells / "part.part"

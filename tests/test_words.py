@@ -163,3 +163,12 @@ def test_a_module_is_called_by_what_it_alone_is(word):
     """No further module is named by a word that has meant several things here."""
     paths = [path.relative_to(ROOT) for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py")]
     assert {str(path) for path in paths if re.fullmatch(ONE_MEANING[word][0], path.stem)} == ONE_MEANING[word][1]
+
+
+def test_a_checkpoint_is_a_point_of_a_curve():
+    """A round that is logged is a checkpoint, as the config has it; what a play goes on from is a saved state."""
+    of_curves = {"errors", "curves", "hindsight", "loop", "play", "play_results", "task", "bounds", "cells", "sections"}
+    found = {
+        path for path in (ROOT / "milpcb").rglob("*.py") if "checkpoint" in path.read_text(encoding="utf-8").lower()
+    }
+    assert {path.stem for path in found} == of_curves | {"config"}  # which reads the old key checkpoint_seconds

@@ -19,7 +19,7 @@ from milpcb.errors import RunError
     "--trust", is_flag=True, help="Run classes, read files and connect to schedulers that DIRECTORY's config names."
 )
 def resume(directory: Path, backend: str | None, workers: int | None, progress: str, trust: bool) -> None:
-    """Finish the run in DIRECTORY, with the config that it holds; cells go on from their checkpoints.
+    """Finish the run in DIRECTORY, with the config that it holds; cells go on from their saved states.
 
     Classes ("module:Class"), files of data and schedulers that the config names are taken only if you have run the same
     config in DIRECTORY before, or with --trust.

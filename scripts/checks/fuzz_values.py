@@ -40,7 +40,7 @@ action = 1
 share = 0.9
 [run]
 backend = "serial"
-checkpoint_seconds = 5.0
+save_seconds = 5.0
 """
 FREE = CONFIG[: CONFIG.index("[[constraints]]")] + CONFIG[CONFIG.index("[run]") :]
 REPLAY = """\

@@ -2,11 +2,11 @@
 
     python scripts/checks/kill_study.py [--kills 60] [--damages 200] [--seed 0] [--jobs 2]
 
-Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, checkpoints
+Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, saved states
 or bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume` must
 end with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied, removed, swapped,
 replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb resume` must then end
-with the same bytes, having named every damaged record and checkpoint, or refuse with one line and exit code 2, and end
+with the same bytes, having named every damaged record and saved state, or refuse with one line and exit code 2, and end
 with the same bytes once the file is put back. Nothing outside the directory may change. Exit code 1 if anything else
 happens.
 """
@@ -56,7 +56,7 @@ name = "uniform"
 [run]
 backend = "{backend}"
 workers = 2
-checkpoint_seconds = 0.01
+save_seconds = 0.01
 """
 BACKENDS = ("serial", "processes", "dask")
 TIMES = ("seconds", "oracle_seconds")
@@ -117,7 +117,7 @@ def undisturbed(root: Path, backend: str) -> dict[str, object]:
 class Moment:
     """When to kill: as soon as there is this much of something in the directory."""
 
-    what: str  # "records", "checkpoints", "bytes", "temporaries", "config", "records beside a checkpoint"
+    what: str  # "records", "states", "bytes", "temporaries", "config", "records beside a saved state"
     amount: int
 
     def __str__(self) -> str:
@@ -125,13 +125,13 @@ class Moment:
 
 
 def draw_moment(dice: random.Random) -> Moment:
-    what = dice.choice(["records", "checkpoints", "checkpoints", "bytes", "temporaries", "config"])
-    most = {"records": 14, "checkpoints": 30, "bytes": 150_000, "temporaries": 3, "config": 1}[what]
+    what = dice.choice(["records", "states", "states", "bytes", "temporaries", "config"])
+    most = {"records": 14, "states": 30, "bytes": 150_000, "temporaries": 3, "config": 1}[what]
     return Moment(what, dice.randint(1, most))
 
 
 def unfinished(out: Path) -> list[Path]:
-    """Return the checkpoints that a resume goes on from: those of cells without a record."""
+    """Return the states that a resume goes on from: those of cells without a record."""
     return sorted(part for part in out.glob("cells/*.part") if not part.with_suffix(".json").exists())
 
 
@@ -140,7 +140,7 @@ class Watch:
 
     def __init__(self, out: Path) -> None:
         self._out = out
-        self._checkpoints: set[tuple[str, int]] = set()
+        self._states: set[tuple[str, int]] = set()
         self._temporaries: set[str] = set()
 
     def reached(self, moment: Moment) -> bool:
@@ -155,12 +155,12 @@ class Watch:
                 sizes += state.st_size
                 records += folder.name == "cells" and entry.name.endswith(".json")
                 if entry.name.endswith(".part"):
-                    self._checkpoints.add((entry.name, state.st_mtime_ns))
+                    self._states.add((entry.name, state.st_mtime_ns))
                 if entry.name.endswith(".tmp"):
                     self._temporaries.add(entry.name)
         amounts = {"records": records, "bytes": sizes, "config": int((self._out / "config.toml").exists())}
-        amounts |= {"checkpoints": len(self._checkpoints), "temporaries": len(self._temporaries)}
-        amounts |= {"records beside a checkpoint": records if unfinished(self._out) else 0}
+        amounts |= {"states": len(self._states), "temporaries": len(self._temporaries)}
+        amounts |= {"records beside a saved state": records if unfinished(self._out) else 0}
         return amounts[moment.what] >= moment.amount
 
 
@@ -215,7 +215,7 @@ def killed(root: Path, number: int, moment: Moment, wanted: dict[str, dict[str, 
     differs = differing(contents(out), wanted[backend])
     wrong = wrong or (f"differs: {differs}" if differs else "")
     shutil.rmtree(folder)
-    return f"{backend}, killed at {moment} ({records} records, {parts} checkpoints there), {again[0]}", wrong
+    return f"{backend}, killed at {moment} ({records} records, {parts} states there), {again[0]}", wrong
 
 
 # Damages.
@@ -310,11 +310,11 @@ DAMAGES = (flip_digit, flip_bit, cut, empty, lose, replace, swap, remove_key, ad
 
 
 def wants_a_line(cells: dict[Path, bytes]) -> set[str]:
-    """Return the cells whose record or checkpoint must be reported as damaged.
+    """Return the cells whose record or saved state must be reported as damaged.
 
-    ``cells`` holds every file of the folder of cells as it was before. A checkpoint beside a whole record is never read
-    (a kill between writing the one and removing the other leaves both), and a cell with neither is one that was not
-    played: nothing says that its pictures belong to it.
+    ``cells`` holds every file of the folder of cells as it was before. A saved state beside a whole record is never
+    read (a kill between writing the one and removing the other leaves both), and a cell with neither was not played:
+    nothing says that its pictures belong to it.
     """
     damaged = {file for file, content in cells.items() if file.exists() and changed(file, content)}
     records = {file for file in cells if file.suffix == ".json"}
@@ -380,14 +380,14 @@ def damage_and_refuse(
 
 
 def draw_places(out: Path, count: int, dice: random.Random) -> list[Place]:
-    """Draw files to damage, each with another one of its kind; a checkpoint is among them where there is one."""
+    """Draw files to damage, each with another one of its kind; a saved state is among them where there is one."""
     kinds: dict[str, list[Path]] = {}
     for file in sorted(path for path in out.rglob("*") if path.is_file() and path.stat().st_size):
         if file.name not in {"config.toml", ".milpcb.lock"}:
             kinds.setdefault(f"{file.parent.name}{file.suffix}", []).append(file)
-    checkpoints = unfinished(out)[:1]
-    every = [file for files in kinds.values() for file in files if file not in checkpoints]
-    drawn = [*checkpoints, *dice.sample(every, count - len(checkpoints))]
+    states = unfinished(out)[:1]
+    every = [file for files in kinds.values() for file in files if file not in states]
+    drawn = [*states, *dice.sample(every, count - len(states))]
     others = [file for file in every if file not in drawn]
     return [Place(out, file, alike(file, others, dice)) for file in drawn]
 
@@ -421,11 +421,11 @@ def outside_changed(folder: Path) -> str:
 
 
 def stopped(root: Path) -> Path:
-    """Return a directory of a study that was killed while some tasks were finished and some had checkpoints."""
+    """Return a directory of a study that was killed while some tasks were finished and some had saved states."""
     for attempt in range(20):
         folder = root / f"stopped{attempt}"
         folder.mkdir()
-        kill_at(Moment("records beside a checkpoint", 2), folder, "serial")
+        kill_at(Moment("records beside a saved state", 2), folder, "serial")
         out = folder / "out"
         if len(list(out.glob("cells/*.json"))) >= 2 and unfinished(out):
             return out

@@ -24,7 +24,7 @@ def long(config):
     first, second = config[config.index("[[learners]]") :].strip().split("[[learners]]")[1:]
     text = config[: config.index("[[learners]]")].replace("horizon = 30", "horizon = 600\ncheckpoints = 5")
     waits = first.replace('"bistro_plus"', '"held:Held"\nlabel = "bistro_plus"')
-    return f"{text}[[learners]]{second}\n[[learners]]{waits}[run]\ncheckpoint_seconds = 1e-9\n"
+    return f"{text}[[learners]]{second}\n[[learners]]{waits}[run]\nsave_seconds = 1e-9\n"
 
 
 def in_second_curve(out):
@@ -41,7 +41,7 @@ def in_second_curve(out):
 def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, assert_one_line, config):
     """When the table of all curves does not fit, each finished curve is on disk, and the same command goes on later."""
     many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")  # two curves are 300 kB
-    write(tmp_path, {"big.toml": f"{many}[run]\ncheckpoint_seconds = 1e6\n"})  # a checkpoint would not fit either
+    write(tmp_path, {"big.toml": f"{many}[run]\nsave_seconds = 1e6\n"})  # a checkpoint would not fit either
     arguments = ("run", "big.toml", "--out", "out", "--backend", backend)
     failed = milpcb_(tmp_path, *arguments, limits={"RLIMIT_FSIZE": 170_000})
     assert_one_line(failed, "cannot write out/curves.csv", "too large", "finished before is kept", "run again")
@@ -58,7 +58,7 @@ def test_a_full_disk_keeps_what_was_finished(backend, tmp_path, milpcb_, write, 
 def test_a_disk_that_is_full_at_once_ends_the_run(backend, tmp_path, milpcb_, write, assert_one_line, config):
     """When not even the first record fits, the run ends with one line, and goes on later."""
     many = config.replace("horizon = 30", "horizon = 1000\ncheckpoints = 1000")
-    write(tmp_path, {"tiny.toml": f"{many}[run]\ncheckpoint_seconds = 1e6\n"})  # a checkpoint does not fit either
+    write(tmp_path, {"tiny.toml": f"{many}[run]\nsave_seconds = 1e6\n"})  # a checkpoint does not fit either
     arguments = ("run", "tiny.toml", "--out", "out", "--backend", backend)
     failed = milpcb_(tmp_path, *arguments, limits={"RLIMIT_FSIZE": 8_000})
     assert_one_line(failed, "cannot write out/cells/", "too large", "run again")

@@ -37,7 +37,7 @@ name = "uniform"
 [run]
 backend = "processes"
 workers = 2
-checkpoint_seconds = 1e-9
+save_seconds = 1e-9
 """
 RUN = ("run", "grid.toml", "--out", "out", "--progress", "quiet")
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

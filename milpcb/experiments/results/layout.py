@@ -20,7 +20,7 @@ _PLACES = {
 
 
 def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part" (checkpoint), "costs", "live" (position), "log", "png" or "svg" is kept.
+    """Return where a task's "record", "part" (saved state), "costs", "live" (position), "log", "png" or "svg" is kept.
 
     Raises InputError where the folder is a link, or the key no name of a file.
     """

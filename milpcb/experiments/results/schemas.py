@@ -127,7 +127,7 @@ class YardstickRecord(TypedDict):
 
 @with_config(CLOSED)
 class Point(TypedDict):
-    """A point of a curve, as a checkpoint keeps it."""
+    """A point of a curve, as a saved state keeps it."""
 
     rounds: Round
     cumulative_cost: Number
@@ -142,7 +142,7 @@ class Point(TypedDict):
 
 
 @with_config(CLOSED)
-class Checkpoint(TypedDict):
+class SavedState(TypedDict):
     """cells/KEY.part: a play that is not over; the learner checks its own state."""
 
     key: Key

@@ -2,7 +2,7 @@
 
 config.toml          resolved, with versions, the number of this format, and a checksum
 study.json           which cells there are, what curves call them, and which yardstick measures each
-cells/KEY.json       a finished task; KEY.part its checkpoint before that; KEY.png and KEY.svg its drawn policy
+cells/KEY.json       a finished task; KEY.part its saved state before that; KEY.png and KEY.svg its drawn policy
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
 live/KEY.json        how far a running task is
 logs/KEY.log         what a task logged, warned of, or failed with
@@ -10,8 +10,8 @@ curves.csv .parquet  everything that is drawn or tabulated, put together from th
 best_policy_*        best policies in hindsight, and leader_* those that learners end with, as study.json lists them
 
 Only files with these names are written or removed, only in a directory that was empty or that holds a config.toml or
-study.json of milpcb, and never through a link. study.json, records, costs and checkpoints begin with a checksum of what
-follows.
+study.json of milpcb, and never through a link. study.json, records, costs and saved states begin with a checksum
+of what follows.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class RunDirectory:
     def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
         """Write down what is going to be computed, and clear away what a killed run left.
 
-        That are temporaries, positions, and checkpoints of tasks that are ``finished`` (their keys).
+        That are temporaries, positions, and saved states of tasks that are ``finished`` (their keys).
         """
         earlier = whole_index(self.path)
         written = earlier["written"] if earlier else []
@@ -150,7 +150,7 @@ class RunDirectory:
         return Held(finished, (*_shortened(damaged), *_mixed(self.path, made_with.values())))
 
     def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
-        """Write a finished task; its checkpoint is removed after that.
+        """Write a finished task; its saved state is removed after that.
 
         A record that a power cut spoils is no record.
         """

@@ -1,1 +1,1 @@
-"""Playing cells: the loop, checkpoints, progress, and the backends that spread cells over cores and machines."""
+"""Playing cells: the loop, saved states, progress, and the backends that spread cells over cores and machines."""

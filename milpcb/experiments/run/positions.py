@@ -2,7 +2,7 @@
 
 A worker writes DIR/live/<key>.json at most twice a second: ``{"round", "horizon", "cost", "started"}``, where ``cost``
 is the cumulative cost so far. ``started``, in seconds since the epoch, and ``first``, the round it was in then, are
-when the task had played its first round, or its first one after a checkpoint: opening, loading and compiling are no
+when the task had played its first round, or its first one after a saved state: opening, loading and compiling are no
 part of its pace.
 """
 

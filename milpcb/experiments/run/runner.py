@@ -111,7 +111,7 @@ class _OpenOnce(World):
 
 
 def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], progress: Progress, by: Backend) -> Failed:
-    work = partial(compute, directory=directory.path.resolve(), checkpoint_seconds=config.run.checkpoint_seconds)
+    work = partial(compute, directory=directory.path.resolve(), save_seconds=config.run.save_seconds)
     failed: Failed = []
     progress.start(tasks)
     played = cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))

@@ -1,4 +1,4 @@
-"""One task of a study, as a worker computes it: a cell, which goes on from its checkpoint, or a yardstick."""
+"""One task of a study, as a worker computes it: a cell, which resumes from its saved state, or the best policy."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Failure:
     remarks: tuple[str, ...] = ()
 
 
-def compute(task: Task, directory: Path, checkpoint_seconds: float) -> Outcome | Failure:
+def compute(task: Task, directory: Path, save_seconds: float) -> Outcome | Failure:
     """Compute a task; raises RunError when the disk refuses, which concerns all tasks.
 
     Linear algebra keeps to one thread: then sums of floats come in one order, and give the same bytes, on every
     backend.
     """
-    files = TaskFiles(directory, task.key, task.title, task.horizon, checkpoint_seconds)
+    files = TaskFiles(directory, task.key, task.title, task.horizon, save_seconds)
     with files.working(), threadpool_limits(limits=1):
         result = _outcome_or_failure(task, files)
     return replace(result, remarks=tuple(files.remarks))
@@ -70,10 +70,10 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
 
 
 def play_cell(cell: Task, files: TaskFiles) -> Outcome:
-    """Play one learner to the horizon, from its checkpoint if there is one that serves.
+    """Play one learner to the horizon, from its saved state if there is one that serves.
 
-    A checkpoint that cannot be restored, or from which the play ends in an error, is given up and the cell played from
-    its first round: no checkpoint can make every later attempt fail.
+    A state that cannot be restored, or from which the play ends in an error, is given up and the cell played from
+    its first round: no saved state can make every later attempt fail.
     """
     if not isinstance(cell, Cell):
         raise TypeError(cell)
@@ -94,7 +94,7 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
 
 
 def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
-    """Play to the horizon, writing positions and checkpoints."""
+    """Play to the horizon, writing positions and states."""
     cell, pace = player.cell, Pace()
     while player.tally.round < cell.horizon:
         pace.measure(player.advance(pace.rounds))

@@ -11,20 +11,20 @@ from time import perf_counter, time
 from typing import Any
 
 from milpcb.experiments.results.layout import file_of
-from milpcb.experiments.results.schemas import Checkpoint, checked
+from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.results.versions import describe, installed
 from milpcb.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position
 SLICE = 0.1  # seconds of play between two looks at the clock
-MOST_SAVING = 0.05  # share of the time that checkpoints may take: large states are saved less often
+MOST_SAVING = 0.05  # share of the time that saving may take: large states are saved less often
 
 
 class TaskFiles:
     """The files of one task; its state is saved every ``every`` seconds.
 
-    The clock decides only when a position and a checkpoint are written, never what is played: a play that goes on from
-    any checkpoint has the numbers of one that never stopped. ``remarks`` is filled with what a user should know.
+    The clock decides only when a position and a state are written, never what is played: a play that goes on from
+    any saved state has the numbers of one that never stopped. ``remarks`` is filled with what a user should know.
     """
 
     def __init__(self, directory: Path, key: str, title: str, horizon: int, every: float) -> None:
@@ -39,9 +39,9 @@ class TaskFiles:
         self._report_due, self._save_due = now + REPORT_EVERY, now + every
 
     def saved(self) -> dict[str, Any] | None:
-        """Return the last checkpoint; None where there is none, or none to go on from, which goes to ``remarks``."""
+        """Return the last saved state; None where there is none, or none to go on from, which goes to ``remarks``."""
         try:
-            state: dict[str, Any] = dict(checked(Checkpoint, unsealed(contents(self._part))))
+            state: dict[str, Any] = dict(checked(SavedState, unsealed(contents(self._part))))
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
@@ -55,10 +55,10 @@ class TaskFiles:
         return state
 
     def reject(self, reason: str) -> None:
-        """Note that the checkpoint is of no use, so that the task begins anew."""
+        """Note that the saved state is of no use, so that the task begins anew."""
         self._playing = False
         self.remarks.append(
-            f"checkpoint {self._facts['key']} of '{self._title}' {reason}; it is played from its first round"
+            f"saved state {self._facts['key']} of '{self._title}' {reason}; it is played from its first round"
         )
 
     def report(self, played: int, cost: float) -> None:
@@ -74,14 +74,14 @@ class TaskFiles:
 
     @property
     def save_due(self) -> bool:
-        """Whether it is time for a checkpoint."""
+        """Whether it is time to save the state."""
         return perf_counter() >= self._save_due
 
     def save(self, state: dict[str, Any]) -> None:
-        """Write a checkpoint that ``saved`` returns; damage by a power cut is found by the reader."""
+        """Write a state that ``saved`` returns; damage by a power cut is found by the reader."""
         start = perf_counter()
-        checkpoint = {"key": self._facts["key"], "versions": installed(), **state}
-        write_file(self._part, sealed(checkpoint), durable=False)
+        document = {"key": self._facts["key"], "versions": installed(), **state}
+        write_file(self._part, sealed(document), durable=False)
         now = perf_counter()
         self._save_due = now + max(self._every, (now - start) / MOST_SAVING)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -38,6 +39,8 @@ LISTED = ("learners", "constraints")  # always [[...]]; of environment, policies
 KIND_OF = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 def read_config(path: Path, *, trusted: bool = True) -> Config:
@@ -128,6 +131,9 @@ def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None) -
     return run.model_copy(update={"folder": str(folder_of(run.folder, folder)) if folder and wanted else None})
 
 
+# section -> old name of a key -> its name
+_NEW_NAMES = {"run": {"checkpoint_seconds": "save_seconds"}}
+
 # Options that the runtime knows, once the environment is there, where the config does not set them.
 _KNOWN_LATER = {"policies": ("n_actions",)}
 
@@ -159,7 +165,17 @@ class _Reader:
             table = self._tables.get(section, {})
             if not isinstance(table, dict):
                 raise InputError(f"'{section}' must be a section [{section}]")
-            return validate(model, table, f"[{section}]")
+            return validate(model, self._renamed(section, table), f"[{section}]")
+
+    def _renamed(self, section: str, table: dict[str, Any]) -> dict[str, Any]:
+        """Return a table with the new names of its keys, each with a line; raises InputError where one has both."""
+        new = _NEW_NAMES.get(section, {})
+        for old in new.keys() & table.keys():
+            if new[old] in table:
+                raise KeyProblemError(old, f"{old} is the old name of {new[old]} in [{section}]; leave it out")
+            where = f"{self._where}{self._line(section, old)}"
+            _log.warning("%s: %s in [%s] is called %s now; its old name works until 0.2", where, old, section, new[old])
+        return {new.get(key, key): value for key, value in table.items()}
 
     def component(self, section: str, index: int) -> Component:
         table = self.tables(section)[index]

@@ -58,7 +58,7 @@ class RunSection(BaseModel):
     backend: str | None = None
     workers: Annotated[int, Field(gt=0, le=1024)] | None = None
     scheduler: str | None = None
-    checkpoint_seconds: PositiveFloat = 5.0
+    save_seconds: PositiveFloat = 5.0
 
 
 @dataclass(frozen=True)

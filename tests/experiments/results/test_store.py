@@ -215,7 +215,7 @@ def test_the_config_is_written_with_versions(held, tiny):
 def test_comments_and_the_order_of_keys_change_no_cell(tiny):
     """Cells are the same whatever the config looks like and whatever stands in [run]."""
     other = "# the same\n" + tiny.replace("horizon = 40\ncheckpoints = 4", "checkpoints = 4\nhorizon = [40]")
-    other += '[run]\nbackend = "serial"\nworkers = 3\ncheckpoint_seconds = 1.5\n'
+    other += '[run]\nbackend = "serial"\nworkers = 3\nsave_seconds = 1.5\n'
     assert [task.key for task in study_of(tiny).tasks] == [task.key for task in study_of(other).tasks]
 
 

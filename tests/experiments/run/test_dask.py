@@ -465,7 +465,7 @@ def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
     with Client(scheduler, timeout=600, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=600)
         victim = next(iter(client.run(os.getpid).values()))
-    on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\ncheckpoint_seconds = 1e-9\n'
+    on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\nsave_seconds = 1e-9\n'
     killer = Killer(victim, tmp_path / "dask", Path(work.HOLD))
     config = parse_config(tomllib.loads(on_dask), on_dask)
     assert run(config, RunDirectory(Path("dask")), killer) == []

@@ -160,7 +160,7 @@ def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
     outcome = compute(cell, tmp_path, 1e9)
     assert timeless(outcome.record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
     (line,) = outcome.remarks
-    assert line.startswith(f"checkpoint {cell.key} of 'bistro_plus, seed 0' {reason}")
+    assert line.startswith(f"saved state {cell.key} of 'bistro_plus, seed 0' {reason}")
     assert line.endswith("; it is played from its first round")
 
 
@@ -340,7 +340,7 @@ def test_the_pace_follows_the_clock(monkeypatch):
 def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
     """A task, and what computes it, survive pickle; the key is that of the settings."""
     cell = cell_of(tiny)
-    work = sent(partial(compute, directory=tmp_path, checkpoint_seconds=5.0))
+    work = sent(partial(compute, directory=tmp_path, save_seconds=5.0))
     copy = sent(cell)
     assert copy.key == cell.key
     assert timeless(work(copy).record) == timeless(compute(cell, tmp_path, 5.0).record)

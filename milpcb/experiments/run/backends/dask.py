@@ -9,7 +9,7 @@ both (``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on 
 - the same version of milpcb, as the scheduler does too, and the solvers and packages that the config names;
 - one thread each, under a nanny (the default): a task of ours that nobody waits for any more is stopped by restarting
   its worker;
-- the run directory under the same path, shared, if a cell whose worker dies is to go on from its checkpoint and not
+- the run directory under the same path, shared, if a cell whose worker dies is to go on from its saved state and not
   from its start, and if progress is to show the cells that are playing: results travel through the scheduler, these do
   not.
 
