@@ -7,8 +7,8 @@ The grammar, which milpcb.columns writes and this file reads; what was printed i
                | NAME ("=" | "!=" | "is not") VALUE missing? | NAME "not"? "in" "{" VALUE ("," VALUE)* "}"
                | NAME "is" "not"? "missing"
     missing   := "(or missing)" | "(not missing)"
-    VALUE     := "missing" | "true" | "false" | NUMBER | text
-    NAME      := text
+    VALUE     := "missing" | "true" | "false" | NUMBER | STRING
+    NAME      := STRING
 
 A string that could be read as anything else is in double quotes, with backslashes before quotes and backslashes in it
 and escapes for characters that do not print. So ``1`` is a number and ``"1"`` a string, ``missing`` is a missing value

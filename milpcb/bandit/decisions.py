@@ -148,7 +148,7 @@ class Book:
         if not isinstance(given, Decision):
             raise InputError(
                 f"decision '{clipped(name)}' is not known here: it is another bandit's, or was made after this one "
-                "was saved; learn takes it then if the whole decision is handed in, see Decision.to_json"
+                "was saved; learn takes it then if the whole decision is passed, see Decision.to_json"
             )
         if not self._ours(given):
             raise InputError(f"decision '{clipped(name)}' is another bandit's, or was changed: its seal does not fit")

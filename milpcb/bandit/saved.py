@@ -63,7 +63,7 @@ def as_written(policies: PolicyClass) -> dict[str, Any] | None:
 def written_class(written: Mapping[str, Any] | None) -> PolicyClass:
     """Return the class that ``as_written`` described; raises InputError where it described none."""
     if written is None:
-        raise InputError("the file is of a policy class of your own: hand it in, as in Bandit.load(path, policies=...)")
+        raise InputError("the file is of a policy class of your own: pass it, as in Bandit.load(path, policies=...)")
     return cast("PolicyClass", supply.make(registry.load("policies", written["name"]), {}, written["options"]))
 
 

@@ -115,7 +115,7 @@ class VW(Learner):
 def _check(arguments: str) -> None:
     """Raise InputError unless these are options from above, each with its value, and ask for action probabilities."""
     if not isinstance(arguments, str):
-        raise InputError(f"arguments must be VW's command line as one text, got {shown(arguments)}")
+        raise InputError(f"arguments must be VW's command line as one string, got {shown(arguments)}")
     words = iter(arguments.split())
     for word in words:
         if word in WITH_VALUE:

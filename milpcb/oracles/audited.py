@@ -30,7 +30,7 @@ class AuditedOracle(Oracle):
     opened, contexts, constraints : see milpcb.open_oracle
     solver : of the audits
     time_limit : seconds for one solve, None for no limit
-    audit : the share of the questions, 0 < audit <= 1, that the solver answers too
+    audit : the share of the queries, 0 < audit <= 1, that the solver answers too
 
     """
 
@@ -45,7 +45,7 @@ class AuditedOracle(Oracle):
         audit: float = 0.01,
     ) -> None:
         if isinstance(audit, bool) or not isinstance(audit, (int, float)) or not 1e-12 < audit <= 1.0:
-            raise InputError(f"audit must be a share of the questions, above 0 and at most 1, got {audit!r}")
+            raise InputError(f"audit must be a share of the queries, above 0 and at most 1, got {audit!r}")
         super().__init__(opened, contexts, grouped=False)
         self._search: Oracle = registry.load("oracle", "search")(opened, contexts, constraints=constraints)
         self._milp: Oracle = registry.load("oracle", "milp")(
@@ -61,7 +61,7 @@ class AuditedOracle(Oracle):
 
     def route(self) -> list[str]:
         """Return that of the search, how many questions are audited, and the solver's."""
-        audits = "every question" if self._every == 1 else f"one question in {self._every}"
+        audits = "every query" if self._every == 1 else f"one query in {self._every}"
         return [*self._search.route(), f"audited: {audits}, by a solver", *self._milp.route()]
 
     def close(self) -> None:
@@ -118,6 +118,6 @@ class AuditedOracle(Oracle):
         slack = 0.0 if query.whole else 2 * query.tolerance
         if found != proved and not abs(found - proved) <= slack:
             raise OracleDisagreement(
-                f"question {self._asked}, {what}: the search found {found:.12g}, "
+                f"query {self._asked}, {what}: the search found {found:.12g}, "
                 f"{by or f'the MILP on {self._solver} proves'} {proved:.12g}; report it with the config that made it"
             )

@@ -83,7 +83,7 @@ class MilpOracle(Oracle):
         kind = "a linear program, as its vertices are policies," if program.integral else "a mixed-integer program"
         more = " and rows that are found when they are needed" if self._encoding.separator else ""
         size = f"{program.n_columns:,} columns, {program.n_rows:,} rows{more}"
-        lines = [f"answers: by solver {self._solver}, {kind} of {size}; a question changes its objective only"]
+        lines = [f"answers: by solver {self._solver}, {kind} of {size}; a query changes its objective only"]
         if self._sides:
             lines.append(f"constraints: {len(self._sides)} rows of the program")
         start = "the last answer" if self._starts is None else "the policy that the class's own search finds"

@@ -1,6 +1,6 @@
 """The base class of adapters to vendors' own libraries: the order of the steps of a query.
 
-A model is built once; a question changes its objective only. What a step is called by a vendor stands in its adapter.
+A model is built once; a query changes its objective only. What a step is called by a vendor stands in its adapter.
 """
 
 from __future__ import annotations

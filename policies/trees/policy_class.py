@@ -166,7 +166,7 @@ class OpenedTrees(Opened):
         if (2 * p) ** max(0, depth - 2) > MOST_SUBTREES:
             reason = (
                 f"a search of trees of depth {depth} over {p} literals looks at more than {MOST_SUBTREES:,} subtrees "
-                "a question; use less depth or fewer thresholds"
+                "a query; use less depth or fewer thresholds"
             )
             self.unsupported |= dict.fromkeys(("search", "action_weights"), reason)
         self.route = route(literals, depth)

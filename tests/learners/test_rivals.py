@@ -118,7 +118,7 @@ def test_its_action_is_certain_after_the_first_rounds():
         ("--cb_explore_adf --random_seed 3", "'--random_seed' is not taken here"),
         ("--squarecb", "must have --cb_explore_adf"),
         ("--cb_explore_adf --epsilon x", "VW does not take its arguments: .*x"),
-        (3, "one text, got 3"),
+        (3, "one string, got 3"),
     ],
 )
 def test_arguments_that_are_none_are_refused_in_one_line(arguments, message):

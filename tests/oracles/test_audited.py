@@ -116,7 +116,7 @@ def test_a_lie_between_audits_is_caught_at_the_next():
     oracle._search._search.lie = 2.0
     for seed in range(3):
         oracle.value(costs_of(seed))
-    with pytest.raises(OracleDisagreement, match="question 5"):
+    with pytest.raises(OracleDisagreement, match="query 5"):
         oracle.value(costs_of(4))
 
 

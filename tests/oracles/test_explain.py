@@ -75,7 +75,7 @@ def test_lists_and_audits_are_described() -> None:
     listed = open_oracle(DecisionTrees(2, depth=1), CONTEXTS, kind="enumeration", constraints=SIDE)
     assert f"all {len(listed.labelings)} different policies" in lines(listed)["answers"]  # type: ignore[attr-defined]
     audited = open_oracle(DecisionTrees(2), CONTEXTS, kind="audited", audit=0.25)
-    assert "audited: one question in 4, by a solver" in audited.explain()
+    assert "audited: one query in 4, by a solver" in audited.explain()
     assert "solver highs" in audited.explain()
 
 

@@ -276,7 +276,7 @@ class _Reader:
         with self._placing(section, index, "label"):
             if not (isinstance(label, str) and escaped(label) == label):
                 owner = "learner" if section == "learners" else section
-                raise InputError(f"a {owner}'s label is a text on one line, got {label!r}")
+                raise InputError(f"a {owner}'s label is a string on one line, got {label!r}")
             if len(label) > LONGEST:
                 raise InputError(
                     f"label '{clipped(label)}' has {len(label)} characters; at most {LONGEST} can be shown"

@@ -111,7 +111,7 @@ class _Front:
         """Return the point of least outcome ``which`` among those whose outcome ``under`` is at most ``most``."""
         found = self._limited(under, most + self._close[under] / 2, self._tables[which])
         if found is None:
-            raise OracleInexact("two questions to the oracle contradict each other; scale the costs")
+            raise OracleInexact("two queries to the oracle contradict each other; scale the costs")
         return replace(found, supported=supported)
 
     def _limited(self, under: int, most: float, costs: Floats) -> FrontPoint | None:

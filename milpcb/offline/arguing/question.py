@@ -100,7 +100,7 @@ def explicit(question: Question) -> Question:
     if isinstance(getattr(policies, "thresholds", ()), tuple):
         return question
     opened: Any = open_class(policies, question.contexts)
-    return replace(question, policies=opened.fixed()) if "fixed" in opened.can else question
+    return replace(question, policies=opened.fixed()) if "fixed" in opened.capabilities else question
 
 
 def check_columns(columns: Sequence[int], rows: Floats) -> None:

@@ -115,7 +115,7 @@ LEARNERS = {
         "line 27: unknown solver 'hihgs'; did you mean 'highs'?",
     ),
     "label taken": (SECOND, "line 22: two learners are called 'bistro_plus'"),
-    "label that is a number": (SECOND + "label = 3\n", "line 24: a learner's label is a text on one line, got 3"),
+    "label that is a number": (SECOND + "label = 3\n", "line 24: a learner's label is a string on one line, got 3"),
     "oracle that is a name": (SECOND + 'label = "b"\noracle = "milp"\n', "line 25: a learner's oracle is a table"),
     "no name": ("[[learners]]\n", "line 22: [[learners]] needs a name"),
 }
