@@ -23,17 +23,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from confidence import CONTEXTS, FEATURES, TREES, K, mirrored, reacting
+from confidence import CONTEXTS, LEARNERS, K, fixed, reacting
 
-from milpcb import open_oracle
-from milpcb.learners import Conservative, EpsilonGreedy, Exp4
+from milpcb.learners import Conservative
 from milpcb.rng import child, draw_action
 
-LEARNERS: dict[str, Any] = {
-    "exp4": lambda oracle, _T: Exp4(oracle),
-    "exp4, optimistic": lambda oracle, _T: Exp4(oracle, estimates="optimistic"),
-    "epsilon-greedy": lambda oracle, T: EpsilonGreedy(oracle, horizon=T),
-}
 KINDS = ("one law", "drifting", "reacting", "mirror")
 KEPT = 0.9  # of the gain, in long runs
 FREE = 50  # runs without a baseline, of which only a mean is wanted
@@ -53,33 +47,29 @@ def usual(kind: str, contexts: Any) -> list[int]:
 
 
 def world(kind: str, rounds: int, seed: int, rng: Any) -> tuple[Any, Any, Any]:
-    """Return contexts, the row of each round, and costs (K,) of a round, its row and the last q there."""
+    """Return an oracle on the contexts, the row of each round, and costs (K,) of a round, its row and last q there."""
     if kind == "mirror":
-        contexts, rows, costs = mirrored(seed % 20, rounds)
-        return contexts, rows, lambda t, _row, _q: costs[t]
-    contexts = child(0, "contexts").integers(0, 2, (CONTEXTS, FEATURES)).astype(float)
-    rows = rng.integers(CONTEXTS, size=rounds).tolist()
+        oracle, rows, costs = fixed(seed % 20, rounds)
+        return oracle, rows, lambda t, _row, _q: costs[t]
+    oracle, chances = fixed(None, rounds)[0], rng.random((rounds, K))
+    contexts, rows = oracle.contexts, rng.integers(CONTEXTS, size=rounds).tolist()
     if kind == "reacting":
-        return contexts, rows, reacting(contexts, rng)
+        return oracle, rows, reacting(contexts, chances)
     right = np.array([np.where(contexts[:, f] > 0.5, 1 + f % 2, 2 - f % 2) for f in (0, 1, 2, 3)])
+    worse = np.where(np.arange(K) == right[..., None], 0.35, 0.5)
     phases = 1 if kind == "one law" else len(right)
-
-    def drawn(t: int, row: int, _q: Any) -> Any:
-        return (rng.random(K) < np.where(np.arange(K) == right[t * phases // rounds, row], 0.35, 0.5)).astype(float)
-
-    return contexts, rows, drawn
+    return oracle, rows, lambda t, row, _q: chances[t] < worse[t * phases // rounds, row]
 
 
 def play(kind: str, name: str, loss: float | None, rounds: int, confidence: float, seed: int) -> Run:
     """Play once, without a baseline where ``loss`` is None."""
     rng = child(seed, "baseline", kind)
-    contexts, rows, costs = world(kind, rounds, seed, rng)
-    oracle = open_oracle(TREES, contexts, kind="search")
-    learner, today = LEARNERS[name](oracle, rounds), usual(kind, contexts)
+    oracle, rows, costs = world(kind, rounds, seed, rng)
+    learner, today = LEARNERS[name](oracle, seed, rounds), usual(kind, oracle.contexts)
     if loss is not None:
         learner = Conservative(oracle, inner=learner, baseline=today, loss=loss, confidence=confidence, seed=seed)
     paid, due, broken = 0.0, 0.0, False
-    last = np.full((len(contexts), K), 1 / K)
+    last = np.full((CONTEXTS, K), 1 / K)
     for t, row in enumerate(rows):
         shown = costs(t, row, last[row])
         last[row] = q = learner.act(row)
@@ -105,7 +95,7 @@ def main() -> int:
     rounds, failed = arguments.long or arguments.rounds, False
     delta = 1 - arguments.confidence
     most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
-    print(f"{'learner':18s} {'costs':10s} {'broken':>12s} {'gain':>8s} {'without':>8s} {'alone':>7s}")
+    print(f"{'learner':30s} {'costs':10s} {'broken':>12s} {'gain':>8s} {'without':>8s} {'alone':>7s}")
     with ProcessPoolExecutor() as pool:
         for name in arguments.learners or (["exp4"] if arguments.long else LEARNERS):
             for kind in ("one law",) if arguments.long else KINDS:
@@ -119,7 +109,7 @@ def main() -> int:
                 failed |= bad
                 counted = f"{broken.sum():.0f} of {arguments.runs}"
                 means = f"{gain.mean():8.4f} {without:8.4f} {alone.mean():7.3f}"
-                print(f"{name:18s} {kind:10s} {counted:>12s} {means}{'   WRONG' * bad}", flush=True)
+                print(f"{name:30s} {kind:10s} {counted:>12s} {means}{'   WRONG' * bad}", flush=True)
     return int(failed)
 
 

@@ -1,4 +1,4 @@
-"""How often regret exceeds the certificate with confidence, at any of 40 moments of a run.
+"""How often regret exceeds the certificate with confidence after any of all rounds of a run.
 
     python scripts/checks/confidence.py [learner ...] [--runs 1000] [--rounds 1000] [--confidence 0.95]
     python scripts/checks/confidence.py [learner ...] --planted 10000 --runs 5
@@ -11,7 +11,7 @@ Prints, for each learner and kind, in how many runs regret was ever above its ce
 ends with 1 where that is more often than one minus the confidence by two standard errors.
 
 With --planted, plays that many rounds of the environment "planted" instead, with trees of depth 2 on its 12 features,
-and prints the means of regret and of both certificates, and the microseconds of a round: the figures of
+and prints the means of regret and of both certificates, and the microseconds of CPU time of a round: the figures of
 milpcb/theory/confidence.md.
 """
 
@@ -34,7 +34,7 @@ from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees
 
-K, FEATURES, CONTEXTS, MOMENTS = 3, 6, 64, 40
+K, FEATURES, CONTEXTS = 3, 6, 64
 TREES = DecisionTrees(n_actions=K, depth=1, thresholds=[[0.5]] * FEATURES)
 
 LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {
@@ -51,20 +51,22 @@ LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {
 Costs = Callable[[int, int, Any], Any]  # of a round, its row and the last q (K,) there: costs (K,)
 
 
-def one_law(contexts: Any, rng: Any) -> Costs:
+def one_law(contexts: Any, chances: Any) -> Costs:
     """Return costs that are least where a tree of depth 1 is followed."""
     right = np.where(contexts[:, 0] > 0.5, 1, 2)
-    return lambda _t, row, _q: (rng.random(K) < np.where(np.arange(K) == right[row], 0.3, 0.6)).astype(float)
+    worse = np.where(np.arange(K) == right[:, None], 0.3, 0.6)
+    return lambda t, row, _q: chances[t] < worse[row]
 
 
-def reacting(_contexts: Any, rng: Any) -> Costs:
+def reacting(_contexts: Any, chances: Any) -> Costs:
     """Return costs of which the action that was likeliest has the highest."""
-    return lambda _t, _row, q: (rng.random(K) < np.where(np.arange(K) == q.argmax(), 0.8, 0.3)).astype(float)
+    worse = np.where(np.eye(K, dtype=bool), 0.8, 0.3)
+    return lambda t, _row, q: chances[t] < worse[q.argmax()]
 
 
-def vanishing(_contexts: Any, rng: Any) -> Costs:
+def vanishing(_contexts: Any, chances: Any) -> Costs:
     """Return costs that are nothing where an action was unlikely."""
-    return lambda _t, _row, q: (rng.random(K) < np.where(q < 0.2, 0.0, 0.5)).astype(float)
+    return lambda t, _row, q: (chances[t] < 0.5) & (q >= 0.2)
 
 
 DRAWN = {"one law": one_law, "reacting": reacting, "vanishing": vanishing}
@@ -72,43 +74,71 @@ KINDS = (*DRAWN, "mirror")
 
 
 @cache
-def mirrored(seed: int, rounds: int) -> tuple[Any, Any, Any]:
-    """Return contexts, rows and costs (T, K) that were fixed beforehand."""
+def fixed(seed: int | None, rounds: int) -> tuple[Any, Any, Any]:
+    """Return an oracle, and the rows and costs (T, K) that were fixed beforehand; none of those without a seed."""
+    if seed is None:
+        contexts = child(0, "contexts").integers(0, 2, (CONTEXTS, FEATURES)).astype(float)
+        return open_oracle(TREES, contexts, kind="search"), None, None
     stream = Mirror(copies=2, n_actions=K, n_contexts=CONTEXTS, n_features=FEATURES).open(TREES, rounds, seed)
     return (
-        np.asarray(stream.contexts),
+        open_oracle(TREES, np.asarray(stream.contexts), kind="search"),
         [stream.reveal(t) for t in range(rounds)],
         np.array([stream.costs(t) for t in range(rounds)], dtype=float),
     )
 
 
 def world(kind: str, rounds: int, seed: int, rng: Any) -> tuple[Any, Any, Costs]:
-    """Return contexts, the row of each round, and costs."""
+    """Return an oracle on the contexts, the row of each round, and costs."""
     if kind == "mirror":
-        contexts, rows, costs = mirrored(seed % 20, rounds)
-        return contexts, rows, lambda t, _row, _q: costs[t]
-    contexts = child(0, "contexts").integers(0, 2, (CONTEXTS, FEATURES)).astype(float)
-    return contexts, rng.integers(CONTEXTS, size=rounds).tolist(), DRAWN[kind](contexts, rng)
+        oracle, rows, costs = fixed(seed % 20, rounds)
+        return oracle, rows, lambda t, _row, _q: costs[t]
+    oracle = fixed(None, rounds)[0]
+    return oracle, rng.integers(CONTEXTS, size=rounds).tolist(), DRAWN[kind](oracle.contexts, rng.random((rounds, K)))
+
+
+class Watch:
+    """Sees whether regret was above the certificate after any round, and asks for both only where it may have been.
+
+    Regret is above where the best policy has paid less than ``floor``, what it must have paid by the certificate.
+    Neither ever falls, and the floor grows in a round by the estimate at most, so there are many rounds to go.
+    """
+
+    def __init__(self, oracle: Any, learner: Any, confidence: float) -> None:
+        self._oracle, self._learner, self._confidence = oracle, learner, confidence
+        self.totals = np.zeros((oracle.n_contexts, K))
+        self._least = self._most = 0.0  # what the best policy has paid is not less, the floor is not more
+        self.above = False
+
+    def after(self, row: int, costs: Any) -> None:
+        """Take in the costs (K,) of a round that was learnt."""
+        self.totals[row] += costs
+        self._most += self._learner.ledger.last
+        if self._most > self._least:
+            regret, certificate = self.ask()
+            self.above |= regret > certificate
+
+    def ask(self) -> tuple[float, float]:
+        """Return regret and its certificate."""
+        paid = self._learner.ledger.cost
+        certificate = self._learner.certificate(confidence=self._confidence)
+        self._least, self._most = self._oracle.value(self.totals), paid - certificate
+        return paid - self._least, certificate
 
 
 def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> tuple[bool, float, float]:
     """Play once; return whether regret was ever above its certificate, and both at the end."""
     rng = child(seed, "coverage", kind)
-    contexts, rows, costs = world(kind, rounds, seed, rng)
-    oracle = open_oracle(TREES, contexts, kind="search")
+    oracle, rows, costs = world(kind, rounds, seed, rng)
     learner = LEARNERS[name](oracle, seed, rounds)
-    totals, paid, above = np.zeros((CONTEXTS, K)), 0.0, False
+    watch = Watch(oracle, learner, confidence)
     last = np.full((CONTEXTS, K), 1 / K)
     for t, row in enumerate(rows):
         shown = costs(t, row, last[row])
         last[row] = q = learner.act(row)
-        action = int(rng.choice(K, p=q / q.sum()))
+        action = draw_action(q, rng)
         learner.learn(row, action, float(shown[action]), float(q[action]))
-        totals[row] += shown
-        paid += shown[action]
-        if (t + 1) % max(1, rounds // MOMENTS) == 0:
-            above |= paid - oracle.value(totals) > learner.certificate(confidence=confidence)
-    return bool(above), paid - oracle.value(totals), learner.certificate(confidence=confidence)
+        watch.after(row, shown)
+    return watch.above, *watch.ask()
 
 
 def planted(name: str, rounds: int, confidence: float, seed: int) -> tuple[float, float, float, float]:
@@ -120,11 +150,11 @@ def planted(name: str, rounds: int, confidence: float, seed: int) -> tuple[float
     totals, paid, seconds = np.zeros((oracle.n_contexts, K)), 0.0, 0.0
     for t in range(rounds):
         row, costs = stream.reveal(t), np.asarray(stream.costs(t), dtype=float)
-        start = time.perf_counter()
+        start = time.process_time()
         q = learner.act(row)
         action = draw_action(q, rng)
         learner.learn(row, action, float(costs[action]), float(q[action]))
-        seconds += time.perf_counter() - start
+        seconds += time.process_time() - start
         totals[row] += costs
         paid += costs[action]
     regret = paid - oracle.value(totals)
@@ -168,7 +198,7 @@ def main() -> int:
     with ProcessPoolExecutor() as pool:
         for name, kind in cells(arguments):
             play = partial(run, name, kind, arguments.rounds, arguments.confidence)
-            above, regret, certificate = zip(*pool.map(play, range(arguments.runs), chunksize=10), strict=True)
+            above, regret, certificate = zip(*pool.map(play, range(arguments.runs), chunksize=5), strict=True)
             bad = bool(np.mean(above) > most)
             failed |= bad
             counted = f"{sum(above)} of {arguments.runs}"
