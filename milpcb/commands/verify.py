@@ -244,7 +244,7 @@ def _coin_row(verdict: CoinVerdict) -> Row:
 
 
 def _confident_row(verdict: ConfidentVerdict | PromiseVerdict) -> Row:
-    return [verdict.name, *(f"{excess:.4f}" for excess in verdict.excess)], verdict.passes
+    return [verdict.name, *(f"{float(excess):.4f}" for excess in verdict.excess)], verdict.passes
 
 
 def _short(slack: Fraction) -> str:

@@ -1,6 +1,6 @@
 """How often regret exceeds the certificate with confidence after any of all rounds of a run.
 
-    python scripts/checks/confidence.py [learner ...] [--runs 1000] [--rounds 1000] [--confidence 0.95]
+    python scripts/checks/confidence.py [learner ...] [--costs KIND] [--runs 1000] [--rounds 1000] [--workers 2]
     python scripts/checks/confidence.py [learner ...] --planted 10000 --runs 5
 
 Costs of four kinds: of one law; reacting, where the action that was likeliest on this context when it was last shown
@@ -173,7 +173,7 @@ def print_planted(arguments: argparse.Namespace) -> None:
 def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield each learner with each kind of costs."""
     for name in arguments.learners or LEARNERS:
-        for kind in KINDS:
+        for kind in arguments.costs or KINDS:
             yield name, kind
 
 
@@ -181,7 +181,10 @@ def main() -> int:
     """Play all runs, print a line for each learner and kind of costs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("learners", nargs="*", metavar="learner", help=f"of {', '.join(LEARNERS)}; all by default")
+    parser.add_argument("--costs", action="append", choices=KINDS, help="of this kind only; may be repeated")
+    parser.add_argument("--workers", type=int, help="processes; as many as there are cores by default")
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the runs, to split them; 0")
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--confidence", type=float, default=0.95)
     parser.add_argument("--planted", type=int, metavar="T")
@@ -193,12 +196,13 @@ def main() -> int:
         print_planted(arguments)
         return 0
     delta, failed = 1 - arguments.confidence, False
+    seeds = range(arguments.first, arguments.first + arguments.runs)
     most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
     print(f"{'learner':30s} {'costs':10s} {'above':>12s} {'regret':>8s} {'certificate':>12s}")
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor(arguments.workers) as pool:
         for name, kind in cells(arguments):
             play = partial(run, name, kind, arguments.rounds, arguments.confidence)
-            above, regret, certificate = zip(*pool.map(play, range(arguments.runs), chunksize=5), strict=True)
+            above, regret, certificate = zip(*pool.map(play, seeds, chunksize=5), strict=True)
             bad = bool(np.mean(above) > most)
             failed |= bad
             counted = f"{sum(above)} of {arguments.runs}"

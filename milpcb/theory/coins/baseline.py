@@ -3,13 +3,14 @@
 As in milpcb.theory.coins.confidence the adversary sees every action and chooses costs 0 and 1 so as to break it as
 often as it can; statement 18 of milpcb/theory/confidence.md proves that it cannot do so more often than delta. Rounds
 may be learnt one round late, too. The coins by which the learner inside is followed are those of a seed: the promise is
-kept whatever q depends on.
+kept whatever q depends on. As there, nothing is rounded on the way to the verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,21 +19,29 @@ from milpcb.bets import Floor
 from milpcb.learners import Conservative, Exp4
 from milpcb.protocols import Learner
 from milpcb.protocols.learners import Aside
-from milpcb.theory.coins.confidence import ROUNDING, worst_chance
+from milpcb.theory.coins.confidence import worst_chance
 from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
 from milpcb.theory.coins.trees import Node, tree
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 
 @dataclass(frozen=True)
 class Promise:
-    """Total cost is at most (1 + loss) times the baseline's, plus ``allowance``, but with probability ``delta``."""
+    """Total cost is at most (1 + loss) times the baseline's, plus ``allowance``, but with probability ``delta``.
+
+    ``loss`` and ``allowance`` are whole multiples of a half, so that no sum of theirs with whole numbers is rounded.
+    """
 
     loss: float
     allowance: float
     delta: float
     stake: float = 0.95
     share: float = 0.3
+
+    @property
+    def allowed(self) -> Fraction:
+        """The chance that the float 1 - delta leaves for breaking it."""
+        return 1 - Fraction(1 - self.delta)
 
 
 # In a few rounds only bold stakes and large chances of being wrong prove anything.
@@ -54,8 +63,8 @@ class Promising:
 class Broken(NamedTuple):
     """The worst chances that the baseline ever cost less than the floor, and that the promise is ever broken."""
 
-    floor: float
-    promise: float
+    floor: Fraction
+    promise: Fraction
 
 
 @dataclass(frozen=True)
@@ -75,20 +84,18 @@ class PromiseVerdict:
         """Return what is violated and where, one line each."""
         what = ("P[the baseline cost less than stated]", "P[promise broken]")
         return [
-            f"{name} is {excess + promise.delta:.4f}, above {promise.delta:g}, of {promise} for {game}"
+            f"{name} is {float(excess + promise.allowed):.4f}, above {promise.delta:g}, of {promise} for {game}"
             for name, excess, (game, promise) in zip(what, self.excess, self.places, strict=True)
-            if excess > ROUNDING
+            if excess > 0
         ]
 
 
 def judge_promise(judged: Promising, games: Iterable[CoinGame] = GAMES) -> PromiseVerdict:
     """Return the verdict over ``games`` and PROMISES."""
     places = [(game, promise) for game in games for promise in PROMISES]
-    found = np.array([broken(judged, *place) for place in places]) - [[place[1].delta] for place in places]
-    floor, promise = (int(column.argmax()) for column in found.T)
-    return PromiseVerdict(
-        judged.name, Broken(float(found[floor, 0]), float(found[promise, 1])), (places[floor], places[promise])
-    )
+    found = [[chance - place[1].allowed for chance in broken(judged, *place)] for place in places]
+    floor, promise = (max(range(len(found)), key=lambda place: found[place][which]) for which in (0, 1))
+    return PromiseVerdict(judged.name, Broken(found[floor][0], found[promise][1]), (places[floor], places[promise]))
 
 
 def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
@@ -106,11 +113,11 @@ def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
     played = OneRoundLate(learner) if judged.late else learner
     root = tree(played, game.rows, oracle, lambda _: learner.floor)
 
-    def floor_is_wrong(node: Node, totals: Floats) -> bool:
-        return bool(node.seen > totals[BASELINE] + ROUNDING)
+    def floor_is_wrong(node: Node, totals: Ints) -> bool:
+        return bool(node.seen > totals[BASELINE])
 
-    def promise_is_broken(node: Node, totals: Floats) -> bool:
-        return bool(node.paid > (1 + promise.loss) * totals[BASELINE] + promise.allowance + ROUNDING)
+    def promise_is_broken(node: Node, totals: Ints) -> bool:
+        return bool(node.paid > (1 + promise.loss) * totals[BASELINE] + promise.allowance)
 
     wrongs = (floor_is_wrong, promise_is_broken)
     return Broken(*(worst_chance(root, game.rows, np.array(game.labelings), wrong) for wrong in wrongs))

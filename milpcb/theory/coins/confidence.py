@@ -3,12 +3,16 @@
 The adversary knows the learner, sees every action, and chooses costs 0 and 1 so as to make a wrong statement as likely
 as it can. On games small enough to enumerate that is a recursion over all histories (``worst_chance``); statement 16 of
 milpcb/theory/confidence.md proves that it cannot make it likelier than delta.
+
+Nothing is rounded on the way to the verdict: a chance is a sum of products of fractions (milpcb.theory.coins.trees),
+totals of costs 0 and 1 are whole, and the floats that a learner states are compared with them as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from math import log1p
 from typing import Any, NamedTuple
@@ -25,8 +29,6 @@ from milpcb.theory.coins.mutants import OfAnother, OvershootingExp4
 from milpcb.theory.coins.trees import Node, tree
 from milpcb.types import Floats, Ints
 
-ROUNDING = 1e-9  # of sums of floats
-
 
 @dataclass(frozen=True)
 class Statement:
@@ -34,6 +36,11 @@ class Statement:
 
     stake: float
     delta: float
+
+    @property
+    def allowed(self) -> Fraction:
+        """The chance that the float 1 - delta leaves for being wrong."""
+        return 1 - Fraction(1 - self.delta)
 
 
 # In a few rounds only bold stakes and large chances of being wrong prove anything; these come near to what is allowed.
@@ -52,8 +59,8 @@ class Confident:
 class WorstChances(NamedTuple):
     """The worst chance that a policy ever costs less than is stated, and that regret ever exceeds its certificate."""
 
-    floor: float
-    certificate: float
+    floor: Fraction
+    certificate: Fraction
 
 
 class _Stated(NamedTuple):
@@ -80,9 +87,9 @@ class ConfidentVerdict:
         """Return what is violated and where, one line each."""
         what = ("P[a policy costs less than stated]", "P[regret > certificate]")
         return [
-            f"{name} is {excess + made.delta:.4f}, above {made.delta:g}, with stake {made.stake:g} for {game}"
+            f"{name} is {float(excess + made.allowed):.4f}, above {made.delta:g}, with stake {made.stake:g} for {game}"
             for name, excess, (game, made) in zip(what, self.excess, self.places, strict=True)
-            if excess > ROUNDING
+            if excess > 0
         ]
 
 
@@ -93,10 +100,10 @@ def judge_confident(
     places, found = [], []
     for game in games:
         for statement in STATEMENTS:
-            found.append([chance - statement.delta for chance in chances(judged, game, statement)])
+            found.append([chance - statement.allowed for chance in chances(judged, game, statement)])
             places.append((game, statement))
         tick()
-    floor, certificate = (int(column.argmax()) for column in np.array(found).T)
+    floor, certificate = (max(range(len(found)), key=lambda place: found[place][which]) for which in (0, 1))
     return ConfidentVerdict(
         judged.name, WorstChances(found[floor][0], found[certificate][1]), (places[floor], places[certificate])
     )
@@ -110,41 +117,44 @@ def chances(judged: Confident, game: CoinGame, statement: Statement) -> WorstCha
     root = tree(learner, game.rows, oracle, lambda seen: _stated(seen, oracle, statement), coins)
     labelings = np.array(game.labelings)
 
-    def floor_is_wrong(node: Node, totals: Floats) -> bool:
-        return bool((node.seen.floors > totals + ROUNDING).any())
+    def floor_is_wrong(node: Node, totals: Ints) -> bool:
+        return bool((node.seen.floors > totals).any())
 
-    def certificate_is_wrong(node: Node, totals: Floats) -> bool:
-        return bool(node.paid - totals.min() > node.seen.certificate + ROUNDING)
+    def certificate_is_wrong(node: Node, totals: Ints) -> bool:
+        return bool(node.paid - totals.min() > node.seen.certificate)
 
     wrongs = (floor_is_wrong, certificate_is_wrong)
     return WorstChances(*(worst_chance(root, game.rows, labelings, wrong) for wrong in wrongs))
 
 
-def worst_chance(root: Node, rows: Sequence[int], labelings: Ints, wrong: Callable[[Node, Floats], bool]) -> float:
+def worst_chance(root: Node, rows: Sequence[int], labelings: Ints, wrong: Callable[[Node, Ints], bool]) -> Fraction:
     """Return the largest chance, over all adversaries, that ``wrong(node, totals (N,))`` holds after some round."""
     every = np.array(list(product((0, 1), repeat=int(labelings.max()) + 1)))
-    known: dict[tuple[int, Node, bytes], float] = {}
+    known: dict[tuple[int, Node, bytes], Fraction] = {}
 
-    def chance(t: int, node: Node, totals: Floats) -> float:
+    def chance(t: int, node: Node, totals: Ints) -> Fraction:
         if wrong(node, totals):
-            return 1.0
+            return Fraction(1)
         if t == len(rows):
-            return 0.0
+            return Fraction(0)
         key = (t, node, totals.tobytes())
         if key not in known:
             known[key] = max(after(t, node, totals, costs) for costs in every)
         return known[key]
 
-    def after(t: int, node: Node, totals: Floats, costs: Ints) -> float:
+    def after(t: int, node: Node, totals: Ints, costs: Ints) -> Fraction:
         paid = totals + costs[labelings[:, rows[t]]]
         return sum(
-            weight * chance(t + 1, following, paid)
-            for (action, cost), successors in node.after.items()
-            if cost == costs[action]
-            for weight, following in successors
+            (
+                weight * chance(t + 1, following, paid)
+                for (action, cost), successors in node.after.items()
+                if cost == costs[action]
+                for weight, following in successors
+            ),
+            start=Fraction(0),
         )
 
-    return chance(0, root, np.zeros(len(labelings)))
+    return chance(0, root, np.zeros(len(labelings), dtype=np.int64))
 
 
 def _stated(learner: Learner, oracle: Any, statement: Statement) -> _Stated:

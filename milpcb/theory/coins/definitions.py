@@ -36,7 +36,7 @@ def of_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
     for vector, chance in zip(coins.vectors, coins.chances, strict=True):
         totals = _totals(estimates + vector.reshape(estimates.shape) / learner.epsilon, labelings)
         leaders = np.unique(labelings[totals < totals.min() + TIE, row])
-        law[leaders[0]] += chance if len(leaders) == 1 else np.nan
+        law[leaders[0]] += float(chance) if len(leaders) == 1 else np.nan
     return law
 
 
@@ -76,7 +76,7 @@ def largest_difference(definition: Definition, learner: Any, row: int, labelings
         return np.asarray(learner.act(row))
 
     for chance, q in coins.runs(act):
-        found += chance * q
+        found += float(chance) * q
     learner.restore(state)
     return float(np.abs(found - expected).max())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from math import prod
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ class Coins(Noise):
     Draws are not random: within ``runs`` they go through all sequences of vectors, one for each run.
     """
 
-    def __init__(self, vectors: Sequence[Sequence[float]] = (), chances: Sequence[float] = ()) -> None:
+    def __init__(self, vectors: Sequence[Sequence[float]] = (), chances: Sequence[Fraction] = ()) -> None:
         self.law = Law(lambda _, size: np.zeros(size))  # for what is known of a law; it is never drawn from
         self.vectors: list[Floats] = [np.array(vector, dtype=float) for vector in vectors]
         self.chances = list(chances)
@@ -34,13 +35,13 @@ class Coins(Noise):
         self._drawn += 1
         return self.vectors[self._script[self._drawn - 1]]
 
-    def runs(self, call: Callable[[], Outcome]) -> Iterator[tuple[float, Outcome]]:
+    def runs(self, call: Callable[[], Outcome]) -> Iterator[tuple[Fraction, Outcome]]:
         """Yield what ``call`` returns, with its chance, for every sequence of draws that it can make."""
         self._script = []
         while True:
             self._drawn = 0
             outcome = call()
-            yield prod(self.chances[vector] for vector in self._script), outcome
+            yield prod((self.chances[vector] for vector in self._script), start=Fraction(1)), outcome
             while self._script and self._script[-1] == len(self.vectors) - 1:
                 self._script.pop()
             if not self._script:
@@ -49,7 +50,7 @@ class Coins(Noise):
 
     def mean(self, value: Callable[[Floats], float]) -> float:
         """Return the mean of a function of one vector."""
-        return sum(chance * value(vector) for vector, chance in zip(self.vectors, self.chances, strict=True))
+        return sum(float(chance) * value(vector) for vector, chance in zip(self.vectors, self.chances, strict=True))
 
     def state(self) -> Any:
         """Return nothing: draws belong to ``runs``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import cast
 
 import numpy as np
@@ -36,7 +37,7 @@ class CoinGame:
     def coins(self) -> Coins:
         """Return the law of the noise."""
         both = [*self.noise, *(tuple(-x for x in vector) for vector in self.noise)]
-        return Coins(both, [1 / len(both)] * len(both))
+        return Coins(both, [Fraction(1, len(both))] * len(both))
 
     def __str__(self) -> str:
         return (

@@ -4,6 +4,9 @@ Given its seed, a learner whose q is the law of its action is a map from histori
 noise within its calls draws it from ``Coins``. So every history of actions, draws and shown costs 0 or 1 is played once
 (``tree``), and every oblivious sequence of costs weighs the histories that fit it by their chances (``means``). Nothing
 is sampled: what comes out are means, up to rounding.
+
+A chance is a fraction: what the floats of q are, exactly, over their sum, which is how actions are drawn from them
+(milpcb.rng.draw_action). So a sum over histories of chances alone is not rounded at all.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -35,7 +39,7 @@ class Node:
     certificate: float
     bound: float
     seen: Any = None
-    after: dict[tuple[int, int], list[tuple[float, Node]]] = field(default_factory=dict)
+    after: dict[tuple[int, int], list[tuple[Fraction, Node]]] = field(default_factory=dict)
 
 
 class Means(NamedTuple):
@@ -95,28 +99,28 @@ class _Grower:
                 after += [(chance * p, self.node(s)) for s, p in self._ended(begun, row, action, cost, q).items()]
         return node
 
-    def _begun(self, state: str, row: int) -> dict[tuple[str, int, float], float]:
+    def _begun(self, state: str, row: int) -> dict[tuple[str, int, float], Fraction]:
         """Return the chance of each state within the round, action and its q."""
 
-        def act() -> list[tuple[str, int, float, float]]:
+        def act() -> list[tuple[str, int, float, Fraction]]:
             q = self._back(state).act(row).tolist()
-            begun = self._state()
-            return [(begun, action, p, p) for action, p in enumerate(q) if p]
+            begun, whole = self._state(), sum(map(Fraction, q))
+            return [(begun, action, p, Fraction(p) / whole) for action, p in enumerate(q) if p]
 
-        chances: defaultdict[tuple[str, int, float], float] = defaultdict(float)
+        chances: defaultdict[tuple[str, int, float], Fraction] = defaultdict(Fraction)
         for chance, found in self._coins.runs(act):
             for *key, p in found:
                 chances[tuple(key)] += chance * p  # type: ignore[index]
         return chances
 
-    def _ended(self, begun: str, row: int, action: int, cost: int, q: float) -> dict[str, float]:
+    def _ended(self, begun: str, row: int, action: int, cost: int, q: float) -> dict[str, Fraction]:
         """Return the chance of each state after the round."""
 
         def learn() -> str:
             self._back(begun).learn(row, action, float(cost), q)
             return self._state()
 
-        chances: defaultdict[str, float] = defaultdict(float)
+        chances: defaultdict[str, Fraction] = defaultdict(Fraction)
         for chance, state in self._coins.runs(learn):
             chances[state] += chance
         return chances
