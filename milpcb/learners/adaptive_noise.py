@@ -32,6 +32,7 @@ import math
 from typing import Any
 
 from milpcb.learners.noise_laws import Noise, Spread
+from milpcb.learners.optimism import Optimism
 from milpcb.learners.questions import Questions
 
 FIRST_RATE = 2.0  # eps_1; 1 where noise is of integers
@@ -48,14 +49,23 @@ class AdaptiveNoise:
     spreads : two independent estimates of E max over policies of -n(pi): for the rates, and for the bound
     cap : M, None for ceil(sqrt(K t)) in round t
     n_actions : K
+    optimism : what is added to the table in the place of c J; None for c J itself
 
     """
 
     def __init__(
-        self, questions: Questions, noise: Noise, spreads: tuple[Spread, Spread], *, cap: int | None, n_actions: int
+        self,
+        questions: Questions,
+        noise: Noise,
+        spreads: tuple[Spread, Spread],
+        *,
+        cap: int | None,
+        n_actions: int,
+        optimism: Optimism | None = None,
     ) -> None:
         self._questions, self._noise, self._cap, self._n_actions = questions, noise, cap, n_actions
         self._for_rates, self._for_bound = spreads
+        self._optimism = optimism
         self._first = 1.0 if noise.law.whole else 1 / FIRST_RATE
         self._scale = self._first  # 1 / eps of the round to come
         self._last_scale = 0.0  # that of the last round learnt; 0 before there is one
@@ -76,7 +86,8 @@ class AdaptiveNoise:
         if cost == 0:
             return 0.0
         estimate = cost * self._redraws(row, action, self._most(played + 1))
-        self._excess += cost - self._gain(row, action, estimate)
+        added = estimate if self._optimism is None else self._optimism.estimate(cost, estimate, played + 1)
+        self._excess += cost - self._gain(row, action, added)
         self._scale = self._next_scale()
         return estimate
 
@@ -88,7 +99,7 @@ class AdaptiveNoise:
         """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon or for other laws.
 
         Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not
-        known.
+        known. Optimistic estimates leave out what statement 19 of milpcb/theory/confidence.md says.
         """
         if horizon is None or not self._noise.law.shifts:
             return math.inf
@@ -101,8 +112,15 @@ class AdaptiveNoise:
         capped = 2 * math.sqrt(K * T) if self._cap is None else K * T / self._cap
         instability = self._questions.table.n_moved * (K - 0.5)
         chance = math.sqrt((2 * K - 1) * T)
-        paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e  # E A_T
+        paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e + self._left_out(T)
         return spread * self._first + paid + spread / estimate * (paid + chance)
+
+    def _left_out(self, horizon: int) -> float:
+        """Return by how much the means of optimistic estimates may fall short of those of c J, in all rounds."""
+        if self._optimism is None:
+            return 0.0
+        K = self._n_actions
+        return (K - 1) * (2 * K + 1) / (2 * K) * self._optimism.stake(1) * horizon
 
     def state(self) -> dict[str, Any]:
         """Return sums, table and generator."""

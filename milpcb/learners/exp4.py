@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from math import expm1, log, log1p, sqrt
+from math import expm1, log1p
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from milpcb.bets import proved
 from milpcb.checks import check_confidence, choice, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import require
+from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
 Rate = Literal["fixed", "anytime", "adaptive", "certified"]
-Estimates = Literal["unbiased", "optimistic"]
 # The adaptive rate stays within the anytime rate and this multiple of it.
 BOLDEST = 2.0
 ROUNDING = 1e-15  # of 1 - q
 FIRST = 1.0  # the certified rate of the first round
-# Stakes of optimistic estimates, in units of sqrt(log N / (K T)) with a horizon, else of sqrt(log N / (K t)) in round
-# t: of those tried at T = 1e4 and 1e5 the ones with the least confident certificates.
-OPTIMISM, OPTIMISM_ANYTIME, BOLDEST_STAKE = 4.0, 1.5, 0.5
 
 
 class WeighingOracle(ValueOracle, Protocol):
@@ -123,9 +119,10 @@ class Exp4(Learner):
         self._table = oracle.table(noise=None)
         self._fixed = self._number(rate)
         self.rate = self._next_rate(0)
-        self._optimistic = choice("estimates", estimates, get_args(Estimates)) == "optimistic"
-        if self._optimistic and horizon is not None:
-            self.ledger.bet(self._stake(1))  # the stake of all rounds
+        self._optimism: Optimism | None = None
+        if choice("estimates", estimates, get_args(Estimates)) == "optimistic":
+            self._optimism = Optimism(self._log_count, self.n_actions, horizon)
+            self.ledger.bet(*self._optimism.stakes)
 
     def _act(self, row: int) -> Floats:
         """Return the weight of the policies that play each action (K,); 0 where no policy plays it."""
@@ -134,8 +131,8 @@ class Exp4(Learner):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate of the action's cost, what the round adds to the bound, and set the next round's rate."""
         estimate = cost / probability
-        if self._optimistic:
-            estimate = proved(cost, estimate, self._stake(self.played + 1))
+        if self._optimism is not None:
+            estimate = self._optimism.estimate(cost, estimate, self.played + 1)
         mass = float(self._act(row)[action]) if self.late and cost else probability
         self._table.add(row, action, estimate)
         self._squares += cost * cost / probability
@@ -168,17 +165,11 @@ class Exp4(Learner):
 
     def _left_out(self, horizon: int) -> float:
         """Return what optimistic estimates add to the guarantee: their mean falls short of the costs."""
-        if not self._optimistic:
+        if self._optimism is None:
             return 0.0
         K = self.n_actions
-        short = (K - 1) * (K + 2) / (2 * K) * self._stake(1) * horizon
+        short = (K - 1) * (K + 2) / (2 * K) * self._optimism.stake(1) * horizon
         return 4 * short if self._rule == "certified" else short
-
-    def _stake(self, t: int) -> float:
-        """Return the stake of round t (1, 2, ...) of optimistic estimates; with a horizon it is that of every round."""
-        size = max(self._log_count, log(2)) / self.n_actions
-        wanted = OPTIMISM_ANYTIME * sqrt(size / t) if self.horizon is None else OPTIMISM * sqrt(size / self.horizon)
-        return min(BOLDEST_STAKE, wanted)
 
     def bound(self, confidence: float | None = None) -> float:
         """Return log N / eta + sum of d, which the certificate never exceeds; 0 before round 1 (class's docstring).
@@ -192,13 +183,15 @@ class Exp4(Learner):
 
     def _price(self, confidence: float) -> float:
         """Return the price of the largest stake of the ledger that is at most every stake of the run; NaN for none."""
-        least = self._stake(self.played)
-        stakes = [stake for stake in self.ledger.stakes if stake <= least] if self._optimistic else []
+        if self._optimism is None:
+            return np.nan
+        least = self._optimism.stake(self.played)
+        stakes = [stake for stake in self.ledger.stakes if stake <= least]
         return self.ledger.price(max(stakes), self.oracle.log_union, confidence) if stakes else np.nan
 
     def estimates(self) -> Floats | None:
         """Return the estimates (c / q) e_y, summed by context (m, K); None where they are optimistic."""
-        return None if self._optimistic else self.ledger.totals(self.oracle.n_contexts, self.n_actions)
+        return None if self._optimism is not None else self.ledger.totals(self.oracle.n_contexts, self.n_actions)
 
     def _state(self) -> dict[str, Any]:
         """Return the sums, the last rate and the table of estimates."""

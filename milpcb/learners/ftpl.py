@@ -13,12 +13,14 @@ from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.fixed_noise import FixedNoise
 from milpcb.learners.needs import require, require_contexts
 from milpcb.learners.noise_laws import LAWS, Noise, spread
+from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.learners.questions import Minimisers, Profiles
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
 Queries = Literal["profile", "argmin"]
 Place = Literal["contexts", "columns"]
+OPTIMISM = 0.5  # of the stakes of Exp4: redraws are noisier than c / q, so that more of it is left out
 
 
 class ContextualFTPL(Learner):
@@ -65,6 +67,11 @@ class ContextualFTPL(Learner):
         in round t
     separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is
         asked whether it is one; otherwise that is taken on trust, and the guarantee rests on it
+    estimates : "unbiased", c J; or with "adaptive" "optimistic", c + log(1 + lambda (J - 1) c) / l in its place, for
+        lambda = 2 sqrt(log N / (K T)) or 0.75 sqrt(log N / (K t)) without a horizon, and l = -log(1 - lambda): what was
+        seldom played is tried again, at the price of some regret, so that certificates with confidence are far lower
+        after many rounds. ``bound()`` holds as it is (statement 19 of milpcb/theory/confidence.md); ``guarantee()``
+        adds what is left out, so it grows with sqrt(T K log N) too
     queries : "profile" asks for one profile and plays the action where it is least, which is the action of the only
         minimiser (continuous noise has no ties, but with probability 0) and builds no policy; "argmin" asks for the
         minimiser itself. The actions are the same; with oracle kind "milp" a profile takes K solves and a minimiser one
@@ -85,11 +92,13 @@ class ContextualFTPL(Learner):
         law: str = "laplace",
         cap: int | None = None,
         separator: list[int] | None = None,
+        estimates: Estimates = "unbiased",
         queries: Queries = "profile",
     ) -> None:
         choice("queries", queries, get_args(Queries))
         choice("noise", noise, get_args(Place))
         choice("law", law, LAWS)
+        optimistic = choice("estimates", estimates, get_args(Estimates)) == "optimistic"
         require(type(self).__name__, oracle, "minimise", *(["profile"] if queries == "profile" else []))
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         cap = None if cap is None else whole("cap", cap, 1)
@@ -98,7 +107,8 @@ class ContextualFTPL(Learner):
             choice("epsilon", epsilon, ("adaptive",))
             if separator is not None:
                 raise InputError('a separator is for a fixed epsilon; leave it out, or epsilon = "adaptive"')
-            self._leader = self._adaptive(seed, noise, law, cap, queries)
+            optimism = self._optimism(oracle, horizon) if optimistic else None
+            self._leader = self._adaptive(seed, noise, law, cap, queries, optimism)
         else:
             if horizon is None:
                 raise InputError(
@@ -107,6 +117,8 @@ class ContextualFTPL(Learner):
                 )
             if (noise, law) != ("contexts", "laplace"):
                 raise InputError(f'noise = "{noise}" and law = "{law}" are for epsilon = "adaptive"; set it too')
+            if optimistic:
+                raise InputError('estimates = "optimistic" are for epsilon = "adaptive"; set it too')
             require_contexts(
                 "ContextualFTPL with a fixed epsilon", oracle, ', or set epsilon = "adaptive" and noise = "columns"'
             )
@@ -153,7 +165,20 @@ class ContextualFTPL(Learner):
         """Go on from a saved state."""
         self._leader.restore(state)
 
-    def _adaptive(self, seed: int, noise: Place, law: str, cap: int | None, queries: Queries) -> AdaptiveNoise:
+    def _optimism(self, oracle: ValueOracle, horizon: int | None) -> Optimism:
+        """Return how estimates are made optimistic, by the ledger's stake too where there is one."""
+        if np.isnan(oracle.log_union):
+            raise InputError(
+                'estimates = "optimistic" needs the number of policies before all contexts are known; hand in all '
+                'contexts, or take a class with explicit cut points and kind "search"'
+            )
+        made = Optimism(oracle.log_union, self.n_actions, horizon, OPTIMISM)
+        self.ledger.bet(*made.stakes)
+        return made
+
+    def _adaptive(
+        self, seed: int, noise: Place, law: str, cap: int | None, queries: Queries, optimism: Optimism | None
+    ) -> AdaptiveNoise:
         """Return the leader of epsilon = "adaptive", on an empty table of the oracle."""
         table = self.oracle.table(noise)
         questions = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle)
@@ -167,4 +192,5 @@ class ContextualFTPL(Learner):
 
         first = spread(for_rates, least)
         second = spread(for_bound, least, first.draws)
-        return AdaptiveNoise(questions, for_play, (first, second), cap=cap, n_actions=self.n_actions)
+        spreads = first, second
+        return AdaptiveNoise(questions, for_play, spreads, cap=cap, n_actions=self.n_actions, optimism=optimism)

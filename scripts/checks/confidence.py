@@ -1,7 +1,6 @@
 """How often regret exceeds the certificate with confidence after any of all rounds of a run.
 
     python scripts/checks/confidence.py [learner ...] [--costs KIND] [--runs 1000] [--rounds 1000] [--workers 2]
-    python scripts/checks/confidence.py [learner ...] --planted 10000 --runs 5
 
 Costs of four kinds: of one law; reacting, where the action that was likeliest on this context when it was last shown
 pays most; vanishing, where an action that was unlikely then costs nothing; and mirror, costs written down beforehand to
@@ -9,17 +8,12 @@ the harm of epsilon-greedy. Costs know all rounds before, and nothing of the act
 
 Prints, for each learner and kind, in how many runs regret was ever above its certificate, and the means at the end;
 ends with 1 where that is more often than one minus the confidence by two standard errors.
-
-With --planted, plays that many rounds of the environment "planted" instead, with trees of depth 2 on its 12 features,
-and prints the means of regret and of both certificates, and the microseconds of CPU time of a round: the figures of
-milpcb/theory/confidence.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
@@ -29,7 +23,6 @@ import numpy as np
 
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.mirror import Mirror
-from milpcb.environments.planted import Planted
 from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees
@@ -43,6 +36,9 @@ LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {
     "exp4, optimistic, no horizon": lambda oracle, _seed, _T: Exp4(oracle, estimates="optimistic"),
     "epsilon-greedy": lambda oracle, _seed, T: EpsilonGreedy(oracle, horizon=T),
     "adaptive leader": lambda oracle, seed, _T: ContextualFTPL(oracle, seed=seed, epsilon="adaptive", noise="columns"),
+    "adaptive leader, optimistic": lambda oracle, seed, T: ContextualFTPL(
+        oracle, horizon=T, seed=seed, epsilon="adaptive", noise="columns", estimates="optimistic"
+    ),
     "signed noise": lambda oracle, seed, T: BistroPlus(
         oracle, FinitePool(oracle.contexts), horizon=T, seed=seed, noise="signed", queries="profile"
     ),
@@ -141,35 +137,6 @@ def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> tupl
     return watch.above, *watch.ask()
 
 
-def planted(name: str, rounds: int, confidence: float, seed: int) -> tuple[float, float, float, float]:
-    """Play "planted" once; return regret, certificate, the one with confidence, and microseconds of a round."""
-    trees = DecisionTrees(n_actions=K, depth=2)
-    stream = Planted(n_actions=K).open(trees, rounds, seed)
-    oracle = open_oracle(trees, stream.contexts, kind="search")
-    learner, rng = LEARNERS[name](oracle, seed, rounds), child(seed, "coverage", "planted")
-    totals, paid, seconds = np.zeros((oracle.n_contexts, K)), 0.0, 0.0
-    for t in range(rounds):
-        row, costs = stream.reveal(t), np.asarray(stream.costs(t), dtype=float)
-        start = time.process_time()
-        q = learner.act(row)
-        action = draw_action(q, rng)
-        learner.learn(row, action, float(costs[action]), float(q[action]))
-        seconds += time.process_time() - start
-        totals[row] += costs
-        paid += costs[action]
-    regret = paid - oracle.value(totals)
-    return regret, learner.certificate(), learner.certificate(confidence=confidence), 1e6 * seconds / rounds
-
-
-def print_planted(arguments: argparse.Namespace) -> None:
-    """Print the means of each learner."""
-    print(f"{'learner':30s} {'regret':>8s} {'certificate':>12s} {'confident':>10s} {'us a round':>11s}")
-    for name in arguments.learners or LEARNERS:
-        found = [planted(name, arguments.planted, arguments.confidence, seed) for seed in range(arguments.runs)]
-        regret, certificate, confident, round_time = np.mean(found, axis=0)
-        print(f"{name:30s} {regret:8.0f} {certificate:12.0f} {confident:10.0f} {round_time:11.0f}", flush=True)
-
-
 def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield each learner with each kind of costs."""
     for name in arguments.learners or LEARNERS:
@@ -187,14 +154,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the runs, to split them; 0")
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--confidence", type=float, default=0.95)
-    parser.add_argument("--planted", type=int, metavar="T")
     arguments = parser.parse_args()
     unknown = set(arguments.learners) - set(LEARNERS)
     if unknown:
         parser.error(f"no learner '{min(unknown)}'; there are {', '.join(LEARNERS)}")
-    if arguments.planted:
-        print_planted(arguments)
-        return 0
     delta, failed = 1 - arguments.confidence, False
     seeds = range(arguments.first, arguments.first + arguments.runs)
     most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.ledger import OWN
 from milpcb.protocols import Learner
 from milpcb.theory.coins.draws import Coins
 from milpcb.types import Floats, Ints
@@ -31,8 +32,18 @@ def of_exp4(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
 
 def of_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
     """The least total with noise over the rate is followed; NaN where two actions tie, up to rounding."""
+    return _leads(_estimates(learner, labelings), learner, row, labelings, coins)
+
+
+def of_optimistic_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
+    """The same on the sums that the ledger keeps for the last of its stakes, which is the learner's."""
+    place = OWN + len(learner.ledger.stakes) - 1
+    sums = learner.ledger.sums(place, labelings.shape[1], learner.n_actions)
+    return _leads(np.asarray(sums), learner, row, labelings, coins)
+
+
+def _leads(estimates: Floats, learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
     law = np.zeros(learner.n_actions)
-    estimates = _estimates(learner, labelings)
     for vector, chance in zip(coins.vectors, coins.chances, strict=True):
         totals = _totals(estimates + vector.reshape(estimates.shape) / learner.epsilon, labelings)
         leaders = np.unique(labelings[totals < totals.min() + TIE, row])

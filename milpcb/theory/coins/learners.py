@@ -14,7 +14,15 @@ from milpcb.learners.noise_laws import Spread
 from milpcb.learners.questions import Profiles
 from milpcb.ledger import Minimiser
 from milpcb.protocols import Learner
-from milpcb.theory.coins.definitions import Definition, Make, Stated, of_exp4, of_leader, sum_of_phases
+from milpcb.theory.coins.definitions import (
+    Definition,
+    Make,
+    Stated,
+    of_exp4,
+    of_leader,
+    of_optimistic_leader,
+    sum_of_phases,
+)
 from milpcb.theory.coins.draws import Coins
 
 
@@ -36,14 +44,18 @@ class CoinLearner:
 class FTPLOnCoins(ContextualFTPL):
     """The adaptive learner with noise drawn from ``coins``, whose spread is computed exactly."""
 
-    def __init__(self, oracle: Any, *, coins: Coins, leader: type[AdaptiveNoise] = AdaptiveNoise) -> None:
+    def __init__(
+        self, oracle: Any, *, coins: Coins, leader: type[AdaptiveNoise] = AdaptiveNoise, **options: Any
+    ) -> None:
         self._coins, self._kind = coins, leader
-        super().__init__(oracle, epsilon="adaptive")
+        super().__init__(oracle, epsilon="adaptive", **options)
 
-    def _adaptive(self, *_settings: Any) -> AdaptiveNoise:
+    def _adaptive(self, *settings: Any) -> AdaptiveNoise:
+        optimism = settings[-1]
         questions = Profiles(self.oracle.table())
         exact = Spread(-self._coins.mean(lambda n: questions.table.minimise(n).value), 0.0, len(self._coins.vectors))
-        return self._kind(questions, self._coins, (exact, exact), cap=None, n_actions=self.n_actions)
+        K = self.n_actions
+        return self._kind(questions, self._coins, (exact, exact), cap=None, n_actions=K, optimism=optimism)
 
 
 def exp4(oracle: Any, horizon: int, coins: Coins, *, kind: type[Exp4] = Exp4, rate: Any = "certified") -> Learner:
@@ -56,6 +68,11 @@ def ftpl(oracle: Any, horizon: int, coins: Coins, *, leader: type[AdaptiveNoise]
     """Return adaptive FTPL on coins, perhaps with a mutant of its leader."""
     del horizon
     return FTPLOnCoins(oracle, coins=coins, leader=leader)
+
+
+def optimistic_ftpl(oracle: Any, horizon: int, coins: Coins, *, leader: type[AdaptiveNoise] = AdaptiveNoise) -> Learner:
+    """Return adaptive FTPL with optimistic estimates, perhaps with a mutant of its leader."""
+    return FTPLOnCoins(oracle, coins=coins, leader=leader, horizon=horizon, estimates="optimistic")
 
 
 def epsilon_greedy(oracle: Any, horizon: int, coins: Coins) -> Learner:
@@ -87,6 +104,7 @@ LEARNERS = [
     CoinLearner("exp4, anytime", partial(exp4, rate="anytime"), definition=of_exp4),
     CoinLearner("exp4, fixed", partial(exp4, rate="fixed"), definition=of_exp4),
     CoinLearner("ftpl, adaptive", ftpl, definition=of_leader),
+    CoinLearner("ftpl, optimistic", optimistic_ftpl, definition=of_optimistic_leader),
     CoinLearner("epsilon-greedy", epsilon_greedy),
     CoinLearner("half noise", half_noise),
     CoinLearner("doubling, exp4", doubling, stated=sum_of_phases(exp4)),

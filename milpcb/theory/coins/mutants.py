@@ -11,7 +11,7 @@ import numpy as np
 from milpcb.learners import Doubling, Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.theory.coins.definitions import of_exp4, of_leader, sum_of_phases
-from milpcb.theory.coins.learners import CoinLearner, doubling, epsilon_greedy, exp4, ftpl
+from milpcb.theory.coins.learners import CoinLearner, doubling, epsilon_greedy, exp4, ftpl, optimistic_ftpl
 from milpcb.types import Answer, Floats
 
 # ------------------------------------------------------------------- adaptive noise
@@ -88,6 +88,17 @@ class HalfTheEstimate(AdaptiveNoise):
 
     def _gain(self, row: int, action: int, estimate: float) -> float:
         return super()._gain(row, action, estimate / 2)
+
+
+class GainOfAll(AdaptiveNoise):
+    """Adds an optimistic estimate, and takes the gain of the whole of c J for its bound."""
+
+    def learn(self, row: int, action: int, cost: float, played: int) -> float:
+        """Count as gained what was left out of the estimate."""
+        estimate = super().learn(row, action, cost, played)
+        if self._optimism is not None and cost:
+            self._excess -= estimate - self._optimism.estimate(cost, estimate, played + 1)
+        return estimate
 
 
 # ------------------------------------------------------------------- Exp4
@@ -178,6 +189,7 @@ MUTANTS = [
     CoinLearner("ftpl, half the spread", partial(ftpl, leader=HalfTheSpread)),
     CoinLearner("ftpl, adds half", partial(ftpl, leader=HalfTheEstimate), definition=of_leader),
     CoinLearner("ftpl, not the minimum", ftpl, NotTheLeast),
+    CoinLearner("ftpl, optimistic, gain of all", partial(optimistic_ftpl, leader=GainOfAll)),
     CoinLearner("exp4, estimates doubled", partial(exp4, kind=OvershootingExp4)),
     CoinLearner("exp4, probability of another", partial(exp4, kind=OfAnother)),
     CoinLearner("exp4, rate increases", partial(exp4, kind=IncreasingExp4)),
