@@ -99,7 +99,7 @@ class AdaptiveNoise:
         """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon or for other laws.
 
         Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not
-        known. Optimistic estimates leave out what statement 19 of milpcb/theory/confidence.md says.
+        known. What optimistic estimates leave out is in statement 19 of milpcb/theory/confidence.md.
         """
         if horizon is None or not self._noise.law.shifts:
             return math.inf

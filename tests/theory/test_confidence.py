@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from milpcb.theory.coins.confidence import (
@@ -30,7 +29,7 @@ def test_optimistic_estimates_in_longer_games(game: CoinGame) -> None:
     """In games of four rounds, with several contexts or three actions, too."""
     judged = Confident("exp4, optimistic", CoinLearner("exp4, optimistic", optimistic))
     for statement in STATEMENTS:
-        assert max(chances(judged, game, statement)) <= statement.delta
+        assert max(chances(judged, game, statement)) <= statement.allowed
 
 
 @pytest.mark.parametrize("judged", CONFIDENT_MUTANTS, ids=lambda judged: judged.name)
@@ -45,5 +44,4 @@ def test_the_chance_comes_near_to_what_is_allowed() -> None:
     """Not by a factor is the price too high: of a chance of 0.27 nine tenths are used."""
     fair = next(judged for judged in CONFIDENT if judged.name == "half noise")
     floor, _ = chances(fair, CoinGame(OPPOSITE, (0, 0, 0), ((1.0, -1.0),)), Statement(0.95, 0.27))
-    assert floor == pytest.approx(0.25)
-    assert np.isfinite(floor)
+    assert floor == 1 / 4
