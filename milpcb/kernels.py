@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 from typing import Any, Self, TypeVar, cast
 
 from numba import njit
-from numba.core import caching, config, event
+from numba.core import caching, config, event, types
 from numba.misc.appdirs import AppDirs
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
@@ -45,6 +45,7 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
 
     def decorate(kernel: _Kernel) -> _Kernel:
         dispatcher = njit(fastmath=set(flags) or False)(kernel)
+        _compile_alike(dispatcher)
         try:
             dispatcher._cache = _Cache(kernel)  # noqa: SLF001 (numba offers no other way to its own cache)
             _notice.lines[id(dispatcher)] = KEPT
@@ -53,6 +54,14 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
         return cast("_Kernel", dispatcher)
 
     return decorate
+
+
+def _compile_alike(dispatcher: Any) -> None:
+    """Compile a function once for all numbers of a type: numba does it anew for each constant that another hands it."""
+    if config.DISABLE_JIT:  # it is Python's own
+        return
+    template = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda args, kws: template([types.unliteral(arg) for arg in args], kws)
 
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - numba offers no other way

@@ -1,8 +1,9 @@
 """Decision trees of small depth.
 
-Read rule, geometry, limits, program; search, kernels, block, limited, options; state_arrays, passes, last_tests,
-states, state_search; adding; routes, feature_search, feature_pairs, feature_triples, small_leaves; every_cut,
-root_cuts, root_bounds, root_limits; folds, terms; constrained, side_states, side_arrays, side_kernels; policy_class.
+Read rule, geometry, limits, program; search, semirings, block, state_arrays, passes, kernels, limited, options;
+last_tests, states, tracing, state_search; adding; routes, feature_search, feature_pairs, feature_triples, small_leaves;
+every_cut, root_cuts, root_bounds, root_limits; folds, terms; constrained, side_states, side_arrays, masses,
+side_kernels; policy_class.
 """
 
 from policies.trees.policy_class import DecisionTrees

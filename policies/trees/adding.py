@@ -8,8 +8,10 @@ import numpy as np
 
 from milpcb.kernels import compiled
 from milpcb.types import Bools, Floats
-from policies.trees.kernels import Array, _add_up, _restrict, differences
+from policies.trees.kernels import differences
+from policies.trees.passes import add_up, restrict
 from policies.trees.search import SINGLE, arrays
+from policies.trees.semirings import Array
 
 COMPILED_DEPTH = 3
 
@@ -51,7 +53,7 @@ def _one_test(
     everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return bound
-    _add_up(literals, costs[0], weighted, pairs[0], 0, 1)
+    add_up(literals, costs[0], literals.shape[0] * literals.shape[2], weighted, pairs[0], 0, 1, len(totals))
     totals[:, 0, 0], totals[:, 1, 0] = 0.0, everywhere
     for f in range(len(totals)):
         for a in range(len(pairs[0])):
@@ -73,7 +75,7 @@ def _two_tests(
     if bound > largest:
         return bound
     p = len(totals)
-    _add_up(literals, costs[0], weighted, pairs[0], 0, p + 1)
+    add_up(literals, costs[0], literals.shape[0] * literals.shape[2], weighted, pairs[0], 0, p + 1, p)
     for f in range(p):
         for g in range(f, p):
             for i, j in ((f, g), (g, f)):
@@ -102,12 +104,12 @@ def _three_tests(
     everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return bound
-    p, n_actions = len(totals), len(pairs[0])
-    _add_up(literals, costs[0], weighted, pairs[0], 0, p + 1)
+    p, n_actions, n = len(totals), len(pairs[0]), literals.shape[0] * literals.shape[2]
+    add_up(literals, costs[0], n, weighted, pairs[0], 0, p + 1, p)
     threes = np.empty((p, p, p, n_actions), pairs.dtype)  # where f <= g <= h
     for f in range(p):
-        _restrict(f + 1, literals, costs)
-        _add_up(literals, costs[1], weighted, pairs[1], f + 1, p + 1)
+        restrict(literals, f + 1, n, costs)
+        add_up(literals, costs[1], n, weighted, pairs[1], f + 1, p + 1, p)
         for g in range(f, p):
             for h in range(g, p):
                 for a in range(n_actions):

@@ -6,13 +6,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-
-from policies.trees.kernels import Array
+import numpy.typing as npt
 
 _PAGE, _LINE = 4096, 64  # bytes
 
 
-def zeros(dtype: type[np.floating[Any]], **shapes: tuple[int, ...]) -> dict[str, Array]:
+def zeros(dtype: type[np.floating[Any]], **shapes: tuple[int, ...]) -> dict[str, npt.NDArray[Any]]:
     """Return an array of zeros for each of ``shapes``, all in one block that begins with a page of memory.
 
     A pass that reads one array and writes another takes up to 1.6 times as long where their addresses happen to agree

@@ -12,9 +12,10 @@ from milpcb.protocols import RestrictedTerms, TermRow, Terms
 from milpcb.types import Floats, Ints
 from policies.literals import Test
 from policies.names import Names
+from policies.trees.masses import LOG_STEP
 from policies.trees.rule import DecisionTree, Leaf, Node, split
 from policies.trees.side_arrays import Ends, recursion
-from policies.trees.side_kernels import LOG_STEP, Rate, Sums, answer
+from policies.trees.side_kernels import Rate, Sums, answer
 
 _NOWHERE = np.zeros((0, 0), dtype=np.int64)
 

@@ -19,11 +19,12 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
-from policies.trees.kernels import _NO_NAN, Array, Sets, Soft, _add, _add_test, _choose, _one_leaf
+from policies.trees.kernels import Sets, _add_test, _choose, _one_leaf
+from policies.trees.semirings import NO_NAN, Array, Soft, add
 from policies.trees.small_leaves import Small, accumulate, add_up, too_small
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def one_or_two_tests(
     soft: Soft,
     depth: int,
@@ -59,7 +60,7 @@ def one_or_two_tests(
         _choose(soft, small, depth, tests, near, far, best)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def add_pair(
     soft: Soft, pattern: Array, small: Small, table: Array, first: int, other_first: int, near: Array, far: Array
 ) -> None:
@@ -75,7 +76,7 @@ def add_pair(
         _one_test(soft, pattern, small, table, first, near[0], far[0])
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _one_test(soft: Soft, pattern: Array, small: Small, table: Array, first: int, near: Array, far: Array) -> None:
     """Fill near and far for trees of one test with two leaves, on a feature whose literals begin at ``first``."""
     last, other_last = table.shape[1] - 1, table.shape[2] - 1
@@ -86,7 +87,7 @@ def _one_test(soft: Soft, pattern: Array, small: Small, table: Array, first: int
             holds = table[a, k, other_last]
             fails = table[a, last, other_last] - holds
             near[f, a + 1] = holds if pattern[f] else fails
-            far[f] = _add(soft, far[f], fails if pattern[f] else holds)
+            far[f] = add(soft, far[f], fails if pattern[f] else holds)
         if small is not None:
             side = 1 if pattern[f] else 0
             if too_small(small[k], side, 1, other_last):
@@ -95,7 +96,7 @@ def _one_test(soft: Soft, pattern: Array, small: Small, table: Array, first: int
                 far[f] = np.inf
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _two_tests(
     soft: Soft, pattern: Array, small: Small, table: Array, first: int, other_first: int, near: Array, far: Array
 ) -> None:
@@ -118,9 +119,9 @@ def _two_tests(
                 if not pattern[f]:
                     with_f, holds = every - with_f, with_g - holds
                 same[a] = holds
-                other_f = _add(soft, other_f, with_g - holds)
-                other_g = _add(soft, other_g, with_f - holds)
-                other_both = _add(soft, other_both, every - with_f - with_g + holds)
+                other_f = add(soft, other_f, with_g - holds)
+                other_g = add(soft, other_g, with_f - holds)
+                other_both = add(soft, other_both, every - with_f - with_g + holds)
             if small is not None:
                 s, t = 1 if pattern[f] else 0, 1 if pattern[g] else 0
                 other_f = np.inf if too_small(small[k], 1 - s, t, other) else other_f
@@ -128,7 +129,7 @@ def _two_tests(
                 other_both = np.inf if too_small(small[k], 1 - s, 1 - t, other) else other_both
                 same_too_small = np.inf if too_small(small[k], s, t, other) else 0.0
             _add_test(soft, near[f], same, other_g + same_too_small)
-            far[f] = _add(soft, far[f], other_f + other_both)
+            far[f] = add(soft, far[f], other_f + other_both)
             if f < g:
                 _add_test(soft, near[g], same, other_f + same_too_small)
-                far[g] = _add(soft, far[g], other_g + other_both)
+                far[g] = add(soft, far[g], other_g + other_both)

@@ -13,9 +13,9 @@ from policies.names import Names
 from policies.trees import small_leaves
 from policies.trees.feature_pairs import one_or_two_tests
 from policies.trees.feature_triples import three_tests
-from policies.trees.kernels import Array, Soft
 from policies.trees.limited import LimitedSearch
 from policies.trees.search import COMPILED_DEPTH, Allowed, Filled, TreeSearch
+from policies.trees.semirings import Array, Soft
 
 
 class FeaturePairSearch(TreeSearch):

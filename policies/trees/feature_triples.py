@@ -6,11 +6,12 @@ import numpy as np
 
 from milpcb.kernels import compiled
 from policies.trees.feature_pairs import add_pair
-from policies.trees.kernels import _NO_NAN, Array, Sets, Soft, Tests, _add, _choose, _one_leaf
+from policies.trees.kernels import Sets, Tests, _choose, _one_leaf
+from policies.trees.semirings import NO_NAN, Array, Soft, add
 from policies.trees.small_leaves import accumulate, add_up, fill_pair, too_few
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def three_tests(
     soft: Soft,
     least: Array | None,
@@ -43,7 +44,7 @@ def three_tests(
         _choose(soft, least, 3, tests, near, far, best)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _add_roots(
     soft: Soft,
     least: Array | None,
@@ -86,7 +87,7 @@ def _add_roots(
             _keep_side(soft, side == pattern[first[root] + k], first[root] + k, best, near, far)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _fill_side_totals(stops: Array, totals: Array, planes: Array, side_totals: Array) -> None:
     """Fill side_totals (2, roots, planes): where a root fails, and where it holds, the first ``stops[k]`` contexts."""
     for a in range(len(planes)):
@@ -98,7 +99,7 @@ def _fill_side_totals(stops: Array, totals: Array, planes: Array, side_totals: A
             side_totals[0, k, a], side_totals[1, k, a] = totals[a] - held, held
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _keep_side(soft: Soft, on_side_of_x: bool, root: int, best: Array, near: Array, far: Array) -> None:
     """Fill near[., root] or far[., root] with the answers ``best`` (leaves, K) of the subtrees on one side."""
     for i in range(len(best)):
@@ -107,10 +108,10 @@ def _keep_side(soft: Soft, on_side_of_x: bool, root: int, best: Array, near: Arr
         else:
             far[i, root] = np.inf
             for a in range(best.shape[1]):
-                far[i, root] = _add(soft, far[i, root], best[i, a])
+                far[i, root] = add(soft, far[i, root], best[i, a])
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _add_below(
     soft: Soft,
     pattern: Array,

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
 from milpcb.kernels import compiled
-
-Array = npt.NDArray[Any]
-Soft = float | None
-
-_NO_NAN = {"nnan", "nsz"}
-# exp(-40) is far below the rounding of 1.
-_NEGLIGIBLE = 40.0
+from policies.trees.semirings import NO_NAN, Array, Soft, add_all
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: Array, ways: Array) -> None:
     """Fill own[0] (K,): the answers of all trees by the action they play at a context, from the ``totals`` of leaves.
 
@@ -32,7 +21,7 @@ def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: 
     n_own, n_actions = place.shape
     p, n_paths = len(ways), len(totals) // n_actions
     for path in range(n_paths):
-        best[path] = _sum(soft, totals[path * n_actions : (path + 1) * n_actions])
+        best[path] = add_all(soft, totals[path * n_actions : (path + 1) * n_actions])
     for i in range(n_own):
         for a in range(n_actions):
             own[i, a] = totals[place[i, a]]
@@ -46,12 +35,12 @@ def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: 
                     child = i * p + f
                     other = place[child * n_below, 0] // leaves ^ 1  # the same path, but for the side at its end
                     ways[f] = own[child, a] + best[other]
-                own[i, a] = _sum(soft, ways)
+                own[i, a] = add_all(soft, ways)
         for path in range(n_paths):
             for f in range(p):
                 holds = 2 * (path * p + f) + 1
                 ways[f] = best[holds] + best[holds - 1]
-            best[path] = _sum(soft, ways)
+            best[path] = add_all(soft, ways)
         leaves *= 2 * p
         n_below *= p
 
@@ -86,21 +75,3 @@ def _path(depth: int, sides: Array, i: int) -> int:
         below //= p
         path = path * 2 * p + sides[i // below % p]
     return path
-
-
-@compiled(_NO_NAN)
-def _sum(soft: Soft, ways: Array) -> float:
-    """Return the sum over ``ways`` (n,): the least where ``soft`` is None, else -log of the summed exp(-way)."""
-    low = ways[0]
-    for i in range(1, len(ways)):
-        low = min(low, ways[i])
-    if soft is None:
-        return float(low)
-    weight = 0.0
-    for i in range(len(ways)):
-        gap = ways[i] - low
-        if gap == 0.0:
-            weight += 1.0
-        elif gap < _NEGLIGIBLE:
-            weight += np.exp(-gap)
-    return float(low - np.log(weight))

@@ -34,39 +34,18 @@ weighted, marginals : (2, A, B) and (p + 1, A), room for what is computed on the
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from milpcb.kernels import compiled
+from policies.trees.passes import add_up, restrict
+from policies.trees.semirings import NO_NAN, Array, Soft, add
 
-Array = npt.NDArray[Any]
-Soft = float | None
 Small = Array | None
 Sets = Array | None
 Tests = Array | None
 
-# Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
-_ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
-_NO_NAN = {"nnan", "nsz"}
-# exp(-40) is far below the rounding of 1.
-_NEGLIGIBLE = 40.0
 
-
-@compiled(_NO_NAN)
-def _add(soft: Soft, a: float, b: float) -> float:
-    """Return a (+) b: min(a, b) where ``soft`` is None, else -log(e^-a + e^-b); which of the two is compiled in."""
-    low = min(a, b)
-    if soft is None:
-        return low
-    if low == np.inf:
-        return low
-    gap = abs(a - b)
-    return low - np.log1p(np.exp(-gap)) if gap < _NEGLIGIBLE else low
-
-
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def search(
     soft: Soft,
     depth: int,
@@ -86,20 +65,24 @@ def search(
 ) -> tuple[float, float]:
     """Search all trees of depth 1 or 2. In: costs ``table`` (g, K), ``pattern`` (p + 1,) and ``literals``.
 
-    Fills best[0], and near[0] and far[0] where there is one set of tests; the other arrays are working space. Returns
-    what action 0 costs on all contexts, and a bound on the absolute value of all partial sums of differences, infinite
+    Fills best[0], and near[0] and far[0] where there is one set of tests; the other arrays are working space. Where
+    ``depth`` is 3, fills what ``three_tests`` begins with, which nobody compiles who does not ask for it. Returns what
+    action 0 costs on all contexts, and a bound on the absolute value of all partial sums of differences, infinite
     when some difference is not whole. Where that bound is over ``largest``, nothing is filled.
     """
     everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return everywhere, bound
-    _add_up(literals, costs[0], weighted, pairs[0], 0, len(pattern) if depth > 1 else 1)
+    p, n = len(pattern), literals.shape[0] * literals.shape[2]
+    add_up(literals, costs[0], n, weighted, pairs[0], 0, p if depth > 1 else 1, p)
     _one_leaf(pairs[0, :, 0, 0], None if small is None else small[0, -1, 0, -1, 0, 1], best[0])
+    if depth > 2:
+        return everywhere, bound
     for k in range(1 if sets is None else len(sets)):
         tests = None if sets is None else sets[k]
         if depth == 1:
             leaves = None if small is None else small[0, 0, 0, 0]
-            _one_test(soft, pattern, leaves, tests, pairs[0], near[0, 0], far[0, 0])
+            one_test(soft, pattern, leaves, tests, pairs[0], near[0, 0], far[0, 0])
         else:
             below = None if small is None else small[0, 0]
             _two_tests(soft, pattern, below, tests, pairs[0], marginals, near[0], far[0])
@@ -107,34 +90,7 @@ def search(
     return everywhere, bound
 
 
-@compiled(_NO_NAN)
-def search_three(
-    soft: Soft,
-    largest: float,
-    table: Array,
-    pattern: Array,
-    small: Small,
-    sets: Sets,
-    literals: Array,
-    costs: Array,
-    weighted: Array,
-    pairs: Array,
-    marginals: Array,
-    near: Array,
-    far: Array,
-    best: Array,
-) -> tuple[float, float]:
-    """Search all trees of depth 3, as ``search`` those of less; by itself, as nobody compiles what is not asked for."""
-    everywhere, bound = differences(table, costs[0])
-    if bound > largest:
-        return everywhere, bound
-    _add_up(literals, costs[0], weighted, pairs[0], 0, len(pattern))
-    _one_leaf(pairs[0, :, 0, 0], None if small is None else small[0, -1, 0, -1, 0, 1], best[0])
-    _three_tests(soft, pattern, small, sets, literals, costs, weighted, pairs, marginals, near, far, best)
-    return everywhere, bound
-
-
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def differences(table: Array, costs: Array) -> tuple[float, float]:
     """Fill costs (blocks, A, B) with differences of table (g, K); return the two numbers that ``search`` returns."""
     block = costs.shape[2]
@@ -150,36 +106,7 @@ def differences(table: Array, costs: Array) -> tuple[float, float]:
     return everywhere, bound
 
 
-@compiled(_ANY_ORDER)
-def _add_up(literals: Array, costs: Array, weighted: Array, pairs: Array, first: int, last: int) -> None:
-    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for first <= f < last and g >= f.
-
-    Two f and four g at a time: one pass over six rows makes eight sums, kept in registers.
-    """
-    n_actions, stop, zero = pairs.shape[0], pairs.shape[1] - 1, literals[0, -1, 0]
-    pairs[:] = zero
-    for b in range(len(literals)):
-        held, cost = literals[b], costs[b]
-        for f in range(first, last, 2):
-            for a in range(n_actions):
-                for j in range(cost.shape[1]):
-                    weighted[0, a, j] = cost[a, j] * held[f, j]
-                    weighted[1, a, j] = cost[a, j] * held[f + 1, j]
-            for g in range(f, stop, 4):
-                for a in range(n_actions):
-                    s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = zero
-                    for j in range(cost.shape[1]):
-                        s, t = weighted[0, a, j], weighted[1, a, j]
-                        s0, t0 = s0 + s * held[g, j], t0 + t * held[g, j]
-                        s1, t1 = s1 + s * held[g + 1, j], t1 + t * held[g + 1, j]
-                        s2, t2 = s2 + s * held[g + 2, j], t2 + t * held[g + 2, j]
-                        s3, t3 = s3 + s * held[g + 3, j], t3 + t * held[g + 3, j]
-                    for i, (s, t) in enumerate(((s0, t0), (s1, t1), (s2, t2), (s3, t3))):
-                        pairs[a, f, g + i] += s
-                        pairs[a, f + 1, g + i] += t
-
-
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _one_leaf(totals: Array, small: bool | None, best: Array) -> None:
     """Fill best (leaves, K) with what the tree of one leaf costs, infinity where it is too ``small``, or no tree."""
     best[:] = np.inf
@@ -189,8 +116,8 @@ def _one_leaf(totals: Array, small: bool | None, best: Array) -> None:
             best[0, a + 1] = totals[a]
 
 
-@compiled(_NO_NAN)
-def _one_test(soft: Soft, pattern: Array, small: Small, tests: Tests, pairs: Array, near: Array, far: Array) -> None:
+@compiled(NO_NAN)
+def one_test(soft: Soft, pattern: Array, small: Small, tests: Tests, pairs: Array, near: Array, far: Array) -> None:
     """Fill near (p + 1, K) and far (p + 1,) for trees of one test with two leaves, from pairs[., 0, f]."""
     for f in range(1, len(pattern)):
         if tests is not None and not tests[f]:
@@ -199,7 +126,7 @@ def _one_test(soft: Soft, pattern: Array, small: Small, tests: Tests, pairs: Arr
         for a in range(len(pairs)):
             holds, fails = pairs[a, 0, f], pairs[a, 0, 0] - pairs[a, 0, f]
             near[f, a + 1] = holds if pattern[f] else fails
-            far[f] = _add(soft, far[f], fails if pattern[f] else holds)
+            far[f] = add(soft, far[f], fails if pattern[f] else holds)
         if small is not None:
             side = 1 if pattern[f] else 0
             if small[f, side]:
@@ -208,7 +135,7 @@ def _one_test(soft: Soft, pattern: Array, small: Small, tests: Tests, pairs: Arr
                 far[f] = np.inf
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _two_tests(
     soft: Soft, pattern: Array, small: Small, tests: Tests, pairs: Array, marginals: Array, near: Array, far: Array
 ) -> None:
@@ -217,14 +144,14 @@ def _two_tests(
     Each pair of tests f <= g serves twice: as root f with g below it, and the other way round. It cuts the contexts in
     four: those that agree with ``pattern`` on both tests (``same``), and those that differ from it at f only
     (``other_f``), at g only (``other_g``) or at both (``other_both``). ``marginals[f]`` are the totals of the contexts
-    on x's side of f. Where a side may be one leaf, that is what ``_one_test`` finds.
+    on x's side of f. Where a side may be one leaf, that is what ``one_test`` finds.
     """
     n_actions, same = len(pairs), marginals[0]  # row 0 is free: the constant is no test
     two = 0 if small is None else 1  # the number of leaves less 1, where they count
     near_two, far_two = near[two], far[two]
     zero, infinite = near.dtype.type(0.0), near.dtype.type(np.inf)
     if small is not None:
-        _one_test(soft, pattern, small[0, 1], tests, pairs, near[0], far[0])
+        one_test(soft, pattern, small[0, 1], tests, pairs, near[0], far[0])
     near_two[:] = far_two[:] = np.inf
     _fill_marginals(pattern, pairs, marginals)
     for f in range(1, len(pattern)):
@@ -237,9 +164,9 @@ def _two_tests(
             for a in range(n_actions):
                 holds = pairs[a, f, g] if pattern[g] else pairs[a, 0, f] - pairs[a, f, g]
                 same[a] = holds if pattern[f] else marginals[g, a] - holds
-                other_f = _add(soft, other_f, marginals[g, a] - same[a])
-                other_g = _add(soft, other_g, marginals[f, a] - same[a])
-                other_both = _add(soft, other_both, pairs[a, 0, 0] - marginals[f, a] - marginals[g, a] + same[a])
+                other_f = add(soft, other_f, marginals[g, a] - same[a])
+                other_g = add(soft, other_g, marginals[f, a] - same[a])
+                other_both = add(soft, other_both, pairs[a, 0, 0] - marginals[f, a] - marginals[g, a] + same[a])
             if small is not None:
                 s, t = 1 if pattern[f] else 0, 1 if pattern[g] else 0
                 other_f = infinite if small[f, 1 - s, g, t] else other_f
@@ -247,13 +174,13 @@ def _two_tests(
                 other_both = infinite if small[f, 1 - s, g, 1 - t] else other_both
                 same_too_small = infinite if small[f, s, g, t] else zero
             _add_test(soft, near_two[f], same, other_g + same_too_small)
-            far_two[f] = _add(soft, far_two[f], other_f + other_both)
+            far_two[f] = add(soft, far_two[f], other_f + other_both)
             if f < g:
                 _add_test(soft, near_two[g], same, other_f + same_too_small)
-                far_two[g] = _add(soft, far_two[g], other_g + other_both)
+                far_two[g] = add(soft, far_two[g], other_g + other_both)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _fill_marginals(pattern: Array, pairs: Array, marginals: Array) -> None:
     """Fill ``marginals`` (p + 1, A) with the totals of the contexts on x's side of each test."""
     for f in range(1, len(pattern)):
@@ -261,7 +188,7 @@ def _fill_marginals(pattern: Array, pairs: Array, marginals: Array) -> None:
             marginals[f, a] = pairs[a, 0, f] if pattern[f] else pairs[a, 0, 0] - pairs[a, 0, f]
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _add_test(soft: Soft, near: Array, same: Array, sibling: float) -> None:
     """Add one alternative to ``near`` (K,): one more test below x's side of the root, with two leaves.
 
@@ -269,13 +196,13 @@ def _add_test(soft: Soft, near: Array, same: Array, sibling: float) -> None:
     answer of the other leaf. Out: near[a] (+) (leaf[a] (x) sibling) for a = 0..K-1, with leaf[0] = 0 and leaf[a] =
     same[a - 1].
     """
-    near[0] = _add(soft, near[0], sibling)
+    near[0] = add(soft, near[0], sibling)
     for a in range(len(same)):
-        near[a + 1] = _add(soft, near[a + 1], same[a] + sibling)
+        near[a + 1] = add(soft, near[a + 1], same[a] + sibling)
 
 
-@compiled(_NO_NAN)
-def _three_tests(
+@compiled(NO_NAN)
+def three_tests(
     soft: Soft,
     pattern: Array,
     small: Small,
@@ -291,12 +218,14 @@ def _three_tests(
 ) -> None:
     """Fill near[0] (leaves, p + 1, K) and far[0] (leaves, p + 1) for two levels of tests below the root.
 
-    Adds what they come to, to best[0] (leaves, K). For each root f, ``_two_tests`` answers for the contexts where f
-    holds, and for those where it fails; the totals of the latter are those of all contexts less those of the former.
+    Adds what they come to, to best[0] (leaves, K), after ``search``. For each root f, ``_two_tests`` answers for the
+    contexts where f holds, and for those where it fails; the totals of the latter are those of all contexts less those
+    of the former.
     """
-    for f in range(1, len(pattern)):
-        _restrict(f, literals, costs)
-        _add_up(literals, costs[1], weighted, pairs[1], 0, len(pattern))
+    p, n = len(pattern), literals.shape[0] * literals.shape[2]
+    for f in range(1, p):
+        restrict(literals, f, n, costs)
+        add_up(literals, costs[1], n, weighted, pairs[1], 0, p, p)
         _subtract(pairs[0].ravel(), pairs[1].ravel(), pairs[2].ravel())
         for k in range(1 if sets is None else len(sets)):
             tests = None if sets is None else sets[k]
@@ -313,20 +242,11 @@ def _three_tests(
                     else:
                         far[0, i, f] = np.inf
                         for a in range(best.shape[2]):
-                            far[0, i, f] = _add(soft, far[0, i, f], best[1, i, a])
+                            far[0, i, f] = add(soft, far[0, i, f], best[1, i, a])
             _add_root(soft, small, 3, f, near[0], far[0], best[0])
 
 
-@compiled(_NO_NAN)
-def _restrict(f: int, literals: Array, costs: Array) -> None:
-    """Fill costs[1] with the differences on the contexts where the literal f holds."""
-    for b in range(len(literals)):
-        for a in range(costs.shape[2]):
-            for j in range(costs.shape[3]):
-                costs[1, b, a, j] = costs[0, b, a, j] * literals[b, f, j]
-
-
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _choose(soft: Soft, small: Small, depth: int, tests: Tests, near: Array, far: Array, best: Array) -> None:
     """Add to best (leaves, K) all trees of this depth with one of the tests at their root."""
     for f in range(1, near.shape[1]):
@@ -335,7 +255,7 @@ def _choose(soft: Soft, small: Small, depth: int, tests: Tests, near: Array, far
         _add_root(soft, small, depth, f, near, far, best)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _add_root(soft: Soft, small: Small, depth: int, f: int, near: Array, far: Array, best: Array) -> None:
     """Add to best (leaves, K) near[., f] (x) far[., f], the answers of all trees with the test f at their root."""
     below = 1 if small is None else 2 ** (depth - 1)
@@ -343,10 +263,10 @@ def _add_root(soft: Soft, small: Small, depth: int, f: int, near: Array, far: Ar
         for j in range(below):
             leaves = 0 if small is None else i + j + 1
             for a in range(best.shape[1]):
-                best[leaves, a] = _add(soft, best[leaves, a], near[i, f, a] + far[j, f])
+                best[leaves, a] = add(soft, best[leaves, a], near[i, f, a] + far[j, f])
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _subtract(whole: Array, part: Array, rest: Array) -> None:
     """Fill ``rest`` (n,) with ``whole - part``: from totals where a test holds to totals where it fails."""
     for i in range(len(whole)):

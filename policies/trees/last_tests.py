@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
-from policies.trees.state_arrays import Answers, Array, AtContext, Given, Room, Sets
+from policies.trees.semirings import NO_NAN, Array, Soft
+from policies.trees.state_arrays import Answers, AtContext, Given, Room, Sets
 
-Soft = float | None
-
-_NO_NAN = {"nnan", "nsz"}
 _LOG2_E = 1.4426950408889634
 # log(2) in two parts, so that whole multiples of the first are exact
 _LOG_2, _LOG_2_REST = 0.693147180369123816490, 1.90821492927058770002e-10
@@ -29,7 +27,7 @@ def next_set(chosen: Array, size: int) -> int:
     return i + 1
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def outcomes(
     chosen: Array, low: int, size: int, extra: int, sets: Sets, totals: Array, work: Array, begin: int
 ) -> None:
@@ -54,7 +52,7 @@ def outcomes(
                     work[begin + o, i] -= work[begin + (o | 1 << k), i]
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def last_tests(
     soft: Soft, size: int, near: bool, sets: Sets, point: AtContext, given: Given, room: Room, found: Answers
 ) -> None:
@@ -86,7 +84,7 @@ def own_outcome(chosen: Array, size: int, point: AtContext) -> int:
     return outcome
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _every_outcome(size: int, changed: int, sets: Sets, totals: Array, room: Room) -> None:
     """Fill work with the totals of all outcomes of the set in hand; ``changed`` is what ``next_set`` has returned.
 
@@ -107,7 +105,7 @@ def _every_outcome(size: int, changed: int, sets: Sets, totals: Array, room: Roo
             work[2 * o, i] = above[o, i] - holds
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def last_test(p: int, held: Array, sides: Array) -> float:
     """Return the least of all trees of one test on the contexts with the totals ``held`` (A, P).
 
@@ -129,7 +127,7 @@ def last_test(p: int, held: Array, sides: Array) -> float:
     return float(best)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def last_sum(p: int, held: Array, sides: Array, terms: Array) -> float:
     """Return -log of the sum over all trees of one test, from what ``last_test`` has left in ``sides``.
 
@@ -155,7 +153,7 @@ def last_sum(p: int, held: Array, sides: Array, terms: Array) -> float:
     return _sum(p, sides[0], sides[1], sides[2], sides[3], terms)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _sum(p: int, least: Array, others: Array, masses: Array, factors: Array, terms: Array) -> float:
     """Return -log of the sum over g < p of masses[g] factors[g] exp(-least[g] - others[g])."""
     low = least[0] + others[0]
@@ -170,7 +168,7 @@ def _sum(p: int, least: Array, others: Array, masses: Array, factors: Array, ter
     return float(low - np.log(mass))
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def exponentials(terms: Array, n: int) -> None:
     """Replace the first ``n`` of terms[0], none above 0, by their exponentials, to a rounding or two.
 
@@ -204,7 +202,7 @@ def exponentials(terms: Array, n: int) -> None:
         terms[0, i] *= terms[1, i]
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _own_test(soft: Soft, p: int, held: Array, at: Array, sides: Array, terms: Array, own: Array) -> None:
     """Fill own (K,) from what is left in ``sides``: the leaf of x plays one action, its sibling any."""
     for g in range(p):

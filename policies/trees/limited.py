@@ -29,10 +29,10 @@ from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees.geometry import cheapest_leaf, grow, path_totals
-from policies.trees.kernels import Array, Soft
 from policies.trees.limits import Limits
 from policies.trees.rule import DecisionTree, Leaf
 from policies.trees.search import COMPILED_DEPTH, Allowed, TreeSearch, add_up
+from policies.trees.semirings import Array, Soft
 
 
 class Choice(NamedTuple):

@@ -23,7 +23,8 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
-from policies.trees.state_arrays import Array, Given, Sets
+from policies.trees.semirings import Array
+from policies.trees.state_arrays import Given, Sets
 
 # Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
 _ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
@@ -36,7 +37,7 @@ def fill_totals(depth: int, n: int, given: Given, sets: Sets) -> None:
     p, inner, chosen = len(sets.binomial) - 1, depth - 2, sets.chosen
     literals, costs, weighted, pairs, totals = given.literals, given.costs, given.weighted, given.pairs, given.totals
     if inner <= 0:
-        add_up(literals[0], costs[0, 0], n, weighted, pairs, 0 if depth == 2 else p, p if depth == 2 else 0)
+        add_up(literals[0], costs[0, 0], n, weighted, pairs, 0 if depth == 2 else p, p + 1, p if depth == 2 else 0)
         if depth == 2:
             _keep_pairs(0, pairs, sets, chosen, totals)
         else:
@@ -52,8 +53,8 @@ def fill_totals(depth: int, n: int, given: Given, sets: Sets) -> None:
             level -= 1
             chosen[max(level, 0)] += 1
         elif level == inner - 1:
-            _restrict(literals[level], f, held[level], costs[level])
-            add_up(literals[level], costs[level, 1], held[level], weighted, pairs, f + 1, p)
+            restrict(literals[level], f, held[level], costs[level])
+            add_up(literals[level], costs[level, 1], held[level], weighted, pairs, f + 1, p + 1, p)
             _keep_pairs(inner, pairs, sets, chosen, totals)
             chosen[level] += 1
         else:
@@ -65,16 +66,18 @@ def fill_totals(depth: int, n: int, given: Given, sets: Sets) -> None:
 
 
 @compiled(_ANY_ORDER)
-def add_up(literals: Array, costs: Array, n: int, weighted: Array, pairs: Array, lowest: int, column: int) -> None:
-    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for lowest <= f <= p, min(f, column) <= g.
+def add_up(
+    literals: Array, costs: Array, n: int, weighted: Array, pairs: Array, first: int, last: int, column: int
+) -> None:
+    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for first <= f < last, min(f, column) <= g.
 
     Two f and four g at a time: one pass over six rows makes eight sums, kept in registers.
     """
     n_actions, stop, block, zero = pairs.shape[0], pairs.shape[1] - 1, costs.shape[2], pairs.dtype.type(0.0)
-    pairs[:, lowest:] = zero
+    pairs[:, first:] = zero
     for b in range((n + block - 1) // block):
         held, cost, width = literals[b], costs[b], _padded(min(block, n - b * block))
-        for f in range(lowest, stop, 2):
+        for f in range(first, last, 2):
             for a in range(n_actions):
                 for j in range(width):
                     weighted[0, a, j] = cost[a, j] * held[f, j]
@@ -111,7 +114,7 @@ def _sum_up(costs: Array, n: int, pairs: Array) -> None:
 
 
 @compiled()
-def _restrict(literals: Array, f: int, n: int, costs: Array) -> None:
+def restrict(literals: Array, f: int, n: int, costs: Array) -> None:
     """Fill costs[1] with the differences of ``n`` contexts where the literal f holds."""
     block = costs.shape[3]
     for b in range((n + block - 1) // block):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
-from policies.trees.kernels import _NO_NAN, Array
+from policies.trees.semirings import NO_NAN, Array
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def evaluate(
     features: Array,
     first_only: bool,
@@ -57,7 +57,7 @@ def evaluate(
                 least_left[h], least_right[h] = min(least_left[h], left[h, f]), min(least_right[h], right[h, f])
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _fill_stumps(
     sizes: tuple[Array, Array, Array] | None,
     f: int,
@@ -100,7 +100,7 @@ def _fill_stumps(
     shortages[:, :start], shortages[:, stop:] = 0, 0
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _fill_shortages(asked: Array, counts: Array, holds: Array, order: Array, shortages: Array) -> tuple[int, int]:
     """Fill ``shortages`` (2, g) of the stumps that cut after each context, on both sides of a root; all are 0 before.
 
@@ -128,7 +128,7 @@ def _fill_shortages(asked: Array, counts: Array, holds: Array, order: Array, sho
     return start, max(start, stop)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def segment_stumps(
     codes: Array, orders: Array, costs: Array, lowest: int, starts: Array, totals: Array, least: Array
 ) -> None:

@@ -9,7 +9,8 @@ over all p literals f. In (min, +) T_D[all, a] is the least total cost of the tr
 recursion asked about a context at which every literal holds, whether there is one or not.
 
 Heights 1 to 3 are compiled (policies/trees/kernels.py); above them the recursion is the few lines below. From depth 3
-on sets of tests answer instead, where there are no structure limits (policies/trees/states.py).
+on sets of tests answer instead, where there are no structure limits (policies/trees/states.py). There a best tree is
+read from what its cost was found by (policies/trees/tracing.py); otherwise each of its nodes takes a search.
 
 The work is the pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper
 than the matrix product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0,
@@ -32,8 +33,9 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees.block import zeros
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.kernels import Array, Sets, Soft, search, search_three
+from policies.trees.kernels import Sets, search, three_tests
 from policies.trees.rule import DecisionTree, Leaf
+from policies.trees.semirings import Array, Soft
 
 COMPILED_DEPTH = 3
 # Integers up to here are exact in single precision, and so is every partial sum bounded by it.
@@ -118,15 +120,21 @@ class TreeSearch(Search):
 
         Return what action 0 costs on all contexts, and the arrays that are filled with what trees cost beyond it.
         """
+        everywhere, _, filled = self._searched(soft, costs, pattern, height, allowed)
+        return everywhere, filled
+
+    def _searched(
+        self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed
+    ) -> tuple[float, Arrays, Filled]:
         self._table[:] = costs
         if soft is None and ("_single" in vars(self) or (costs == np.rint(costs)).all()):  # memory for what is needed
             room, filled = self._single
-            everywhere, bound = _search(height, None, SINGLE, self._table, pattern, *allowed, *room)
+            everywhere, bound = _search(None, height, SINGLE, self._table, pattern, allowed, room)
             if bound <= SINGLE:
-                return everywhere, filled
+                return everywhere, room, filled
         room, filled = self._double
-        everywhere, _ = _search(height, soft, np.inf, self._table, pattern, *allowed, *room)
-        return everywhere, filled
+        everywhere, _ = _search(soft, height, np.inf, self._table, pattern, allowed, room)
+        return everywhere, room, filled
 
     @cached_property
     def _allowed(self) -> Allowed:
@@ -139,21 +147,26 @@ class TreeSearch(Search):
         return np.ascontiguousarray(np.pad(self._literals.truth, ((0, 0), (1, 0)), constant_values=True))
 
     @cached_property
-    def _single(self) -> tuple[_Arrays, Filled]:
+    def _single(self) -> tuple[Arrays, Filled]:
         return self._room(np.float32)
 
     @cached_property
-    def _double(self) -> tuple[_Arrays, Filled]:
+    def _double(self) -> tuple[Arrays, Filled]:
         return self._room(np.float64)
 
-    def _room(self, dtype: type[np.floating[Any]]) -> tuple[_Arrays, Filled]:
+    def _room(self, dtype: type[np.floating[Any]]) -> tuple[Arrays, Filled]:
         room = arrays(self._patterns, self._n_actions, self._leaves, dtype)
         return room, Filled(room.near[0], room.far[0], room.best[0])
 
 
-def _search(height: int, soft: Soft, *asked: Any) -> tuple[float, float]:
-    """Run the kernel for trees of a height."""
-    return search_three(soft, *asked) if height == COMPILED_DEPTH else search(soft, height, *asked)
+def _search(
+    soft: Soft, height: int, largest: float, table: Floats, pattern: Bools, allowed: Allowed, room: Arrays
+) -> tuple[float, float]:
+    """Run the kernels for trees of a height; return what ``kernels.search`` does."""
+    everywhere, bound = search(soft, height, largest, table, pattern, *allowed, *room)
+    if height == COMPILED_DEPTH and bound <= largest:
+        three_tests(soft, pattern, *allowed, *room)
+    return everywhere, bound
 
 
 def add_up(soft: Soft, alternatives: Floats) -> Any:
@@ -176,7 +189,7 @@ class Filled(NamedTuple):
     best: Array
 
 
-class _Arrays(NamedTuple):
+class Arrays(NamedTuple):
     """What the kernels work on, in their order; policies/trees/kernels.py gives the shapes."""
 
     literals: Array
@@ -189,13 +202,13 @@ class _Arrays(NamedTuple):
     best: Array
 
 
-def arrays(patterns: Bools, n_actions: int, leaves: int, dtype: type[np.floating[Any]]) -> _Arrays:
+def arrays(patterns: Bools, n_actions: int, leaves: int, dtype: type[np.floating[Any]]) -> Arrays:
     """Return the arrays for ``patterns`` (g, p + 1), the constant literal first; all but ``literals`` hold zeros."""
     g, literals = patterns.shape
     blocks = -(-g // BLOCK)
     width = -(-g // (blocks * _LANES)) * _LANES
     rows, below = literals + 3, max(1, leaves // 2)
-    made = _Arrays(
+    made = Arrays(
         **zeros(
             dtype,
             literals=(blocks, rows, width),

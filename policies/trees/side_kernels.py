@@ -6,25 +6,22 @@ answer is the least total of the trees that keep the rows; where it is a float, 
 The states that hold the context are computed once for each action there, with that action alone on the leaves that the
 context may reach; all others once.
 
-Sums of weights are kept as mass * 2^(512 * power): none is so small beside another that it underflows.
+Sums of weights are kept as a mass and a power (policies/trees/masses.py).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from milpcb.kernels import compiled
+from policies.trees.masses import LOG_STEP, MIXED, NOTHING, add_at, common_power, normal, plus, weight_of
+from policies.trees.semirings import Array
 from policies.weighted_kernels import Side, pair
 
-Array = npt.NDArray[Any]
 Rate = float | None
 
-LOG_STEP = 512 * np.log(2.0)
-_NOTHING = -(2**50)  # the power of a sum of nothing
-_MIXED = 2**50  # stands for several powers
 _TOGETHER = 2**12  # paths of full length whose sums fit the second-level cache
 
 
@@ -69,7 +66,7 @@ class Joined(NamedTuple):
 class Sums(NamedTuple):
     """What is computed: of each item its cost, or the mass and power of its sum; of shorter paths the totals of leaves.
 
-    ``alike`` (states,) is the power of all sums of a state that are something; _MIXED where there are several. Those
+    ``alike`` (states,) is the power of all sums of a state that are something; MIXED where there are several. Those
     of the leaves of full paths are given.
 
     ``at`` (states,) is whether the context follows a path. Working space: ``number`` and ``cost``, as long as the most
@@ -201,13 +198,13 @@ def _summed_leaves(action: int, begin: int, end: int, states: States, sums: Sums
         if at[s] != here:
             continue
         for k in range(first, start[s + 1]):
-            mass, power = 0.0, _NOTHING
+            mass, power = 0.0, NOTHING
             for m in range(edges[k - first], edges[k - first + 1]):
                 a = members[m]
                 if not here or a == action:
-                    mass, power = _plus(mass, power, leaf_masses[own + a], leaf_powers[own + a])
+                    mass, power = plus(mass, power, leaf_masses[own + a], leaf_powers[own + a])
             masses[k], powers[k] = mass, power
-        alike[s] = _common(masses, powers, first, start[s + 1])
+        alike[s] = common_power(masses, powers, first, start[s + 1])
 
 
 @compiled()
@@ -256,8 +253,8 @@ def _summed_ended(rate: float, action: int, s: int, states: States, sums: Sums) 
     for a in range(len(states.classes)):
         k = states.ended[s, states.classes[a]]
         if k >= 0 and action in (-1, a):
-            mass, power = _weight(rate * sums.totals[s, a])
-            _add(sums.masses, sums.powers, k, mass, power)
+            mass, power = weight_of(rate * sums.totals[s, a])
+            add_at(sums.masses, sums.powers, k, mass, power)
 
 
 @compiled()
@@ -269,43 +266,31 @@ def _summed(rate: float, action: int, begin: int, end: int, p: int, states: Stat
             continue
         power = _shared(1 + 2 * p * s, p, sums.alike)
         masses[start[s] : start[s + 1]] = 0.0
-        powers[start[s] : start[s + 1]] = _NOTHING if power == _MIXED else power
-        if power == _MIXED:
+        powers[start[s] : start[s + 1]] = NOTHING if power == MIXED else power
+        if power == MIXED:
             _sum_pairs(s, p, states, sums)
         else:
             _sum_alike(s, p, states, masses)
         if len(states.ended):
             _summed_ended(rate, action, s, states, sums)
         for k in range(start[s], start[s + 1]):
-            masses[k], powers[k] = _normal(masses[k], powers[k])
-        sums.alike[s] = _common(masses, powers, start[s], start[s + 1])
+            masses[k], powers[k] = normal(masses[k], powers[k])
+        sums.alike[s] = common_power(masses, powers, start[s], start[s + 1])
 
 
 @compiled()
 def _shared(below: int, p: int, alike: Array) -> int:
-    """Return the power of all pairs of the states from ``below`` on, two for each of p tests; _MIXED: several."""
-    power = _NOTHING
+    """Return the power of all pairs of the states from ``below`` on, two for each of p tests; MIXED: several."""
+    power = NOTHING
     for fails in range(below, below + 2 * p, 2):
-        if alike[fails] == _MIXED or alike[fails + 1] == _MIXED:
-            return _MIXED
-        if alike[fails] == _NOTHING or alike[fails + 1] == _NOTHING:
+        if alike[fails] == MIXED or alike[fails + 1] == MIXED:
+            return MIXED
+        if alike[fails] == NOTHING or alike[fails + 1] == NOTHING:
             continue
         pairs = alike[fails] + alike[fails + 1]
-        if power not in (_NOTHING, pairs):
-            return _MIXED
+        if power not in (NOTHING, pairs):
+            return MIXED
         power = pairs
-    return power
-
-
-@compiled()
-def _common(masses: Array, powers: Array, first: int, stop: int) -> int:
-    """Return the power of the sums from ``first`` to before ``stop`` that are something; _MIXED: there are several."""
-    power = _NOTHING
-    for k in range(first, stop):
-        if masses[k] > 0.0:
-            if power != _NOTHING and power != powers[k]:
-                return _MIXED
-            power = powers[k]
     return power
 
 
@@ -335,49 +320,8 @@ def _sum_pairs(s: int, p: int, states: States, sums: Sums) -> None:
         for i in range(fails, holds):
             mass, power = masses[i], powers[i]
             for j in range(holds, stop):
-                _add(masses, powers, item[row + j], mass * masses[j], power + powers[j])
+                add_at(masses, powers, item[row + j], mass * masses[j], power + powers[j])
             row += stop - holds
-
-
-@compiled()
-def _weight(cost: float) -> tuple[float, int]:
-    """Return exp(-cost) as mass and power."""
-    power = -np.rint(cost / LOG_STEP)
-    return np.exp(-(cost + power * LOG_STEP)), int(power)
-
-
-@compiled()
-def _add(masses: Array, powers: Array, k: int, mass: float, power: int) -> None:
-    """Add mass * 2^(512 power) to the sum k."""
-    masses[k], powers[k] = _plus(masses[k], powers[k], mass, power)
-
-
-@compiled()
-def _plus(mass: float, power: int, other: float, other_power: int) -> tuple[float, int]:
-    """Return the sum of two; where powers are three apart, the lesser is nothing to rounding."""
-    if power == other_power:
-        return mass + other, power
-    if power < other_power:
-        mass, power, other, other_power = other, other_power, mass, power
-    return mass + other * _scale(power - other_power), power
-
-
-@compiled()
-def _scale(gap: int) -> float:
-    """Return 2^(-512 gap), 0 from 3 on."""
-    return 2.0**-512 if gap == 1 else 2.0**-1024 if gap == 2 else 0.0
-
-
-@compiled()
-def _normal(mass: float, power: int) -> tuple[float, int]:
-    """Return the same sum with a mass between 2^-256 and 2^256."""
-    if mass == 0.0:
-        return mass, _NOTHING
-    while mass >= 2.0**256:
-        mass, power = mass * 2.0**-512, power + 1
-    while mass < 2.0**-256:
-        mass, power = mass * 2.0**512, power - 1
-    return mass, power
 
 
 @compiled()

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
-from policies.trees.kernels import Array
+from policies.trees.semirings import Array
 
 Small = Array | None
 

@@ -11,12 +11,10 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from milpcb.types import Bools
 from policies.trees.block import zeros
-
-Array = npt.NDArray[Any]
+from policies.trees.semirings import Array
 
 # Contexts of a block: the rows of two and four literals then fit the first-level cache.
 BLOCK = 512
@@ -103,10 +101,10 @@ class Answers(NamedTuple):
 
 
 class StateArrays(NamedTuple):
-    """What is allocated once, of Given, Sets, AtContext and Answers; ``truth`` (g, p) are the literals, not turned.
+    """What is allocated once, of Given, Sets, AtContext and Answers.
 
     begins : (3, D + 1, D + 1), first in begins[0, 0], cells and owns behind it
-    tests, counts, leaves : (2^D - 1,), (2^D,) and (2^D, K), a best tree: see ``states.trace``
+    tests : (2^D - 1,), those of a best tree: see policies/trees/tracing.py
     """
 
     literals: Array
@@ -116,13 +114,10 @@ class StateArrays(NamedTuple):
     totals: Array
     least: Array
     own: Array
-    leaves: Array
     tests: Array
-    counts: Array
     binomial: Array
     begins: Array
     flipped: Array
-    truth: Array
 
 
 def n_numbers(p: int, n_actions: int, depth: int) -> int:
@@ -152,18 +147,8 @@ def kept(truth: Bools, n_actions: int, depth: int, dtype: type[np.floating[Any]]
     held = np.zeros((rows, blocks * width), bool)
     held[:p, :g], held[p, :g] = (truth ^ flipped).T, True
     made["literals"][0] = held.reshape(rows, blocks, width).transpose(1, 0, 2)
-    tests, counts = np.empty(2**depth - 1, np.int64), np.empty(2**depth, np.int64)
-    leaves = np.empty((2**depth, n_actions))
-    return StateArrays(
-        **made,
-        leaves=leaves,
-        tests=tests,
-        counts=counts,
-        binomial=binomial,
-        begins=begins,
-        flipped=flipped,
-        truth=truth,
-    )
+    tests = np.empty(2**depth - 1, np.int64)
+    return StateArrays(**made, tests=tests, binomial=binomial, begins=begins, flipped=flipped)
 
 
 def _begins(p: int, depth: int) -> tuple[Array, int, int]:

@@ -7,29 +7,22 @@ beyond MOST_NUMBERS trees are searched root by root, with the states of the grea
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees.last_tests import Soft
-from policies.trees.rule import DecisionTree, Leaf, Node, split
+from policies.trees.rule import DecisionTree, Leaf
 from policies.trees.search import COMPILED_DEPTH, SINGLE, TreeSearch
+from policies.trees.semirings import Array, Soft
 from policies.trees.state_arrays import StateArrays, kept, n_numbers
 from policies.trees.states import search
+from policies.trees.tracing import pair_tests, traced
 
 MOST_NUMBERS = 2**26
 FEWEST_LEVELS = 3  # below, pairs of literals take no longer, and are compiled sooner
-
-
-class Traced(NamedTuple):
-    """A best tree: its tests (2^D - 1,), and the contexts in each leaf (2^D,) with their total costs (2^D, K)."""
-
-    tests: list[int]
-    counts: list[int]
-    leaves: list[list[float]]
 
 
 class StateSearch(TreeSearch):
@@ -42,6 +35,7 @@ class StateSearch(TreeSearch):
         self._fits = next(fits, 0)
         self._compiled = max(COMPILED_DEPTH, self._fits)
         self._kept, self._whole = cache(self._allocated), False
+        self._truth = np.ascontiguousarray(literals.truth)
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -52,17 +46,16 @@ class StateSearch(TreeSearch):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
-        if not FEWEST_LEVELS <= self._depth <= self._fits:
+        if not 1 <= self._depth <= max(self._fits, FEWEST_LEVELS - 1):
             return super().minimise(costs)
-        traced = self._traced(costs, self._depth)
-        tree = DecisionTree(self._grown(traced, 0), self._names)
-        return sum(map(min, traced.leaves)), tree
+        total, tree = traced(self._table, self._truth, self._tests(costs, self._depth))
+        return total, DecisionTree(tree.grown(self._literals), self._names)
 
     def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
         height = self._depth - len(path) // 2
         if not FEWEST_LEVELS <= height <= self._fits:
             return super()._chosen(costs, path, here)
-        return self._traced(np.where(here[:, None], costs, 0.0), height).tests[0]
+        return int(self._tests(np.where(here[:, None], costs, 0.0), height)[0])
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         if not FEWEST_LEVELS <= height <= self._fits:
@@ -70,23 +63,15 @@ class StateSearch(TreeSearch):
         everywhere, kept = self._asked(soft, costs, pattern, height)
         return np.asarray(np.add(kept.own[kept.begins[2, height, 0]], everywhere, dtype=float))
 
-    def _traced(self, costs: Floats, height: int) -> Traced:
-        """Return the best tree of a height that the kernels have found, as Python's own numbers: there are few."""
-        _, kept = self._asked(None, costs, None, height, traced=True)
-        return Traced(kept.tests.tolist(), kept.counts.tolist(), kept.leaves.tolist())
-
-    def _grown(self, traced: Traced, node: int) -> Node:
-        """Return the tree below a node, without the tests that divide no contexts or whose sides are the same."""
-        inner = len(traced.tests)
-        if node >= inner:
-            leaf = traced.leaves[node - inner]
-            return Leaf(leaf.index(min(leaf)))
-        fails, holds = 2 * node + 1, 2 * node + 2
-        for empty, other in ((holds, fails), (fails, holds)):
-            if not _reached(traced, empty):
-                return self._grown(traced, other)
-        test = self._literals.tests[traced.tests[node]]
-        return split(test, self._grown(traced, holds), self._grown(traced, fails))
+    def _tests(self, costs: Floats, height: int) -> Array:
+        """Return the tests (2^height - 1,) of a best tree, see policies/trees/tracing.py."""
+        if height >= FEWEST_LEVELS:
+            return self._asked(None, costs, None, height, traced=True)[1].tests
+        everywhere, room, _ = self._searched(None, costs, self._anywhere, height, self._allowed)
+        tests = np.empty(2**height - 1, np.int64)
+        pairs = room.literals, room.costs, room.weighted, room.pairs, room.near, room.far
+        pair_tests(everywhere, self._table, self._truth, self._anywhere, *pairs, tests)
+        return tests
 
     def _asked(
         self, soft: Soft, costs: Floats, pattern: Bools | None, height: int, *, traced: bool = False
@@ -111,12 +96,4 @@ class StateSearch(TreeSearch):
         return everywhere, kept
 
     def _allocated(self, height: int, dtype: type[np.floating[Any]]) -> StateArrays:
-        return kept(np.ascontiguousarray(self._literals.truth), self._n_actions, height, dtype)
-
-
-def _reached(traced: Traced, node: int) -> bool:
-    """Return whether any context comes to a node."""
-    first = last = node
-    while first < len(traced.tests):
-        first, last = 2 * first + 1, 2 * last + 2
-    return any(traced.counts[first - len(traced.tests) : last + 1 - len(traced.tests)])
+        return kept(self._truth, self._n_actions, height, dtype)

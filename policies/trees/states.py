@@ -27,14 +27,13 @@ import numpy as np
 
 from milpcb.kernels import compiled
 from policies.trees.kernels import differences
-from policies.trees.last_tests import Soft, last_test, last_tests, next_set, outcomes, own_outcome
+from policies.trees.last_tests import last_test, last_tests, next_set, outcomes, own_outcome
 from policies.trees.passes import fill_totals, number
-from policies.trees.state_arrays import Answers, Array, AtContext, Given, Room, Sets
+from policies.trees.semirings import NO_NAN, Array, Soft, add_all
+from policies.trees.state_arrays import Answers, AtContext, Given, Room, Sets
 
-_NO_NAN = {"nnan", "nsz"}
 
-
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def climb(
     soft: Soft,
     height: int,
@@ -55,7 +54,7 @@ def climb(
         children(chosen, size, sets)
         for o in range(1 << size):
             fill_ways(height, size, rank, o, every, sets, found, ways)
-            least[sets.cells[height, size] + (rank << size) + o] = _add(soft, ways)
+            least[sets.cells[height, size] + (rank << size) + o] = add_all(soft, ways)
         if near:
             place = sets.owns[height, size] + rank
             for a in range(own.shape[1]):
@@ -67,7 +66,7 @@ def climb(
                         ways[g] = np.inf
                         if every:
                             ways[g] = own[sets.owns[height - 1, size] + rank, a] + found.empty[height - 1]
-                own[place, a] = _add(soft, ways)
+                own[place, a] = add_all(soft, ways)
         next_set(chosen, size)
 
 
@@ -96,7 +95,7 @@ def _cell(height: int, size: int, g: int, o: int, sets: Sets) -> int:
     return int(sets.cells[height - 1, size + 1] + (sets.child[g] << (size + 1)) + spread)
 
 
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def fill_ways(height: int, size: int, rank: int, o: int, every: bool, sets: Sets, found: Answers, ways: Array) -> None:
     """Fill ways (p,): what each test at the top of a state leads to."""
     least = found.least
@@ -110,21 +109,7 @@ def fill_ways(height: int, size: int, rank: int, o: int, every: bool, sets: Sets
                 ways[g] = least[sets.cells[height - 1, size] + (rank << size) + o] + found.empty[height - 1]
 
 
-@compiled(_NO_NAN)
-def _add(soft: Soft, ways: Array) -> float:
-    """Return the sum (+) over ``ways`` (n,): the least where ``soft`` is None, else -log of the summed exp(-way)."""
-    low = ways[0]
-    for i in range(1, len(ways)):
-        low = min(low, ways[i])
-    if soft is None:
-        return float(low)
-    mass = 0.0
-    for i in range(len(ways)):
-        mass += np.exp(low - ways[i])
-    return float(low - np.log(mass))
-
-
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def search(
     soft: Soft,
     depth: int,
@@ -141,18 +126,16 @@ def search(
     totals: Array,
     least: Array,
     own: Array,
-    leaves: Array,
     tests: Array,
-    counts: Array,
     binomial: Array,
     begins: Array,
     flipped: Array,
-    truth: Array,
 ) -> tuple[float, float]:
     """Search all trees of a depth >= 1 for the costs ``table`` (g, K), at the context with ``pattern`` (p + 1,).
 
-    ``near``: the profile is asked for; ``traced``, and with it ``every``: a best tree. The other arrays are those of
-    ``StateArrays``. Returns what ``differences`` does; where the bound is over ``largest``, nothing is filled.
+    ``near``: the profile is asked for; ``traced``, and with it ``every``: the tests of a best tree, found by walking
+    the kept states from the root down (policies/trees/tracing.py). The other arrays are those of ``StateArrays``.
+    Returns what ``differences`` does; where the bound is over ``largest``, nothing is filled.
     """
     everywhere, bound = differences(table, costs[0, 0])
     if bound > largest:
@@ -173,7 +156,8 @@ def search(
         for size in range(depth - height, -1 if every else depth - height - 1, -1):
             climb(soft, height, size, near, every, sets, point, room, found)
     if traced:
-        trace(depth, table, truth, given, sets, point, room, found, tests, counts, leaves)
+        for node in range(len(tests)):
+            tests[node] = _best_test(node, depth, flipped, sets.chosen, totals, tests, sets, room, found)
     return everywhere, bound
 
 
@@ -208,41 +192,7 @@ def _empty(soft: Soft, depth: int, p: int, own: Array) -> Array:
     return empty
 
 
-@compiled(_NO_NAN)
-def trace(
-    depth: int,
-    table: Array,
-    truth: Array,
-    given: Given,
-    sets: Sets,
-    point: AtContext,
-    room: Room,
-    found: Answers,
-    tests: Array,
-    counts: Array,
-    leaves: Array,
-) -> None:
-    """Walk the kept states from the root down: the tests of a best tree, and what its leaves hold.
-
-    Fills tests (2^D - 1,): those below node n are at 2 n + 1, where its test fails, and 2 n + 2, where it holds; the
-    lowest number wins a tie. Fills, for each leaf, counts (2^D,) of contexts, and leaves (2^D, K), their total costs;
-    of ``table`` (g, K), at contexts with the literals ``truth`` (g, p).
-    """
-    chosen = sets.chosen
-    for node in range(len(tests)):
-        tests[node] = _best_test(node, depth, point.flipped, chosen, given.totals, tests, sets, room, found)
-    counts[:], leaves[:] = 0, 0.0
-    for j in range(len(table)):
-        node = 0
-        for _ in range(depth):
-            node = 2 * node + (2 if truth[j, tests[node]] else 1)
-        leaf = node - len(tests)
-        counts[leaf] += 1
-        for a in range(table.shape[1]):
-            leaves[leaf, a] += table[j, a]
-
-
-@compiled(_NO_NAN)
+@compiled(NO_NAN)
 def _best_test(
     node: int,
     depth: int,

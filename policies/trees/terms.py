@@ -19,10 +19,11 @@ from policies.derivations import Derivations, ListedTerms, too_many
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
-from policies.trees.folds import Soft, add_cells, fold, reach
+from policies.trees.folds import add_cells, fold, reach
 from policies.trees.geometry import path_totals
 from policies.trees.options import n_listed, subtrees
 from policies.trees.rule import DecisionTree, Leaf, Node, split
+from policies.trees.semirings import Soft
 
 # Up to this depth subtrees are few enough to be listed; above, those of equal weight are merged.
 LISTED_DEPTH = 2

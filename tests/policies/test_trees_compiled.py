@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
+import json
+import os
+import subprocess
+import sys
+
+# Two semirings, minima in two precisions, with limits and without: more would be layouts of memory.
+MOST = 6
+
+# However contexts and costs lie in memory, everything is asked of trees of each depth, with each limit and without.
+ASKED = """
+import importlib, json
 from pathlib import Path
-
 import numpy as np
-import pytest
 from numba.core.dispatcher import Dispatcher
-
 import policies.trees
 from milpcb import open_oracle
 from policies import DecisionTrees
 
-# Two semirings, minima in two precisions, with limits and without: more would be layouts of memory.
-MOST = 6
-LIMITS = [{}, {"min_leaf_size": 3}, {"max_leaves": 3}, {"max_features": 2}]
-
-
-def _kernels() -> list[Dispatcher]:
-    """Return the compiled functions of policies/trees that other files may call."""
-    files = Path(str(policies.trees.__file__)).parent.glob("*.py")
-    modules = [importlib.import_module(f"policies.trees.{file.stem}") for file in files if file.stem != "__init__"]
-    return [
-        kernel
-        for module in modules
-        for name, kernel in vars(module).items()
-        if not name.startswith("_") and isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.__name__
-    ]
-
-
-def _ask(depth: int, thresholds: object, limits: dict[str, int], order: str) -> None:
-    """Ask everything of trees on contexts and costs that lie in memory in this order."""
+def ask(depth, thresholds, limits, order):
     rng = np.random.default_rng(0)
-    contexts = np.array(rng.integers(0, 9, (60, 3)), dtype=float, order=order)  # type: ignore[call-overload]
-    costs = np.array(rng.integers(-9, 9, (60, 3)), dtype=float, order=order)  # type: ignore[call-overload]
-    oracle = open_oracle(DecisionTrees(3, depth=depth, thresholds=thresholds, **limits), contexts, kind="search")  # type: ignore[arg-type]
+    contexts = np.array(rng.integers(0, 9, (60, 3)), dtype=float, order=order)
+    costs = np.array(rng.integers(-9, 9, (60, 3)), dtype=float, order=order)
+    trees = DecisionTrees(3, depth=depth, thresholds=thresholds, **limits)
+    oracle = open_oracle(trees, contexts, kind="search")
     for asked in (costs, costs / 3.0):
         oracle.value(asked)
         oracle.profile(asked, 7)
@@ -43,13 +33,48 @@ def _ask(depth: int, thresholds: object, limits: dict[str, int], order: str) -> 
     if "max_features" not in limits:
         oracle.action_weights(costs, 7, 0.1)
 
+for depth in (1, 2, 3):
+    for limits in ({}, {"min_leaf_size": 3}, {"max_leaves": 3}, {"max_features": 2}):
+        for order in "CF":
+            for thresholds in (2, "all"):
+                ask(depth, thresholds, limits, order)
+files = [file.stem for file in Path(policies.trees.__file__).parent.glob("*.py")]
+modules = [importlib.import_module(f"policies.trees.{name}") for name in files if name != "__init__"]
+kernels = {kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, Dispatcher)}
+names = {f"{kernel.py_func.__module__}.{kernel.__name__}": kernel for kernel in kernels}
+print(json.dumps({name: list(map(str, kernel.signatures)) for name, kernel in names.items() if "._" not in name}))
+"""
 
-@pytest.mark.parametrize("limits", LIMITS, ids=str)
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_kernels_are_compiled_once_for_all_layouts(depth: int, limits: dict[str, int]) -> None:
-    """However contexts and costs lie in memory, a kernel has few signatures: arrays reach it in one order."""
-    for order in "CF":
-        _ask(depth, 2, limits, order)
-        _ask(depth, "all", limits, order)
-    for kernel in _kernels():
-        assert len(kernel.signatures) <= MOST, (kernel, kernel.signatures)
+
+def test_kernels_are_compiled_once_for_all_layouts() -> None:
+    """In a process that asks all kinds of questions in all orders of memory, no kernel is compiled more often."""
+    done = subprocess.run([sys.executable, "-c", ASKED], capture_output=True, text=True, check=True)
+    signatures = json.loads(done.stdout)
+    called = {name.removeprefix("policies.trees.") for name, types in signatures.items() if types}
+    assert called >= {"kernels.search", "kernels.three_tests", "states.search", "feature_pairs.one_or_two_tests"}
+    assert {name: types for name, types in signatures.items() if len(types) > MOST} == {}
+
+
+def test_no_kernel_is_compiled_for_a_constant() -> None:
+    """A constant that one compiled function hands to another is compiled as any number of its type."""
+    program = (
+        "from milpcb.kernels import compiled\n"
+        "inner = compiled()(lambda x, flag: x + 1 if flag else x)\n"
+        "outer = compiled()(lambda x: inner(x, True) + inner(2, False) + inner(3, x > 0))\n"
+        "assert outer(1) == 2 + 2 + 4\n"
+        "print(len(inner.signatures))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
+
+
+def test_questions_are_answered_without_a_compiler() -> None:
+    """With numba's NUMBA_DISABLE_JIT the same functions run as Python's own, for whoever follows them in a debugger."""
+    program = (
+        "from policies import DecisionTrees\n"
+        "search = DecisionTrees(2, depth=2).on([[0, 0], [0, 1], [1, 0], [1, 1]]).search()\n"
+        "print(search.minimise(__import__('numpy').array([[0.0, 1], [1, 0], [1, 0], [0, 1]]))[0])"
+    )
+    environ = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout == "0.0\n"

@@ -1,0 +1,60 @@
+"""Trees are read from what one search has left: the same trees as by a search at every node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from milpcb.types import Floats
+from policies.literals import Literals
+from policies.names import Names
+from policies.trees import search as by_pairs
+from policies.trees import state_search as by_states
+from policies.trees.search import TreeSearch
+from policies.trees.state_search import StateSearch
+
+# rows, features, actions, depth: also one literal, and more contexts than a block holds
+SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (12, 1, 2, 2), (60, 7, 4, 2), (3000, 11, 3, 2)]
+COSTS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
+    "whole": lambda rng, shape: rng.integers(-99, 99, shape).astype(float),
+    "beyond single precision": lambda rng, shape: rng.integers(-99, 99, shape) * 2.0**30,
+    "ties": lambda rng, shape: rng.integers(0, 2, shape).astype(float),
+    "real": lambda rng, shape: rng.normal(size=shape),
+    "all the same": lambda _, shape: np.ones(shape),
+}
+
+
+def literals_of(shape: tuple[int, int, int, int]) -> tuple[Literals, np.random.Generator]:
+    """Return the tests of trees on random contexts of 0 and 1, some features more often 1 than others."""
+    rng = np.random.default_rng(7)
+    m, p, *_ = shape
+    return Literals.of((rng.random((m, p)) < rng.uniform(0.1, 0.9, p)).astype(float), 1), rng
+
+
+@pytest.mark.parametrize("kind", COSTS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_tree_is_that_of_a_search_at_every_node(shape: tuple[int, int, int, int], kind: str) -> None:
+    """To the last bit of the total, real costs included, and with the same choice wherever several are best."""
+    literals, rng = literals_of(shape)
+    *_, n_actions, depth = shape
+    traced, searched = (kind(literals, n_actions, depth, Names()) for kind in (StateSearch, TreeSearch))
+    for _ in range(5):
+        costs = COSTS[kind](rng, (len(literals.contexts), n_actions))
+        assert traced.minimise(costs) == searched.minimise(costs)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_a_tree_takes_one_search(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels that search are called once for a value, and once for the tree that attains it."""
+    literals, rng = literals_of((30, 5, 3, depth))
+    search, calls = StateSearch(literals, 3, depth, Names()), []
+    for module in (by_pairs, by_states):
+        kernel = module.search
+        monkeypatch.setattr(module, "search", lambda *asked, kernel=kernel: calls.append(1) or kernel(*asked))
+    costs = COSTS["whole"](rng, (len(literals.contexts), 3))
+    value = search.value(costs)
+    assert len(calls) == 1
+    assert search.minimise(costs)[0] == value
+    assert len(calls) == 2
