@@ -42,43 +42,6 @@ class Exp4(Learner):
     and bound, monotone rules, unless they are short enough to list. Under side constraints the sum is over the policies
     that keep them, for classes whose search holds them.
 
-    With N derivations (a policy that can be written in several ways weighs as often: the prior is uniform over
-    derivations), rates that never increase, and v_t = c_t^2 / q_t(y_t), the mean over q_t of the squared estimates,
-
-        E[regret] <= E[ log N / eta_T + (1/2) sum_t eta_t v_t ],    and E[v_t given the past] <= K.
-
-    This is the usual argument: exp(-x) <= 1 - x + x^2 / 2 for x >= 0, and the potential (1/eta) log of the mean weight
-    does not decrease in eta. Put in:
-
-    "fixed" : eta = sqrt(2 log N / (K T)) gives E[regret] <= sqrt(2 T K log N).
-    "anytime" : a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T, as sum_t 1/sqrt(t) <= 2 sqrt(T).
-    "adaptive" (derived for this project) : eta_t = sqrt(log N / V) put between a_t and 2 a_t, where
-        V = v_1 + ... + v_{t-1}. None of the three ever increases, so eta_t does not; log N / eta_T <= sqrt(T K log N),
-        and half the sum is at most K sqrt(log N / K) 2 sqrt(T) = 2 sqrt(T K log N): 3 sqrt(T K log N) in all, at every
-        T. It is faster where costs are small: then V is far below K t, and eta_t nearer to the rate that is best for V
-        (statement 12).
-
-    "certified" (derived for this project, after AdaHedge) : eta_t = min(eta_1, log N / Delta), where Delta = d_1 + ...
-        + d_{t-1}. Here d_s is what round s adds to the bound of this very run, which ``bound()`` returns, at any of the
-        four rates:
-
-            bound_t = log N / eta_t + d_1 + ... + d_t,     d = c + log(1 - q (1 - exp(-eta c / q))) / eta,
-
-        with the cost c and the probability q of the action played. No path has a certificate above it, so E[regret_t]
-        <= E[certificate_t] <= E[bound_t]; and with eta_1 = 1 (statements 10 and 11 of milpcb/theory/README.md)
-
-            E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N),    at every T.
-
-    What is certain of one run: with c / q little is known of policies that were given up long ago. ``estimates =
-    "optimistic"`` (derived for this project) feeds x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the
-    place of e = c / q. As x <= e, what was seldom tried looks cheap and is tried again. All bounds above hold with x
-    for c / q in d and for the rate; and with the stake lambda <= every stake of the run, N policies, G stakes that the
-    ledger bets, on every path
-
-            certificate(confidence=1 - delta) <= log N / eta_t + d_1 + ... + d_t + log(N G / delta) / l,
-
-    which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/confidence.md).
-
     Parameters
     ----------
     oracle : the policy class, opened on all contexts, with kind "search" or "enumeration"
@@ -87,6 +50,47 @@ class Exp4(Learner):
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
     estimates : "unbiased", c / q; or "optimistic", which explores as much as confident certificates need
+
+    Notes
+    -----
+    With N derivations (a policy that can be written in several ways weighs as often: the prior is uniform over
+    derivations), rates that never increase, and v_t = c_t^2 / q_t(y_t), the mean over q_t of the squared estimates::
+
+        E[regret] <= E[ log N / eta_T + (1/2) sum_t eta_t v_t ],    and E[v_t given the past] <= K.
+
+    This is the usual argument: exp(-x) <= 1 - x + x^2 / 2 for x >= 0, and the potential (1/eta) log of the mean weight
+    does not decrease in eta. Put in:
+
+    "fixed"
+        eta = sqrt(2 log N / (K T)) gives E[regret] <= sqrt(2 T K log N).
+    "anytime"
+        a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T, as sum_t 1/sqrt(t) <= 2 sqrt(T).
+    "adaptive" (derived for this project)
+        eta_t = sqrt(log N / V) put between a_t and 2 a_t, where V = v_1 + ... + v_{t-1}. None of the three ever
+        increases, so eta_t does not; log N / eta_T <= sqrt(T K log N), and half the sum is at most
+        K sqrt(log N / K) 2 sqrt(T) = 2 sqrt(T K log N): 3 sqrt(T K log N) in all, at every T. It is faster where costs
+        are small: then V is far below K t, and eta_t nearer to the rate that is best for V (statement 12).
+    "certified" (derived for this project, after AdaHedge)
+        eta_t = min(eta_1, log N / Delta), where Delta = d_1 + ... + d_{t-1}. Here d_s is what round s adds to the
+        bound of this very run, which ``bound()`` returns, at any of the four rates, with the cost c and the probability
+        q of the action played::
+
+            bound_t = log N / eta_t + d_1 + ... + d_t,     d = c + log(1 - q (1 - exp(-eta c / q))) / eta.
+
+        No path has a certificate above it, so E[regret_t] <= E[certificate_t] <= E[bound_t]; and with eta_1 = 1, at
+        every T (statements 10 and 11 of milpcb/theory/README.md)::
+
+            E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N).
+
+    What is certain of one run: with c / q little is known of policies that were given up long ago. Estimates that are
+    "optimistic" (derived for this project) are x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the
+    place of e = c / q. As x <= e, what was seldom tried looks cheap and is tried again. All bounds above hold with x
+    for c / q in d and for the rate; and with the stake lambda <= every stake of the run, N policies, G stakes that the
+    ledger bets, on every path::
+
+        certificate(confidence=1 - delta) <= log N / eta_t + d_1 + ... + d_t + log(N G / delta) / l,
+
+    which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/confidence.md).
 
     Rounds may be learnt late: an estimate enters whenever its cost is known. ``bound()`` then puts the mass that the
     action has at that moment in the place of q, so that d is again what the estimate adds to P, and it still bounds the

@@ -70,7 +70,7 @@ class Signed(Coordinate):
         return 2 * (n_actions - 1) / scale
 
     def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
-        """Return |2 c - 1| / (L q), and one hit with the sign of c - 1/2."""
+        """Return ``|2 c - 1| / (L q)``, and one hit with the sign of c - 1/2."""
         twice = 2 * cost - 1
         return abs(twice) / (scale * probability), self.hit if twice > 0 else -self.hit
 

@@ -1,0 +1,72 @@
+"""Settings of Sphinx for the documentation; assemble.py puts this file beside the pages."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib.metadata import version as installed
+from typing import Any
+
+project = "milpcb"
+author = "the milpcb developers"
+copyright = author  # noqa: A001  # Sphinx reads this name
+version = release = installed("milpcb")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_copybutton",
+]
+html_theme = "furo"
+html_title = "milpcb"
+html_show_sphinx = False
+html_copy_source = False
+exclude_patterns = []
+highlight_language = "text"  # of formulas in docstrings; READMEs name the language of each block
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 4  # links such as README.md#limits
+suppress_warnings = ["myst.header"]  # READMEs are pages of their own on GitHub, and begin as these do
+
+autosummary_generate = False  # assemble.py writes the pages
+autodoc_typehints = "none"  # numpydoc gives what the docstrings say of types
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+copybutton_exclude = ".linenos, .gp, .go"
+
+PARAMETER = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+)")
+
+
+def setup(app: Any) -> None:
+    """Let docstrings be changed before numpydoc reads them, and take signatures from Python."""
+    app.connect("autodoc-process-docstring", as_numpydoc_reads, priority=1)
+    app.connect("autodoc-process-signature", true_signature)
+
+
+def as_numpydoc_reads(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Put what is said of a parameter below its name, where numpydoc looks for it; errors are said in a paragraph."""
+    found, section = [], ""
+    for number, line in enumerate(lines):
+        if set(line) == {"-"} and number:
+            section = lines[number - 1].strip()
+        parameter = PARAMETER.fullmatch(line) if section in ("Parameters", "Attributes") else None
+        if parameter:
+            found += [parameter[1], f"    {parameter[2]}"]
+        else:
+            found.append(line)
+    lines[:] = re.sub(r"(?m)^Raises\n-+\n", "\n.. rubric:: Raises\n\n", "\n".join(found)).split("\n")
+
+
+def true_signature(_app: Any, what: str, _name: str, found: Any, *_more: Any) -> tuple[str, None] | None:
+    """Return the signature of a class as Python has it: a learner's own, not that of what makes learners."""
+    if what != "class" or not hasattr(found, "__new__") or found.__new__ is object.__new__:
+        return None
+    try:
+        return str(inspect.signature(found).replace(return_annotation=inspect.Signature.empty)), None
+    except (TypeError, ValueError):
+        return None
