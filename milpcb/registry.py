@@ -161,6 +161,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "verify": "milpcb.commands.verify:verify",
         "compile": "milpcb.commands.compile:compile_code",
         "list": "milpcb.commands.listing:list_names",
+        "schema": "milpcb.commands.schema:schema",
     },
     "battery": {
         "environment": "milpcb.testing.environments:battery",
