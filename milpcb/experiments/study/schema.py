@@ -80,7 +80,7 @@ def _options(kind: str, name: str) -> tuple[Schema, list[str]]:
 def _value(hint: Any, parameter: Parameter) -> Schema:
     """Return the schema of an option, anything where its type has none, with its default where that is plain."""
     try:
-        kind = Numbers if hint == npt.ArrayLike else hint
+        kind: Any = Numbers if hint == npt.ArrayLike else hint
         found = _flat(TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True)).json_schema())
     except (PydanticUserError, TypeError):
         found = {}
