@@ -17,7 +17,7 @@ from milpcb.columns import Column, Value
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.extras import needs
 from milpcb.types import Floats, Ints
-from policies.exports import Decision, python_source, sql_expression, tested
+from policies.exports import Decision, cut_points, python_source, sql_expression, tested
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.plain import plain, read, read_fields
@@ -110,6 +110,11 @@ class Rule(ABC):
         return, one for each action. Raises InputError where the rule has no ``decision``.
         """
         return sql_expression(self._written(), self.names, self._values(actions))
+
+    def cut_points(self) -> dict[int, tuple[float, ...] | None] | None:
+        """Return what each feature is compared with, None for one whose value itself counts; None without decisions."""
+        decision = self.decision()
+        return None if decision is None else cut_points(decision)
 
     def to_python(self, actions: Sequence[Value] | None = None, name: str = "decide") -> str:
         """Return the source of a function ``name(row)`` that needs no import, see ``to_sql``.

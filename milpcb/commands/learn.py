@@ -27,7 +27,7 @@ ESTIMATORS = {
     "rule_lists": "LoggedRuleList",
     "linear_rules": "LoggedScoringRule",
 }
-HERE = ("constraints", "treatment_cost", "random_state", "policies", "model_outcome", "model_propensity")
+HERE = ("constraints", "monotone", "treatment_cost", "random_state", "policies", "model_outcome", "model_propensity")
 
 
 SHOWN = 12  # lines of a table of values
@@ -48,6 +48,10 @@ NOTED = 1e9  # bytes
 @click.option(
     "--no-worse", multiple=True, metavar="LIMIT", help="'COLUMN at most today': with confidence; see the page on logs."
 )
+@click.option(
+    "--monotone", multiple=True, metavar="COLUMN=more", help="The action never goes down as it grows; =less: never up."
+)
+@click.option("--front", default="", metavar="OUTCOME", help="'COLUMN less': the best rules for two outcomes at once.")
 @click.option(
     "--what-if",
     multiple=True,
@@ -82,7 +86,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
-    asked |= {"limits": limits, "wishes": given["what_if"]}
+    asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     found = find(source, estimator, questions, showing)
     with showing("the page"):
@@ -93,9 +97,11 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
 
 def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[Any, ...]]:
     """Return the log and the limits on other outcomes, whose columns no policy may read."""
+    from milpcb.logs import front
     from milpcb.logs.limits import column_of, limit_of
 
     aside = {column_of(text): None for text in given["no_worse"]}
+    aside |= {front.column_of(given["front"]): None} if given["front"] else {}
     source = source_of(log, {**given, "leave_out": (*given["leave_out"], *aside)}, tick)
     return source, tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
 
@@ -124,7 +130,20 @@ def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own:
             raise InputError(f"--depth is of trees; {given['name']} have --{known[0]} and --{known[1]}")
     costs = {action: _number(cost, text) for text, action, cost in _split(given["treatment_cost"], "=", source)}
     rules = list(_constraints(given, source))
-    return cls(**options, constraints=rules, treatment_cost=costs or None, random_state=given["seed"])
+    order = dict(_ways(given["monotone"], source)) or None
+    costs_of: dict[str, Any] = {"treatment_cost": costs or None, "random_state": given["seed"]}
+    return cls(**options, **costs_of, constraints=rules, monotone=order)
+
+
+def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
+    """Yield each column whose order is asked for, and which."""
+    for text in texts:
+        column, _, way = (part.strip() for part in text.rpartition("="))
+        if way not in ("more", "less") or not column:
+            raise InputError(f"cannot read --monotone '{text}': write COLUMN=more or COLUMN=less")
+        if column not in source.frame.columns:
+            raise UnknownNameError("column of --monotone", column, source.frame.columns)
+        yield column, way
 
 
 def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
@@ -207,6 +226,8 @@ def _print(found: Findings) -> None:
         out.print(sentence)
     if found.questions.wishes:
         out.print(_price_table(found))
+    if found.front:
+        out.print(_front_table(found))
     if found.asked:
         out.print(_asked_table(found))
     for sentence in (*words.charges(found), words.proof(found), *words.stable(found)):
@@ -235,6 +256,18 @@ def _price_table(found: Findings) -> Table:
     table = Table("what if", f"price, {unit.words}", f"{found.questions.level:.0%} interval")
     for line in lines(found.prices, unit.amount):
         table.add_row(*line)
+    return table
+
+
+def _front_table(found: Findings) -> Table:
+    from milpcb.logs import front_words, words
+
+    lines = front_words.front_table(found)
+    table = Table("two outcomes", words.Unit.of(found).words, front_words.second_unit(found).words)
+    for number, *values in lines[:SHOWN]:
+        table.add_row(f"rule {number}", *values)
+    if len(lines) > SHOWN:
+        table.add_row(f"and {len(lines) - SHOWN:,} more: see the page", "", "")
     return table
 
 

@@ -22,10 +22,14 @@ from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.described import joined
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
+from milpcb.estimators.rising import joints_of
 from milpcb.estimators.shown import html
 from milpcb.estimators.totals import Rows, whole_counts
 from milpcb.made_columns import SIDES, chosen_features, make_columns
 from milpcb.named_constraints import FittedRows, bind_all
+from milpcb.offline.arguing.in_order import Ask, best_in_order
+from milpcb.offline.arguing.monotone import check_orderable, padded
+from milpcb.offline.arguing.order import ActionOrder, distinguished
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, PolicyClass, open_class
@@ -56,6 +60,9 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     most_subsets : a column of strings or booleans with up to so many of them is tested by every subset (region in
         {north, west}), one with more by one value against the rest. Missing counts as a value
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
+    monotone : names of columns of numbers, each with "more": the action never goes down, in the order of the actions,
+        as the column grows, whatever the other columns are (of values that were seen); or with "less": it never goes
+        up. Exactly the best such policy is found; a missing number is in no order
     kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints, else
         a solver ("milp")
     solver : of kind "milp", such as "highs" (None is that) or "scip"; ``milpcb solvers`` lists them
@@ -82,6 +89,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     missing: str = "either"
     most_subsets: int = 4
     constraints: Any = ()
+    monotone: Any = None
     kind: str = "auto"
     solver: str | None = None
     time_limit: float | None = None
@@ -190,6 +198,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         costs = rows.total(sign * targets)
         thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
         policies = self._policy_class(len(actions), thresholds, rows)
+        if joints := joints_of(self.monotone, columns, features.values, contexts):
+            rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))
         rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows))
         answer = self._optimise(policies, rows, costs, rules)
         self.policies_ = policies
@@ -209,21 +219,45 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
         """Return the oracle's answer; a subclass may prefer one optimal policy to another."""
         contexts = rows.contexts
+        if rows.order is not None:
+            return self._in_order(policies, contexts, costs, rules, rows.order)
         if self._counts_rows:
             counts = whole_counts(rows.sizes)
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
             rules = [replace(rule, weights=_on_first(np.asarray(rule.weights), counts)) for rule in rules]
-        opened = open_class(policies, contexts)
-        try:
-            oracle = self._oracle(opened, contexts, rules, self._kind(opened, constrained=bool(rules)))
-        except SearchTooLargeError:
-            if self.kind != "auto":
-                raise
-            oracle = self._oracle(opened, contexts, rules, "milp")
-        answer = oracle.minimise(costs)
+        answer = self._opened(policies, contexts, rules).minimise(costs)
         if answer.policy is None:
             raise OracleInexact(f"no policy was found in time_limit = {self.time_limit} seconds; give more")
         return answer
+
+    def _in_order(
+        self,
+        policies: PolicyClass,
+        contexts: Floats,
+        costs: Floats,
+        rules: Sequence[LabelConstraint],
+        order: ActionOrder,
+    ) -> Answer:
+        """Return the answer about the policies that keep an order, for which oracles on more contexts are opened."""
+        if self._counts_rows:
+            raise InputError("monotone is not for limits on the rows of a part: leave min_samples_... or it out")
+        check_orderable(policies)
+        opened: Any = open_class(policies, contexts)
+        explicit = opened.fixed() if getattr(policies, "thresholds", None) == "all" else policies
+
+        def open_on(more: Floats) -> Ask:
+            return self._opened(explicit, more, [padded(rule, len(more)) for rule in rules]).minimise
+
+        return best_in_order(open_on, contexts, costs, order)
+
+    def _opened(self, policies: PolicyClass, contexts: Floats, rules: Sequence[LabelConstraint]) -> Oracle:
+        opened = open_class(policies, contexts)
+        try:
+            return self._oracle(opened, contexts, rules, self._kind(opened, constrained=bool(rules)))
+        except SearchTooLargeError:
+            if self.kind != "auto":
+                raise
+            return self._oracle(opened, contexts, rules, "milp")
 
     def _oracle(self, opened: Opened, contexts: Floats, rules: Sequence[LabelConstraint], kind: str) -> Oracle:
         options = {"time_limit": self.time_limit, "gap": self.gap} if kind == "milp" else {}

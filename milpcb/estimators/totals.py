@@ -8,6 +8,7 @@ from math import fsum
 import numpy as np
 
 from milpcb.errors import InputError
+from milpcb.offline.arguing.order import ActionOrder
 from milpcb.types import Floats, Ints
 
 _SPLIT = 2.0**27 + 1  # Dekker's constant: splits a float into halves whose products are exact
@@ -18,7 +19,8 @@ class Rows:
     """Weighted rows merged into distinct contexts (g, d), which are in lexicographic order.
 
     ``group`` (n,) is the distinct context of each row, ``weight`` (n,) its weight, above 0; ``sizes`` (g,) are the
-    total weights of the distinct contexts. ``done`` (n,) is the action that a log did in each row, None without a log.
+    total weights of the distinct contexts. ``done`` (n,) is the action that a log did in each row, None without a log;
+    ``order`` is the one that policies have to keep, None without.
     """
 
     contexts: Floats
@@ -26,6 +28,7 @@ class Rows:
     weight: Floats
     sizes: Floats
     done: Ints | None = None
+    order: ActionOrder | None = None
 
     @classmethod
     def merge(cls, contexts: Floats, weight: Floats, done: Ints | None = None) -> Rows:

@@ -1,4 +1,4 @@
-"""The pictures of a page on a log: the rule, its value beside treating all alike, and the value by budget."""
+"""The pictures of a page on a log: the rule, its value beside treating all alike, by budget, and of two outcomes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.logs.budget import budget_limit
 from milpcb.logs.findings import Findings
+from milpcb.logs.front_words import second_unit
 from milpcb.logs.words import Unit, other
 from milpcb.logs.worth import RULE, Worth
 
@@ -104,6 +105,31 @@ def budget_drawing(found: Findings) -> Drawing:
         "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
         f"is one for all budgets at once ({found.questions.level:.0%}); dashed is the best way to treat all alike that "
         f"keeps the budget.{chance}",
+    )
+
+
+def front_drawing(found: Findings) -> Drawing:
+    """Return the rules that are the best for some weighting of two outcomes."""
+    unit, other = Unit.of(found), second_unit(found)
+    points = found.front.points if found.front else ()
+    figure, (axes,) = grid(1, 1, 3.4, "")
+    places = [(point.first, point.second) for point in points]
+    axes.plot(*zip(*places, strict=True), color=COLOURS[0], marker="o", markersize=5)
+    for number, place in enumerate(places, 1):
+        if number in (1, len(places)):
+            axes.annotate(str(number), place, xytext=(5, 5), textcoords="offset points", fontsize=SMALL)
+    axes.set_xlabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
+    axes.set_ylabel(_axis(other), fontsize=MEDIUM, parse_math=False)
+    for axis, own in ((axes.xaxis, unit), (axes.yaxis, other)):
+        axis.set_major_formatter(FuncFormatter(lambda value, _, own=own: own.amount(value)))
+    better = [("right" if unit.maximise else "left"), ("up" if other.maximise else "down")]
+    return Drawing(
+        "front",
+        "Two outcomes at once",
+        figure,
+        "; ".join(f"rule {n}: {unit.value(a)} and {other.value(b)}" for n, (a, b) in enumerate(places, 1)),
+        f"Each point is a rule; {better[0]} and {better[1]} is better. Rule 1 is the best by "
+        f"'{unit.name}', the last one by '{other.name}'.",
     )
 
 

@@ -14,6 +14,7 @@ from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.budget import BudgetValue, budget_values
+from milpcb.logs.front import Front, front
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.source import Source, numbered
@@ -35,6 +36,7 @@ from milpcb.offline import (
 from milpcb.offline.arguing import Price
 from milpcb.types import Ints
 
+WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
 MOST_PRICED = 200  # draws behind the intervals of prices
 _BY_RULE = {True: State.TARGET, False: State.EARLY}
 Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
@@ -63,6 +65,7 @@ class Asked:
     seed: int = 0
     limits: tuple[Limit, ...] = ()
     wishes: tuple[str, ...] = ()
+    front: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,7 @@ class Findings:
     asked, asked_aside : what was asked of the policy and whether it is kept, in the rows learnt from and in those aside
     budget : the curve of values; () where it was not asked, or would claim what is not shown
     prices : what it would cost to have the rule otherwise; () where it is not the best by the estimates
+    front : rules that are the best for some weighting of two outcomes; None where it was not asked
     guaranteed : the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
 
     """
@@ -109,6 +113,7 @@ class Findings:
     budget: tuple[BudgetValue, ...]
     guaranteed: Guaranteed | None
     prices: tuple[Price, ...]
+    front: Front | None
 
     @property
     def scores(self) -> Scores:
@@ -133,7 +138,7 @@ class Findings:
     @property
     def own_way(self) -> bool:
         """Whether the rule is not the best by the estimates: claims of learning such ones are not of it."""
-        return bool(self.questions.limits) or self.estimator.objective == "guaranteed"
+        return bool(self.questions.limits or self.estimator.monotone) or self.estimator.objective == "guaranteed"
 
     @property
     def shown_aside(self) -> bool:
@@ -154,6 +159,7 @@ class Findings:
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
+    _by_estimates(estimator, questions)
     learnt = _rows(source, estimator, numbers, step, "what each action would have given")
     if questions.limits:
         with step("what each action would have given of the other outcomes"):
@@ -168,7 +174,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
             options["policy"] = _Printed(np.asarray(estimator.policy_.predict(learnt.frame)))
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
-    if questions.resamples and not questions.limits and estimator.objective == "value":
+    if questions.resamples and _by_estimates(estimator, questions):
         with step("its stability") as tick:
             options = {**again, "resamples": questions.resamples, "progress": tick}
             stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
@@ -195,21 +201,46 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         () if other is None else _kept(estimator, other),
         _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
         guaranteed(estimator, learnt.frame, questions.level, questions.draws),
-        _prices(estimator, learnt, problem, reference, questions, step),
+        _prices(source, estimator, learnt, problem, reference, questions, step),
+        _front(source, estimator, learnt, problem, questions, step),
     )
 
 
+def _by_estimates(estimator: Any, questions: Asked) -> bool:
+    """Return whether the rule is the best one of its class by the estimates; raises InputError if it has to be."""
+    own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
+    if own_way and (questions.wishes or questions.front):
+        asked = "--what-if is" if questions.wishes else "--front is"
+        raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
+    return not own_way
+
+
+def _front(
+    source: Source, estimator: Any, learnt: ScoredRows, problem: Problem, questions: Asked, step: Step
+) -> Front | None:
+    """Return the front of two outcomes; None where it was not asked."""
+    if not (questions.front and _by_estimates(estimator, questions)):
+        return None
+    with step("the front of two outcomes") as tick:
+        return front(questions.front, source, estimator, problem, learnt.scores, learnt.numbers, tick)
+
+
 def _prices(
-    estimator: Any, learnt: ScoredRows, problem: Problem, reference: Reference, questions: Asked, step: Step
+    source: Source,
+    estimator: Any,
+    learnt: ScoredRows,
+    problem: Problem,
+    reference: Reference,
+    questions: Asked,
+    step: Step,
 ) -> tuple[Price, ...]:
     """Return the prices of the wishes; those of a rule by the estimates alone."""
-    if questions.limits or estimator.objective != "value":
-        if questions.wishes:
-            raise InputError("--what-if is for the rule that looks best; leave --no-worse and --objective out")
+    if not _by_estimates(estimator, questions):
         return ()
     with step("what it would cost to have it otherwise") as tick:
         options = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED), "seed": questions.seed}
-        wisher = Wisher(estimator, learnt.frame, problem)
+        table = source.table[learnt.numbers]
+        wisher = Wisher(estimator, learnt.frame, problem, table)
         return what_if(wisher, learnt.scores, reference, questions.wishes, **options, progress=tick)
 
 
@@ -251,7 +282,13 @@ def _kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
     asked = [
         rule for rule in estimator.constraints if len(getattr(rule, "outcome", rows.scores).table) == len(rows.frame)
     ]
-    return tuple(what_is_kept(asked, estimator.policy_, rows.frame, rows.scores.weight))
+    order = (
+        Kept(
+            f"'{column}' {way}", f"never goes {WAYS[way]} in the order of the actions", True, "whatever the others are"
+        )
+        for column, way in (estimator.monotone or {}).items()
+    )
+    return (*what_is_kept(asked, estimator.policy_, rows.frame, rows.scores.weight), *order)
 
 
 def _in_words(found: Stability, policy: Any) -> Stability:
@@ -277,7 +314,12 @@ def _budget(
 
     Where nothing is shown to gain anything, the curve would be of chance: it is left out unless it was asked for.
     """
-    if questions.budget is None or questions.limits or not (state == State.TARGET or questions.curve):
+    if (
+        questions.budget is None
+        or questions.limits
+        or estimator.monotone
+        or not (state == State.TARGET or questions.curve)
+    ):
         return ()
     with step(f"the value against the budget of '{questions.budget}'") as tick:
         options: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}

@@ -37,12 +37,18 @@ class Limit:
 
         ``options`` are ``confidence``, ``draws`` and ``seed``.
         """
-        values = numbers_of(source, self.column)[rows]
-        other = copy(estimator)
-        other.treatment_cost = None  # it is in the unit of the first outcome
-        log = replace(scores.log, outcome=values, maximise=self.maximise)
-        second = replace(other.estimate_scores(numbered(log)), log=log)
+        second = second_scores(source, estimator, scores, rows, self.column, maximise=self.maximise)
         return no_worse_than(self.than, outcome=second, margin=self.margin, what=f"'{self.column}'", **options)
+
+
+def second_scores(source: Source, estimator: Any, scores: Scores, rows: Ints, column: str, *, maximise: bool) -> Scores:
+    """Return the scores of another outcome on the ``rows`` of a log, whose scores for the first are ``scores``."""
+    values = numbers_of(source, column)[rows]
+    other = copy(estimator)
+    other.treatment_cost = None  # it is in the unit of the first outcome
+    log = replace(scores.log, outcome=values, maximise=maximise)
+    found: Scores = other.estimate_scores(numbered(log))
+    return replace(found, log=log)
 
 
 def column_of(text: str) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
 from milpcb.experiments.results.report import fill, picture
-from milpcb.logs import words
-from milpcb.logs.figures import budget_drawing, rule_figure, worth_drawing
+from milpcb.logs import front_words, words
+from milpcb.logs.figures import budget_drawing, front_drawing, rule_figure, worth_drawing
 from milpcb.logs.findings import Findings
 from milpcb.logs.what_if import lines as price_lines
 from milpcb.logs.words import Unit
@@ -56,6 +56,11 @@ def page(found: Findings, command: str) -> str:
         claims=words.claims_table(found),
         guaranteed=words.guaranteed(found),
         looks_best=found.guaranteed.rules if found.guaranteed and found.guaranteed.differ else "",
+        front=picture(front_drawing(found)) if found.front else None,
+        front_words=front_words.front(found),
+        front_rows=front_words.front_table(found),
+        front_rules=[point.rules for point in found.front.points[:SHOWN]] if found.front else [],
+        front_unit=front_words.second_unit(found).words,
         budget=picture(budget_drawing(found)) if found.budget else None,
         no_budget=words.no_budget(found),
         budget_rows=list(_budget_rows(found, unit)),

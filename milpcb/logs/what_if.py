@@ -5,6 +5,7 @@ COLUMN first                the first question of a tree is about it
 COLUMN more, COLUMN less    the action never goes down (up) as the column grows, in the order of the actions
 depth 1, leaves 3, ...      another option of the class: a name, perhaps without its max_, and an integer
 never ACTION where CONDITION, always ACTION where CONDITION
+keep COLUMN, keep COLUMN where CONDITION    the action that a column of the log names, such as an old rule's
 alike COLUMN within SHARE   the rates of every action in the groups of a column differ by at most this
 """
 
@@ -16,28 +17,47 @@ from copy import copy
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from milpcb.columns import Number, name_in_words
+from milpcb.actions import place
+from milpcb.columns import name_in_words
+from milpcb.conditions import holds
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
+from milpcb.estimators.rising import joints_of
+from milpcb.frames import read_columns
 from milpcb.named_constraints import NamedConstraint, always, never, parity
 from milpcb.offline import Reference, Scores
-from milpcb.offline.arguing import First, Monotone, Option, Price, Question, Under, Without, price_intervals, prices
+from milpcb.offline.arguing import (
+    First,
+    InOrder,
+    Option,
+    Price,
+    Question,
+    Under,
+    Without,
+    keep,
+    price_intervals,
+    prices,
+)
 
 FORMS = (
     "without COLUMN, COLUMN first, COLUMN more, COLUMN less, depth 1, leaves 3, never ACTION where CONDITION, always "
-    "ACTION where CONDITION, alike COLUMN within SHARE"
+    "ACTION where CONDITION, keep COLUMN, keep COLUMN where CONDITION, alike COLUMN within SHARE"
 )
 SHORT = {"leaves": "max_leaves", "rules": "max_rules", "cuts": "max_cuts", "weight": "max_weight"}
 Wishes = list[Any]
 
 
 class Wisher:
-    """Makes wishes of strings, for an estimator that was fitted to ``frame``, and its ``problem`` there."""
+    """Makes wishes of strings, for an estimator that was fitted to ``frame``, and its ``problem`` there.
 
-    def __init__(self, estimator: Any, frame: pl.DataFrame, problem: Problem) -> None:
-        self._estimator, self._frame = estimator, frame
+    ``table`` has all columns of the log in the same rows.
+    """
+
+    def __init__(self, estimator: Any, frame: pl.DataFrame, problem: Problem, table: pl.DataFrame) -> None:
+        self._estimator, self._frame, self._table = estimator, frame, table
         self._columns = estimator.policy_.names.columns
         self.question = Question(problem.policies, problem.contexts, problem.constraints, problem.kind)
         self._forms: list[tuple[str, Callable[..., Any]]] = [
@@ -45,6 +65,7 @@ class Wisher:
             (r"(.+) first", lambda text, name: First(self._places(name), text)),
             (r"(.+) (more|less)", self._monotone),
             (r"(never|always) (.+) where (.+)", self._forced),
+            (r"keep (.+?)(?: where (.+))?", self._keep),
             (r"alike (.+) within (\S+)", self._alike),
             (r"(\w+) (\d+)", self._option),
         ]
@@ -80,15 +101,28 @@ class Wisher:
             raise UnknownNameError("column of --what-if", name, dict.fromkeys(c.name for c in self._columns))
         return found
 
-    def _monotone(self, text: str, name: str, way: str) -> Monotone:
-        places = self._places(name)
-        if len(places) > 1 or not isinstance(self._columns[places[0]], Number):
-            raise InputError(f"--what-if '{text}' is for a column of numbers of which none is missing")
-        return Monotone({places[0]: 1 if way == "more" else -1}, text)
+    def _monotone(self, text: str, name: str, way: str) -> InOrder:
+        self._places(name)
+        names = self._frame.columns
+        values = read_columns(self._frame, names, names)
+        return InOrder(joints_of({name: way}, self._columns, values, self.question.rows), text)
 
     def _forced(self, text: str, how: str, action: str, where: str) -> Under:
         rule = (never if how == "never" else always)(self._action(action), where)
         return self._under(text, [rule])
+
+    def _keep(self, text: str, column: str, where: str | None) -> Under:
+        if column not in self._table.columns:
+            raise UnknownNameError("column of --what-if", column, self._table.columns)
+        names = self._frame.columns
+        here = holds(where, read_columns(self._frame, names, names)) if where else np.ones(len(self._frame), dtype=bool)
+        asked, actions = self._table[column].to_list(), self._actions
+        labels = np.zeros(len(asked), dtype=np.int64)
+        for row in np.flatnonzero(here).tolist():
+            if asked[row] is None:
+                raise InputError(f"--what-if '{text}': '{column}' names no action in some row; add a condition")
+            labels[row] = place(f"action in '{column}' of --what-if", asked[row], actions)
+        return keep(labels, here, len(actions), text)
 
     def _alike(self, text: str, column: str, share: str) -> Under:
         try:

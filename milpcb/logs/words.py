@@ -256,7 +256,7 @@ def sentences(found: Findings) -> list[str]:
 def proof(found: Findings) -> str:
     """Return what the search has proved."""
     estimator = found.estimator
-    kept = " that keeps what was asked for" if estimator.constraints else ""
+    kept = " that keeps what was asked for" if estimator.constraints or estimator.monotone else ""
     if estimator.objective == "guaranteed":
         proved = "It is proved that no rule" if estimator.optimal_ else "The search was cut short: perhaps a rule"
         return f"{proved} of its class{kept} has a greater guaranteed gain."
@@ -271,7 +271,9 @@ def proof(found: Findings) -> str:
 def stable(found: Findings) -> list[str]:
     """Return how much of the rule comes back on other rows, or why that is not known."""
     if found.stability is None and found.own_way:
-        return ["Not known: the rule is the best under limits on other outcomes, or of what is guaranteed."]
+        return [
+            "Not known: the rule is the best under limits on other outcomes, in an order, or of what is guaranteed."
+        ]
     if found.stability is None:
         return ["Not asked (--resamples 0): whether other rows of the same kind would give the same rule."]
     return found.stability.words()
@@ -285,6 +287,8 @@ def no_budget(found: Findings) -> str:
         return "Not asked: --budget ACTION draws the value against the share of people that may get an action."
     if found.questions.limits:
         return "The value against a budget is not drawn together with --no-worse: budgets would be without that limit."
+    if found.estimator.monotone:
+        return "The value against a budget is not drawn together with --monotone: budgets would be without that order."
     return (
         f"The value against the budget of '{found.questions.budget}' is not drawn: as long as no rule is shown to be "
         "better than treating all alike, such a curve is of chance. --budget draws it all the same."
@@ -296,7 +300,10 @@ def no_prices(found: Findings) -> str:
     if found.prices:
         return ""
     if found.own_way:
-        return "Prices are of the rule that looks best: not asked together with --no-worse or --objective guaranteed."
+        return (
+            "Prices are of the rule that looks best: not asked together with --no-worse, --monotone or "
+            "--objective guaranteed."
+        )
     return "Not asked: --what-if 'without COLUMN' and the like give prices."
 
 

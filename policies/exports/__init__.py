@@ -1,6 +1,6 @@
 """Policies as source code: a rule as nested decisions, and these as SQL and as Python."""
 
-from policies.exports.decisions import AllOf, AnyOf, Decision, If, Reaches, Term, Test, chain_of, tested
+from policies.exports.decisions import AllOf, AnyOf, Decision, If, Reaches, Term, Test, chain_of, cut_points, tested
 from policies.exports.python import python_source
 from policies.exports.sql import sql_expression
 
@@ -13,6 +13,7 @@ __all__ = [
     "Term",
     "Test",
     "chain_of",
+    "cut_points",
     "python_source",
     "sql_expression",
     "tested",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -71,14 +71,32 @@ def chain_of(conditions: Sequence[Condition], actions: Sequence[int]) -> Decisio
 
 def tested(decision: Decision) -> frozenset[int]:
     """Return the features that a decision depends on."""
-    if isinstance(decision, int):
-        return frozenset()
-    return _read(decision.condition) | tested(decision.yes) | tested(decision.no)
+    return frozenset(feature for feature, _ in _compared(decision))
 
 
-def _read(condition: Condition) -> frozenset[int]:
+def cut_points(decision: Decision) -> dict[int, tuple[float, ...] | None]:
+    """Return the numbers that each feature is compared with, sorted; None for one whose value itself counts."""
+    found: dict[int, set[float]] = {}
+    whole = set()
+    for feature, cuts in _compared(decision):
+        found.setdefault(feature, set()).update(cuts or ())
+        whole |= {feature} if cuts is None else set()
+    return {feature: None if feature in whole else tuple(sorted(cuts)) for feature, cuts in found.items()}
+
+
+def _compared(decision: Decision) -> Iterator[tuple[int, tuple[float, ...] | None]]:
+    """Yield features with numbers that they are compared with, None where the value itself counts."""
+    if isinstance(decision, If):
+        yield from _read(decision.condition)
+        yield from _compared(decision.yes)
+        yield from _compared(decision.no)
+
+
+def _read(condition: Condition) -> Iterator[tuple[int, tuple[float, ...] | None]]:
     if isinstance(condition, Test):
-        return frozenset({condition.feature})
-    if isinstance(condition, Reaches):
-        return frozenset(term.feature for term in condition.terms)
-    return frozenset().union(*map(_read, condition.parts))
+        yield condition.feature, (condition.cut,)
+    elif isinstance(condition, Reaches):
+        yield from ((term.feature, term.steps) for term in condition.terms)
+    else:
+        for part in condition.parts:
+            yield from _read(part)

@@ -29,7 +29,8 @@ Size
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,6 +72,19 @@ class TreeEncoding(InvertibleEncoding):
             feature = np.array([feature for feature, *_ in literals.tests])
             _limit(b, limits, self._nodes, feature, lambda level: path_totals(self._truth, counts, level))
         self.program = b.build(integral=limits.max_leaves is None and limits.max_features is None)
+
+    def ask_first(self, splits: Sequence[Bools]) -> bool:
+        """Fix the first test to one that divides the contexts as some split (g,) does; return whether there is any."""
+        wanted = {key for split in splits for key in (split.tobytes(), (~split).tobytes())}
+        first = [column.tobytes() in wanted for column in self._literals.truth.T]
+        if not (self._nodes and any(first)):
+            return False
+        upper = self.program.column_upper.copy()
+        upper[self._nodes[0][~np.array(first)]] = 0.0
+        if self._stops:
+            upper[self._stops[0]] = 0.0
+        self.program = replace(self.program, column_upper=upper)
+        return True
 
     def objective(self, costs: Floats) -> Objective:
         """Return the coefficients of the columns that end a path; all others are 0."""

@@ -72,7 +72,7 @@ def wishes(name: str, question: Question, rng: np.random.Generator) -> Iterator[
     pairs = [tuple(rng.choice(len(X), 2, replace=False).tolist()) for _ in range(2)]
     yield alike(pairs, len(X), K), lambda _, own: all(own[one] == own[other] for one, other in pairs)
     sign = int(rng.choice([-1, 1]))
-    yield Monotone({column: sign}), lambda policy, _: _ordered(policy, X, column, sign)
+    yield Monotone({column: sign}), lambda policy, _: _ordered(policy, grid, column, sign)
     if isinstance(question.policies, DecisionTrees):
         depth = question.policies.depth
         yield Option({"max_leaves": 3}, "leaves"), lambda policy, _: len(policy.leaf_actions) <= 3

@@ -25,7 +25,7 @@ from milpcb.offline.arguing import (
     price_intervals,
 )
 from milpcb.offline.arguing import prices as priced
-from policies import DecisionTrees, LinearRules, ThresholdRules
+from policies import DecisionTrees, FiniteClass, LinearRules, ThresholdRules
 
 
 @pytest.fixture(scope="module")
@@ -112,24 +112,32 @@ def test_a_front_of_one_point_and_of_too_many(rows):
     ("policies", "wish", "message"),
     [
         (ThresholdRules(2), First((0,)), "only trees have a first question"),
-        (DecisionTrees(2, max_leaves=3), First((0,)), "no price under side constraints"),
-        (DecisionTrees(2, min_leaf_size=2), First((0,)), "limits on the rows of a leaf"),
         (DecisionTrees(2), Without((7,)), "column 7 is none of the 2 columns"),
         (DecisionTrees(2), Option({"deep": 1}), "has no option 'deep'"),
         (DecisionTrees(2, depth=1), Option({"depth": 0}), "depth must be"),
-        (DecisionTrees(2, thresholds="all"), Monotone({0: 1}), "too many side constraints"),
+        (DecisionTrees(2, min_leaf_size=2), Monotone({0: 1}), "no order can be asked together with min_leaf_size"),
+        (FiniteClass([[0] * 10, [1] * 10], 2), Monotone({0: 1}), "no rules of columns"),
     ],
 )
 def test_what_has_no_price_is_one_line(policies, wish, message, rows):
     """What the class cannot be asked, and why; pairs of rows are counted."""
     X, costs = rows
-    if isinstance(wish, Monotone):
-        X = np.random.default_rng(0).normal(size=(60, 2))
-        costs = np.zeros((60, 2))
     with pytest.raises(InputError, match=message):
         priced(Question(policies, X), costs, [wish])
     with pytest.raises(InputError, match="too many side constraints"):
         alike([(0, 1)] * 2000, 10, 2)
+
+
+def test_an_order_is_found_among_many_rows_and_cuts():
+    """Where side constraints would be far too many: no row's action goes down, and it costs what it must."""
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(400, 3))
+    costs = np.column_stack([np.where(X[:, 0] < 0, 1.0, 0.0), np.where(X[:, 0] < 0, 0.0, 1.0)])
+    question = Question(DecisionTrees(2, depth=2, thresholds=15), X)
+    (price,) = priced(question, costs, [Monotone({0: 1})])
+    assert 0 < price.price <= costs.sum(axis=0).min() - question.best(costs).value
+    rising = [price.best.policy.predict(np.insert(X[:, 1:], 0, value, axis=1)) for value in np.linspace(-4, 4, 60)]
+    assert (np.diff(rising, axis=0) >= 0).all()
 
 
 def test_monotone_goes_both_ways_and_reads_cuts(rows):

@@ -6,8 +6,8 @@ question (two for every cut, for the first question of a tree), asked of the ora
 """
 
 from milpcb.offline.arguing.first_question import First
-from milpcb.offline.arguing.monotone import Monotone
-from milpcb.offline.arguing.pareto import FrontPoint, pareto
+from milpcb.offline.arguing.monotone import InOrder, Monotone
+from milpcb.offline.arguing.pareto import FrontPoint, pareto, supported
 from milpcb.offline.arguing.prices import Price, price_intervals, prices
 from milpcb.offline.arguing.question import Question
 from milpcb.offline.arguing.wishes import Option, Under, Wish, Without, alike, keep
@@ -15,6 +15,7 @@ from milpcb.offline.arguing.wishes import Option, Under, Wish, Without, alike, k
 __all__ = [
     "First",
     "FrontPoint",
+    "InOrder",
     "Monotone",
     "Option",
     "Price",
@@ -27,4 +28,5 @@ __all__ = [
     "pareto",
     "price_intervals",
     "prices",
+    "supported",
 ]

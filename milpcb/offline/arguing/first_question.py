@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.offline.arguing.question import Best, Granting, Question, check_columns, explicit, with_options
+from milpcb.offline.arguing.question import Best, Granting, Question, check_columns, explicit, granted, with_options
+from milpcb.offline.arguing.rooted import BySolver
 from milpcb.protocols import Policy
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,26 @@ class First:
         policies: Any = question.policies
         if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):
             raise InputError(f"only trees have a first question, not {type(policies).__name__}")
-        if question.constraints or policies.max_leaves is not None or policies.max_features is not None:
-            raise InputError(
-                "the first question of a tree has no price under side constraints, max_leaves or max_features: the two "
-                "sides then depend on each other"
-            )
-        if policies.min_action_rows is not None or policies.min_leaf_size is not None:
-            raise InputError("the first question of a tree has no price together with limits on the rows of a leaf")
-        known = explicit(question)
+        known = _with_cuts(question)
         check_columns(self.columns, known.rows)
+        if question.constraints or policies.max_leaves is not None or policies.max_features is not None:
+            return BySolver(known, self.columns)  # the two sides depend on each other
         return _Rooted(known, self.columns)
+
+
+def _with_cuts(question: Question) -> Question:
+    """Return the question with explicit cut points, which limits on logged rows do not depend on."""
+    policies: Any = question.policies
+    free = replace(question, policies=with_options(policies, min_action_rows=None, logged_actions=None))
+    cuts: Any = explicit(free).policies
+    return replace(question, policies=with_options(policies, thresholds=cuts.thresholds))
+
+
+def dividing(question: Question, columns: Sequence[int]) -> list[tuple[int, float]]:
+    """Return the tests (column, cut) of some columns that divide the rows of a question."""
+    cuts: Any = question.policies
+    tests = [(column, cut) for column in columns for cut in cuts.thresholds[column]]
+    return [(column, cut) for column, cut in tests if 0 < (question.rows[:, column] <= cut).sum() < len(question.rows)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,40 +58,42 @@ class _Rooted:
 
     def best(self, costs: Floats) -> Best:
         """Return the least total cost and a tree."""
-        found = [
-            Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, self._title(column, cut)))
-            for column, cut, (yes, no) in ((*each, self._sides(*each, costs)) for each in self._tests)
-        ]
+        found = []
+        for column, cut in dividing(self.question, self.columns):
+            holds = self.question.rows[:, column] <= cut
+            yes, no = (granted(_Side(self.question, here), costs[here]) for here in (holds, ~holds))
+            if yes is not None and no is not None:
+                title = self._title(column, cut)
+                found.append(Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, title)))
         if not found:
-            raise InfeasibleError("the column has no cut that divides the rows")
+            raise InfeasibleError("the column has no cut that divides the rows, into sides as large as is asked")
         return min(found, key=lambda best: best.value)
-
-    @cached_property
-    def _tests(self) -> list[tuple[int, float]]:
-        cuts: Any = self.question.policies
-        return [
-            (column, cut)
-            for column in self.columns
-            for cut in cuts.thresholds[column]
-            if 0 < (self.question.rows[:, column] <= cut).sum() < len(self.question.rows)
-        ]
-
-    def _sides(self, column: int, cut: float, costs: Floats) -> tuple[Best, Best]:
-        holds = self.question.rows[:, column] <= cut
-        return self._side(holds, costs), self._side(~holds, costs)
-
-    def _side(self, here: Any, costs: Floats) -> Best:
-        depth = self.question.policies.depth - 1  # type: ignore[attr-defined]  # a tree
-        own = costs[here]
-        if depth == 0:
-            totals = own.sum(axis=0)
-            return Best(float(totals.min()), Constant(int(totals.argmin())))
-        smaller = with_options(self.question.policies, depth=depth)
-        return Question(smaller, self.question.rows[here], kind=self.question.kind).best(own)
 
     def _title(self, column: int, cut: float) -> str:
         names = self.question.policies.feature_names  # type: ignore[attr-defined]
         return f"{names[column] if names else f'x[{column}]'} <= {cut:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The trees below the first question, on the rows ``here`` (n,), which keep limits on rows by themselves."""
+
+    question: Question
+    here: Bools
+
+    def best(self, costs: Floats) -> Best:
+        """Return the least total cost of these rows, and a policy; raises InfeasibleError where they are too few."""
+        policies: Any = self.question.policies
+        rows, done = self.question.rows[self.here], policies.logged_actions
+        own: dict[str, Any] = {} if done is None else {"logged_actions": np.asarray(done)[self.here].tolist()}
+        fewest = np.bincount(own["logged_actions"], minlength=policies.n_actions).min() if own else len(rows)
+        if len(rows) < (policies.min_leaf_size or 0) or fewest < (policies.min_action_rows or 0):
+            raise InfeasibleError("a side of the first question has too few rows")
+        if policies.depth == 1:
+            totals = costs.sum(axis=0)
+            return Best(float(totals.min()), Constant(int(totals.argmin())))
+        smaller = with_options(policies, depth=policies.depth - 1, **own)
+        return Question(smaller, rows, kind=self.question.kind).best(costs)
 
 
 @dataclass(frozen=True)

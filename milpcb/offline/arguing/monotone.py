@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError
+from milpcb.offline.arguing.in_order import Ask, best_in_order
+from milpcb.offline.arguing.order import ActionOrder, Joint, distinguished
 from milpcb.offline.arguing.question import Best, Granting, Question, check_columns, explicit
-from milpcb.offline.arguing.wishes import check_pairs, ordered
 from milpcb.types import Floats
 
 
@@ -17,8 +20,8 @@ from milpcb.types import Floats
 class Monotone:
     """The action never goes down (or, with -1, up) as a column grows, whatever the other columns of a row are.
 
-    Every row is put at each place between the cuts of the column, where it costs nothing, and neighbouring places are
-    ordered by side rows. The order of actions is that of their numbers.
+    The order of actions is that of their numbers. The policies are rules of columns: trees, thresholds, lists, boxes,
+    points systems.
     """
 
     columns: Mapping[int, int]
@@ -27,58 +30,70 @@ class Monotone:
     def of(self, question: Question) -> Granting:
         """Return the class under the order."""
         known = explicit(question)
-        rows, n_actions = known.rows, known.policies.n_actions
-        check_columns(tuple(self.columns), rows)
-        contexts, pairs = [rows], []
-        for column, sign in self.columns.items():
-            places = _places(known, rows, column)
-            distinct = _apart(known, rows, column)
-            start = sum(map(len, contexts))
-            grid = np.repeat(distinct, len(places), axis=0)
-            contexts.append(np.insert(grid, column, np.tile(places, len(distinct)), axis=1))
-            here = np.arange(start, start + len(grid)).reshape(len(distinct), len(places))
-            steps = np.stack([here[:, :-1], here[:, 1:]], axis=-1).reshape(-1, 2)
-            pairs += (steps if sign > 0 else steps[:, ::-1]).tolist()
-        every = np.concatenate(contexts)
-        check_pairs(pairs, n_actions)
-        rules = [_padded(rule, len(every)) for rule in question.constraints]
-        rules += ordered(pairs, len(every), n_actions, self.name)
-        return _Padded(replace(known, contexts=every, constraints=tuple(rules)), len(rows))
+        check_columns(tuple(self.columns), known.rows)
+        joints = [
+            Joint((place,), values, len(values) if sign else 0)
+            for place in range(known.rows.shape[1])
+            for sign in [self.columns.get(place, 0)]
+            for values in [_values(known, place)[:: sign or 1, None]]
+        ]
+        return InOrder(joints, self.name).of(known)
 
 
 @dataclass(frozen=True, eq=False)
-class _Padded:
-    """A question whose rows after the first n cost nothing."""
+class InOrder:
+    """The action never goes down along the chains of some joints, which are all columns of the contexts."""
+
+    joints: Sequence[Joint]
+    name: str = "monotone"
+
+    def of(self, question: Question) -> Granting:
+        """Return the class under the order."""
+        known = explicit(question)
+        check_orderable(known.policies)
+        cuts = getattr(known.policies, "thresholds", None)
+        return _Ordered(known, ActionOrder(distinguished(self.joints, cuts), known.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Ordered:
+    """The policies of a question that keep an order."""
 
     question: Question
-    n: int
+    order: ActionOrder
 
     def best(self, costs: Floats) -> Best:
         """Return the least total cost and a policy."""
-        more = np.zeros((len(self.question.rows) - self.n, costs.shape[1]))
-        return self.question.best(np.vstack([costs, more]))
+        known = self.question
+
+        def open_on(contexts: Floats) -> Ask:
+            rules = tuple(padded(rule, len(contexts)) for rule in known.constraints)
+            return replace(known, contexts=contexts, constraints=rules).oracle.minimise
+
+        answer = best_in_order(open_on, known.rows, costs, self.order)
+        return Best(answer.value, answer.policy)
 
 
-def _places(question: Question, rows: Floats, column: int) -> Floats:
-    """Return a value of a column on each side of its cuts; all its values for a class without cuts."""
-    cuts = getattr(question.policies, "thresholds", None)
-    if not isinstance(cuts, tuple):
-        return np.unique(rows[:, column])
-    inside = np.unique(cuts[column])
-    return np.append(inside, inside[-1] + 1.0) if len(inside) else rows[:1, column]
+def check_orderable(policies: Any) -> None:
+    """Raise InputError for a class whose policies depend on how many contexts there are: an order adds some."""
+    for limit in ("min_leaf_size", "min_action_rows"):
+        if getattr(policies, limit, None) is not None:
+            raise InputError(f"no order can be asked together with {limit}, as it counts rows; leave one of them out")
 
 
-def _padded(rule: LabelConstraint, n: int) -> LabelConstraint:
+def padded(rule: LabelConstraint, n: int) -> LabelConstraint:
+    """Return a rule on more contexts, n in all, of which the new ones do not count."""
     weights = np.asarray(rule.weights, dtype=float)
     return replace(rule, weights=np.vstack([weights, np.zeros((n - len(weights), weights.shape[1]))]))
 
 
-def _apart(question: Question, rows: Floats, column: int) -> Floats:
-    """Return rows without a column, one for each way in which policies distinguish the others."""
-    cuts, others = getattr(question.policies, "thresholds", None), np.delete(rows, column, axis=1)
+def _values(question: Question, place: int) -> Floats:
+    """Return values of a column on each side of its cuts and at them; all its values for a class without cuts."""
+    cuts = getattr(question.policies, "thresholds", None)
     if not isinstance(cuts, tuple):
-        return np.unique(others, axis=0)
-    left = [points for number, points in enumerate(cuts) if number != column]
-    places = [np.searchsorted(points, values) for points, values in zip(left, others.T, strict=True)]
-    _, first = np.unique(np.array(places).reshape(len(left), len(rows)), axis=1, return_index=True)
-    return np.asarray(others[first])
+        return np.unique(question.rows[:, place])
+    inside = np.unique(np.asarray(cuts[place], dtype=float))
+    if not len(inside):
+        return question.rows[:1, place]
+    between = (inside[:-1] + inside[1:]) / 2
+    return np.unique(np.concatenate([[inside[0] - 1.0], inside, between, [inside[-1] + 1.0]]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum
@@ -59,6 +59,39 @@ def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) 
     return [*found, last]
 
 
+def supported(
+    question: Question,
+    costs_a: Any,
+    costs_b: Any,
+    *,
+    most: int = 1000,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[FrontPoint]:
+    """Return the corners of the front: totals that are the least for some weighting of two outcomes, all of them.
+
+    They need no side constraint, so that they are there for logs too, whose front has too many points otherwise. Any
+    further point lies above the line through two neighbours, and below both in one outcome.
+
+    Parameters
+    ----------
+    question, costs_a, costs_b, most : as for ``pareto``
+    progress : called as ``progress(done, done + 1)`` with the number of points so far
+
+    """
+    size = question.oracle.n_contexts, question.oracle.n_actions
+    front = _Front(question, cost_array(costs_a, *size), cost_array(costs_b, *size), most)
+    first, last = front.cheapest(0), front.cheapest(1)
+    if front.same(first, last):
+        return [first]
+    found = [first]
+    for point in front.between(first, last):
+        found.append(point)
+        front.check(found)
+        if progress is not None:
+            progress(len(found), len(found) + 1)
+    return front.undominated([*found, last])
+
+
 class _Front:
     """Questions of two outcomes."""
 
@@ -70,6 +103,16 @@ class _Front:
         """Return the point of least ``a`` (0) or ``b`` (1), and of these of least other outcome."""
         least = self._question.best(self._tables[which]).value
         return self._least(1 - which, which, least)
+
+    def cheapest(self, which: int) -> FrontPoint:
+        """Return some point of least ``a`` (0) or ``b`` (1)."""
+        return self._point(self._question.best(self._tables[which]).policy, supported=True)
+
+    def undominated(self, found: list[FrontPoint]) -> list[FrontPoint]:
+        """Return the points, by increasing ``a``, without ends to which a neighbour is equal in one outcome."""
+        if len(found) > 1 and found[1].a - found[0].a <= self._close[0]:
+            found = found[1:]
+        return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= self._close[1] else found
 
     def between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
         """Yield the supported points between two."""
