@@ -13,7 +13,7 @@ def second_unit(found: Findings) -> Unit:
 
 
 def front(found: Findings) -> list[str]:
-    """Return what the front of two outcomes says; [] where it was not asked."""
+    """Return the front of two outcomes in sentences; [] where it was not asked."""
     if found.front is None:
         return []
     points, unit, other = found.front.points, Unit.of(found), second_unit(found)
