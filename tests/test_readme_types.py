@@ -80,7 +80,15 @@ def test_a_readable_policy_is_what_every_rule_is() -> None:
     listed = {name for name in vars(ReadablePolicy) if not name.startswith("_")}
     public = {name for name in dir(Rule) if not name.startswith("_")}
     assert listed <= public
-    assert public - listed <= {"decision", "document", "from_document", "n_features", "predict", "with_columns"}
+    assert public - listed <= {
+        "cut_points",
+        "decision",
+        "document",
+        "from_document",
+        "n_features",
+        "predict",
+        "with_columns",
+    }
 
 
 def test_stubs_of_the_second_name_are_complete() -> None:

@@ -27,7 +27,10 @@ from milpcb.experiments.study.options import option_names
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("milpcb", "policies", "scripts")
-READMES = [ROOT / "README.md", *sorted(path for top in FOLDERS for path in (ROOT / top).rglob("*.md"))]
+# The pages of the site have no programs, and links from where ./scripts/docs puts them: Sphinx checks these.
+SITE = ROOT / "scripts" / "site"
+PAGES = sorted(path for top in FOLDERS for path in (ROOT / top).rglob("*.md"))
+READMES = [ROOT / "README.md", *(path for path in PAGES if SITE not in path.parents)]
 ids = {"ids": lambda path: str(path.relative_to(ROOT))}
 
 # What a run writes, and what a reader is to bring or would name.

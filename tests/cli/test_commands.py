@@ -9,7 +9,7 @@ import pytest
 from matplotlib.image import imread
 
 from milpcb import registry
-from milpcb.commands.solvers import absent
+from milpcb.commands.solvers import missing
 from milpcb.protocols import SolverInfo
 
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
@@ -156,7 +156,7 @@ def test_absent_solvers_of_extras_are_one_line_with_the_command():
         SolverInfo("pulp:GLPK_CMD", "-", "LP, MIP", "not found by PuLP"),
         SolverInfo("xpress", "-", "LP, MIP", "needs xpress", "xpress"),
     ]
-    assert list(absent(known)) == [
+    assert list(missing(known)) == [
         "not here: gurobi, xpress; pip install 'milpcb[gurobi,xpress]', or those of them you want",
         "not here: pulp:GLPK_CMD (not found by PuLP)",
     ]

@@ -202,7 +202,7 @@ def test_the_best_policy_has_no_regret_in_the_end() -> None:
 
 @pytest.mark.parametrize(
     ("best", "wrong"),
-    [([0, 3], r"outside 0\.\.2"), ([0, -1], "outside"), ([0.5, 1.0], "whole"), ([[0, 1]], "one action")],
+    [([0, 3], r"outside 0\.\.2"), ([0, -1], "outside"), ([0.5, 1.0], "integers"), ([[0, 1]], "one action")],
 )
 def test_the_best_policy_must_be_labels(best: Any, wrong: str) -> None:
     """What is no list of actions is refused."""

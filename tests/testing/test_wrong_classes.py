@@ -66,7 +66,7 @@ def test_a_search_that_is_declared_and_fails_is_no_skip():
 
 def test_a_class_may_declare_that_it_has_no_search():
     """Then the checks of the search are skipped, with the class's own reason."""
-    instance = thresholds_with(can=frozenset({"program", "policies"}), cannot={"search": "too hard"})
+    instance = thresholds_with(capabilities=frozenset({"program", "policies"}), unsupported={"search": "too hard"})
     skipped = testing.run_all("policies", instance)
     assert len(skipped) == 5  # no weights, no terms, no side rows and no forbidden cells either
     assert "search: too hard" in skipped[0]
