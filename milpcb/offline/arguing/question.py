@@ -71,10 +71,15 @@ class Question:
 
     def best(self, costs: Floats) -> Best:
         """Return the least total cost and a policy; raises OracleInexact where it is not proved."""
-        answer = self.oracle.minimise(costs)
-        if answer.policy is None:
-            raise OracleInexact("the oracle found no policy in time; give it more time")
-        return Best(answer.value, answer.policy)
+        return best_of(self.oracle, costs)
+
+
+def best_of(oracle: Oracle, costs: Floats) -> Best:
+    """Return the least total cost and a policy; raises OracleInexact where none was found in time."""
+    answer = oracle.minimise(costs)
+    if answer.policy is None:
+        raise OracleInexact("the oracle found no policy in time; give it more time")
+    return Best(answer.value, answer.policy)
 
 
 def granted(asked: Granting, costs: Floats) -> Best | None:

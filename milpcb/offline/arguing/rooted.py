@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.errors import InfeasibleError, InputError, OracleInexact
-from milpcb.offline.arguing.question import Best, Question
+from milpcb.errors import InfeasibleError, InputError
+from milpcb.offline.arguing.question import Best, Question, best_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, Policy, open_class
 from milpcb.types import Bools, Floats
 
 MOST_COLUMNS = 60_000  # of a program that is solved while somebody waits
+PROGRAM_ALONE = "trees with a fixed first question are neither listed nor drawn: use oracle kind 'milp'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +41,13 @@ class BySolver:
 
     def best(self, costs: Floats) -> Best:
         """Return the least total cost and a tree."""
-        answer = self.oracle.minimise(costs)
-        if answer.policy is None:
-            raise OracleInexact("the oracle found no policy in time; give it more time")
-        return Best(answer.value, answer.policy)
+        return best_of(self.oracle, costs)
 
 
 class _Rooted(Opened):
     """The ``opened`` trees whose first test divides the rows as one of ``splits`` (each (m,)) does."""
 
-    can = frozenset({"program"})
+    capabilities = frozenset({"program"})
 
     def __init__(self, opened: Opened, splits: Sequence[Bools]) -> None:
         opened.require("program")
@@ -72,9 +70,10 @@ class _Rooted(Opened):
         return encoding
 
     def policies(self) -> Iterator[Policy]:
-        """List nothing: it is a program alone."""
-        raise NotImplementedError
+        """Raise InputError: it is a program alone."""
+        raise InputError(PROGRAM_ALONE)
 
     def draw(self, rng: np.random.Generator) -> Policy:
-        """Draw nothing: it is a program alone."""
-        raise NotImplementedError
+        """Raise InputError: it is a program alone."""
+        del rng
+        raise InputError(PROGRAM_ALONE)
