@@ -44,6 +44,16 @@ def test_rewards_are_stated_as_rewards() -> None:
     ]
 
 
+def test_a_limit_that_says_nothing_is_not_stated() -> None:
+    """Where the certificate is all that was paid, as costs cannot be below 0, the best policy's costs are not known."""
+    bandit = served(12)
+    assert bandit.certificate(confidence=0.95) == 9.0
+    assert bandit.statement().splitlines() == [
+        "12 decisions cost 9 in all, 0.75 each.",
+        "What the best of all decision trees would have cost on them is not known yet with 95 % confidence.",
+    ]
+
+
 @pytest.mark.parametrize("options", [{}, {"reward_range": (0, 10)}], ids=["costs", "rewards"])
 def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
     """The promise, what the baseline would have cost at least, and how often it decided alone."""

@@ -37,11 +37,13 @@ def sentences(
     unit = 1.0 if rewards is None else rewards[1] - rewards[0]
     total = paid if rewards is None else n * rewards[1] - unit * paid
     done, less = ("cost", "more") if rewards is None else ("earned", "less")
+    best = f"the best of all {compared} would have {done} on them"
     lines = [f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."]
-    lines.append(
-        f"With {_percent(confidence)} confidence that is at most {_count(unit * most)} {less} than the best of all "
-        f"{compared} would have {done} on them."
-    )
+    if most < paid:
+        amount = f"{_count(unit * most)} {less}"
+        lines.append(f"With {_percent(confidence)} confidence that is at most {amount} than {best}.")
+    else:  # no more is certain than that no cost is below 0
+        lines.append(f"What {best} is not known yet with {_percent(confidence)} confidence.")
     if isinstance(learner, Conservative):
         lines += _of_baseline(learner, settings["baseline"], "" if rewards is None else " (of costs from 0 to 1)")
     if n_open:
