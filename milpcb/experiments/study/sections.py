@@ -34,11 +34,13 @@ def _folder_name(name: str) -> str:
 class ExperimentSection(BaseModel):
     """``[experiment]``: what is measured. ``checkpoints`` log-spaced and as many evenly spaced rounds are logged.
 
-    ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds.
+    ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds. ``title``
+    stands above the pictures and the report, ``name`` where there is none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: Annotated[str, Field(pattern=NAME, max_length=100), AfterValidator(_folder_name)]
+    title: Annotated[str, Field(pattern=PATH, max_length=LONGEST)] | None = None
     horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1)]
     seeds: tuple[Seed, ...] = Field(default=(0,), min_length=1)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40

@@ -1,6 +1,6 @@
 """Colour and marker of each learner: the same in all figures of a study, and in most cases across studies.
 
-Lines of learners are always solid: dashes are certificates, dashes and dots those with confidence, dots guarantees.
+Lines of learners are always solid; dots are guarantees.
 """
 
 from __future__ import annotations

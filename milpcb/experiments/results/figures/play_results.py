@@ -16,7 +16,7 @@ from milpcb.experiments.results.figures.drawing import (
     scale_axis,
 )
 from milpcb.experiments.results.figures.looks import looks
-from milpcb.experiments.results.figures.regret import DASHED, regret_figure
+from milpcb.experiments.results.figures.regret import regret_figure
 from milpcb.experiments.results.figures.results import curve
 from milpcb.experiments.results.figures.words import count
 
@@ -40,8 +40,7 @@ def _certificates(frame: pl.DataFrame) -> Figure:
         rounds, values = curve(frame, learner, "certificate")
         errors = curve(frame, learner, "certificate_error")[1]
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
-        style = {**look[learner].line(), "linestyle": DASHED}
-        axes.plot(rounds, mean, **style, linewidth=1.4, markevery=(0, 0.15))
+        axes.plot(rounds, mean, **look[learner].line(), linewidth=1.4, markevery=(0, 0.15))
         axes.fill_between(rounds, mean - doubt, mean + doubt, color=look[learner].colour, alpha=0.15, linewidth=0)
     for axis, interval in ((axes.xaxis, axes.dataLim.intervalx), (axes.yaxis, axes.dataLim.intervaly)):
         scale_axis(axis, interval, log=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,14 @@ from milpcb.experiments.results.figures.drawing import (
     name_panel,
     scale_axis,
 )
+from milpcb.experiments.results.figures.ends import (
+    MEAN,
+    SURE,
+    certificate_texts,
+    draw_marks,
+    mark_entries,
+    name_lines,
+)
 from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
 from milpcb.experiments.results.figures.meaning import against_what
 from milpcb.experiments.results.figures.results import Panel, Results, curve, guarantee, longest, most_rounds
@@ -38,11 +47,8 @@ from milpcb.experiments.results.figures.words import (
 from milpcb.experiments.results.slopes import mean_interval
 from milpcb.types import Floats
 
-MOST_CERTIFIED = 10  # learners in a panel whose certificates are drawn: those of more would hide each other
-DASHED = (0, (5, 2))  # certificates
-DASH_DOTTED = (0, (5, 2, 1, 2))  # certificates with confidence
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
-FAR = 4.0  # a guarantee so many times above all regrets is not drawn on a linear axis, which it would flatten
+FAR = 1.3  # what is so many times above all regrets is not drawn on a linear axis, which it would flatten
 
 
 def regret(results: Results) -> list[Drawing]:
@@ -62,7 +68,8 @@ def regret_loglog(results: Results) -> list[Drawing]:
     if len(results.horizons) > 1:
         over = "Markers are the mean final regrets at each horizon, thin lines the powers of T fitted to them."
         words = sentences(words, over, at_their_longest(results))
-    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.", _certificates(results))
+    marks = _certificates(results) if len(results.horizons) == 1 else ""
+    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.", marks)
     alt = _alt(results, "Regret against rounds on logarithmic axes")
     heading = "Regret on logarithmic axes"
     return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
@@ -77,42 +84,42 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     panels, finals = results.panels(longest(results.frame)), results.panels(results.finals)
     title = f"{results.title} ({count(results.seeds, 'seed')})"
     figure, every = curve_grid(len(panels), title)
-    with_fits, certified, sure = loglog and len(results.horizons) > 1, False, False
-    confident = column_in(results.frame.columns)
+    with_fits, marked = loglog and len(results.horizons) > 1, Counter[str]()
     for axes, panel, ends in zip(every, panels, finals, strict=True):
         _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
         if with_fits:
             for learner, slope in fits(ends).items():
                 draw_fit(axes, ends, learner, slope, results.looks[learner])
         _scale(axes, loglog=loglog)
-        certified |= _draw_certificates(axes, panel, results, loglog=loglog)
-        sure |= _draw_confident(axes, panel, results, confident, loglog=loglog)
+        if not with_fits:
+            marked += draw_marks(axes, panel, results.looks, _far(panel), loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name)
     label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
-    entries = _entries(results, panels, _texts(finals, with_fits=with_fits))
-    if certified:
-        entries.append((Line2D([], [], color=GREY, linewidth=1, linestyle=DASHED), "certificate"))
-    if sure and confident:
-        name = f"{percent_of(confident)}\u202f% certificate"
-        entries.append((Line2D([], [], color=GREY, linewidth=1, linestyle=DASH_DOTTED), name))
+    marks = mark_entries(marked)
     if any(_near(panel, loglog=loglog) for panel in panels):
-        entries.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
-    legend(figure, entries, below=len(panels) > 1)
+        marks.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
+    texts = _texts(finals, with_fits=with_fits)
+    if len(panels) == 1 and name_lines(every[0], panels[0], results.looks, texts):
+        if marks:
+            legend(figure, marks, below=True)
+    else:
+        legend(figure, _entries(results, panels, texts) + marks, below=len(panels) > 1)
     return finish(figure)
 
 
 def _texts(panels: list[Panel], *, with_fits: bool) -> dict[str, str]:
-    """Return the text on each learner in the legend of a single panel: its slope, or else its guarantee."""
+    """Return what is written below each learner's name in a single panel: its slope, or else what bounds its regret."""
     if len(panels) > 1:
         return {}
     if with_fits:
         return {learner: slope_text(slope) for learner, slope in fits(panels[0]).items()}
-    rounds = most_rounds(panels[0].frame)
-    return {
-        learner: f"guarantee {number(value)}{'' if value < rounds else ': void, above T'}"
-        for learner, value in _finite_guarantees(panels[0]).items()
-    }
+    rounds, guarantees = most_rounds(panels[0].frame), _finite_guarantees(panels[0])
+    texts = certificate_texts(panels[0])
+    for learner, value in guarantees.items():
+        void = "" if value < rounds else ": void, above T"
+        texts[learner] = "\n".join([*texts.get(learner, "").splitlines(), f"guarantee {number(value)}{void}"])
+    return texts
 
 
 def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, markers: bool) -> None:
@@ -146,66 +153,20 @@ def _scale(axes: Any, *, loglog: bool) -> None:
         axes.set_ylim(bottom=0.0 if axes.dataLim.y0 >= 0 else axes.get_ylim()[0])
 
 
-def _draw_certificates(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> bool:
-    """Draw the mean certificates of a panel, dashed, with two standard errors; return whether there were any to draw.
-
-    They come after the scale, which only those grow that end near the regrets: a learner that leaves most actions
-    untried has certificates that would flatten all curves.
-    """
-    drawn = False
-    for learner in panel.learners if len(panel.learners) <= MOST_CERTIFIED else ():
-        rounds, values = curve(panel.frame, learner, "certificate")
-        errors = np.nan_to_num(curve(panel.frame, learner, "certificate_error")[1])
-        mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
-        colour = results.looks[learner].colour
-        if not _draw_near(axes, rounds, mean, {"color": colour, "linestyle": DASHED}, _far(panel), loglog=loglog):
-            continue
-        shown = mean - doubt >= LEAST if loglog else np.isfinite(mean)
-        low, high = (mean - doubt)[shown], (mean + doubt)[shown]
-        axes.fill_between(rounds[shown], low, high, color=colour, alpha=0.07, linewidth=0)
-        drawn = True
-    return drawn
-
-
-def _draw_confident(axes: Any, panel: Panel, results: Results, column: str | None, *, loglog: bool) -> bool:
-    """Draw the mean certificates with confidence, as ``_draw_certificates`` draws those in the mean; return likewise.
-
-    They have no band: each is about its own run, and no chance is left in it but that of being wrong.
-    """
-    drawn = False
-    for learner in panel.learners if column and len(panel.learners) <= MOST_CERTIFIED else ():
-        rounds, values = curve(panel.frame, learner, str(column))
-        style = {"color": results.looks[learner].colour, "linestyle": DASH_DOTTED}
-        drawn |= _draw_near(axes, rounds, values.mean(axis=0), style, _far(panel), loglog=loglog)
-    return drawn
-
-
-def _draw_near(axes: Any, rounds: Floats, mean: Floats, style: dict[str, Any], far: float, *, loglog: bool) -> bool:
-    """Draw a line that ends near the regrets, and make room for it; return whether it does."""
-    if not np.isfinite(mean[-1]) or mean[-1] > far:
-        return False
-    shown = mean >= LEAST if loglog else np.isfinite(mean)
-    axes.plot(rounds[shown], mean[shown], **style, linewidth=1, scaley=False, scalex=False)
-    axes.set_ylim(top=max(axes.get_ylim()[1], mean[-1] * (1.5 if loglog else 1.04)))
-    return True
-
-
 def _certificates(results: Results) -> str:
-    """Return the sentences on the dashed and dash-dotted lines; nothing where no certificate is known."""
-    fewest = min(len(panel.learners) for panel in results.panels(results.finals))
-    if fewest > MOST_CERTIFIED or not np.isfinite(results.finals["certificate"].to_numpy()).any():
+    """Return the sentences on the marks at the right; nothing where no certificate is known."""
+    if not np.isfinite(results.finals["certificate"].to_numpy()).any():
         return ""
-    dashed = f"Dashed: mean certificates with two standard errors, where they end near the regrets. {CERTIFICATES}"
+    ends = f"Right of the curves, where they are near: {MEAN.words}, with two standard errors. {CERTIFICATES}"
     column = column_in(results.finals.columns)
     if column is None:
-        return dashed
-    sure = f"Dash-dotted: means of the {percent_of(column)}\u202f% certificates, where they end near the regrets."
-    return f"{dashed} {sure} {meaning(column)}"
+        return ends
+    return f"{ends} {SURE.words.capitalize()}: the {percent_of(column)}\u202f% certificates. {meaning(column)}"
 
 
 def _far(panel: Panel) -> float:
     """Return from where on a guarantee or a certificate would flatten the curves of a panel."""
-    return FAR * max(1.0, float(panel.frame["regret"].to_numpy().max()))
+    return FAR * max(1.0, *(curve(panel.frame, learner)[1].mean(axis=0).max() for learner in panel.learners))
 
 
 def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> None:

@@ -97,7 +97,9 @@ def read_results(directory: Path) -> Results:
     except (OSError, ValueError, RecursionError) as error:
         reason = clipped(str(error), 200)
         raise RunError(f"cannot read {directory / CONFIG}: {reason}; run its config again into {directory}") from error
-    return Results(without_void(in_order(frame, settings), settings), settings["experiment"]["name"], settings)
+    experiment = settings["experiment"]
+    title = experiment.get("title", experiment["name"])
+    return Results(without_void(in_order(frame, settings), settings), title, settings)
 
 
 def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:

@@ -1,0 +1,120 @@
+"""What stands to the right of regret curves: the certificates of whole runs as marks, and the names of the lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from milpcb.experiments.results.confident import column_in, percent_of
+from milpcb.experiments.results.figures.drawing import BESIDE, GREY, LEAST, LINE, SMALL, apart, fitted
+from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.results import Panel, curve
+from milpcb.experiments.results.figures.words import number
+
+ROOM = 0.1  # of the width of the curves, for the marks
+CERTIFICATE = "certificate"
+MOST_NAMED = 8  # lines that are named at their ends
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark as matplotlib takes it, and what captions call it."""
+
+    words: str
+    style: Mapping[str, Any]
+
+    def handle(self) -> Line2D:
+        """Return what a legend shows."""
+        return Line2D([], [], linestyle="", color=GREY, **self.style)
+
+
+MEAN = Mark("bars are mean certificates", {"marker": "_", "markersize": 11, "markeredgewidth": 2})
+SURE = Mark("diamonds are means of", {"marker": "d", "markersize": 6, "markerfacecolor": "white"})
+
+
+def draw_marks(axes: Any, panel: Panel, looks: Mapping[str, Look], far: float, *, loglog: bool) -> Counter[str]:
+    """Draw the certificates of the whole run to the right of the curves, and make room; return what is drawn.
+
+    Those above ``far`` are left out on a linear axis, and those that no logarithmic axis shows on that.
+    """
+    drawn, end = Counter[str](), float(axes.dataLim.x1)
+    lowest, highest = (LEAST, np.inf) if loglog else (-np.inf, far)
+    certificates = {learner: _at_end(panel, learner) for learner in panel.learners}
+    places = (np.arange(len(certificates)) + 1) / (len(certificates) + 1)
+    for place, (learner, (mean, doubt, sure)) in zip(places, certificates.items(), strict=True):
+        x, colour = end * (1 + (4 * ROOM if loglog else ROOM) * place), looks[learner].colour
+        if lowest <= mean <= highest:
+            axes.plot([x, x], [max(mean - doubt, lowest), mean + doubt], color=colour, linewidth=1, scaley=False)
+            axes.plot(x, mean, color=colour, **MEAN.style, scaley=False)
+            drawn[CERTIFICATE] += 1
+        if lowest <= sure <= highest:
+            axes.plot(x, sure, color=colour, **SURE.style, scaley=False)
+            drawn[_sure_name(panel)] += 1
+    shown = [value for values in certificates.values() for value in values[::2] if lowest <= value <= highest]
+    if shown:
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, *shown), max(high, max(shown) * (1.2 if loglog else 1.04)))
+        axes.axvspan(end, end * (1 + (4 * ROOM if loglog else ROOM)), color="0.96", zorder=0, linewidth=0)
+        axes.set_xlim(right=end * (1 + (4 * ROOM if loglog else ROOM)))
+    return drawn
+
+
+def mark_entries(drawn: Mapping[str, int]) -> list[tuple[Any, str]]:
+    """Return the legend of the marks that are drawn."""
+    marks = {name: MEAN if name == CERTIFICATE else SURE for name in drawn}
+    return [(mark.handle(), name) for name, mark in sorted(marks.items(), key=lambda entry: entry[0] != CERTIFICATE)]
+
+
+def certificate_texts(panel: Panel) -> dict[str, str]:
+    """Return the certificates of each learner's whole run as text, where it has any."""
+    texts = {}
+    for learner in panel.learners:
+        mean, _, sure = _at_end(panel, learner)
+        if np.isfinite(mean):
+            texts[learner] = f"{CERTIFICATE} {number(mean)}"
+        if np.isfinite(sure):
+            texts[learner] += f"\n{_sure_name(panel)} {number(sure)}"
+    return texts
+
+
+def name_lines(axes: Any, panel: Panel, looks: Mapping[str, Look], texts: Mapping[str, str]) -> bool:
+    """Write name, end and text of each line to the right of the axes, near its end; return whether there is room."""
+    room = axes.figure.get_figheight() - 1.0  # inches, without title and labels
+    names = {learner: _words(panel, learner, texts.get(learner, "")) for learner in panel.learners}
+    tallest = LINE * (1.4 + max(name.count("\n") for name in names.values()))
+    if len(names) > MOST_NAMED or tallest * len(names) > room:
+        return False
+    ends = [curve(panel.frame, learner)[1][:, -1].mean() for learner in names]
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = [float(np.clip(to_axes.transform((1, end))[1], 0, 1)) for end in ends]
+    heights = apart(heights, tallest / room)
+    if max(heights) > 1:
+        heights = [-height for height in apart([-min(height, 1.0) for height in heights], tallest / room)]
+    for (learner, name), height in zip(names.items(), heights, strict=True):
+        axes.plot(1.025, height, transform=axes.transAxes, clip_on=False, linestyle="", **looks[learner].points())
+        beside = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
+        axes.annotate(name, (1.025, height), (9, 0), linespacing=1.15, **beside)
+    return True
+
+
+def _words(panel: Panel, learner: str, text: str) -> str:
+    regret = curve(panel.frame, learner)[1][:, -1].mean()
+    return "\n".join([f"{fitted(learner, BESIDE - 0.5, SMALL)}: {number(regret)}", *text.splitlines()])
+
+
+def _at_end(panel: Panel, learner: str) -> tuple[float, float, float]:
+    """Return the mean certificate of the whole run, two standard errors of it, and the mean with confidence; or NaN."""
+    mean = float(curve(panel.frame, learner, "certificate")[1][:, -1].mean())
+    errors = np.nan_to_num(curve(panel.frame, learner, "certificate_error")[1][:, -1])
+    column = column_in(panel.frame.columns)
+    sure = float(curve(panel.frame, learner, column)[1][:, -1].mean()) if column else np.nan
+    return mean, float(2 * np.sqrt((errors**2).sum()) / len(errors)), sure
+
+
+def _sure_name(panel: Panel) -> str:
+    return f"{percent_of(str(column_in(panel.frame.columns)))}\u202f% {CERTIFICATE}"

@@ -1,0 +1,82 @@
+"""What stands to the right of regret curves: marks at the certificates' heights, and names near the ends of lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from milpcb.experiments.results.figures.regret import regret
+from milpcb.experiments.results.figures.results import Results
+
+THREE = ["bistro_plus", "exp4", "uniform"]
+
+
+def marks(axes, marker):
+    """Return the heights of all marks of a kind that are no curves."""
+    return sorted(float(line.get_ydata()[0]) for line in axes.get_lines() if line.get_marker() == marker)
+
+
+def at_end(frame, column):
+    """Return the means of a column at T by learner, sorted."""
+    return sorted(frame.filter(pl.col("round") == 1000).group_by("learner").agg(pl.col(column).mean())[column].to_list())
+
+
+def test_certificates_are_marks_at_their_heights(make_frame):
+    """A bar at each mean certificate and a diamond at each with confidence, between T and the right end of the axis."""
+    frame = make_frame(THREE).with_columns(certificate_95=pl.col("certificate") + 1.0)
+    (drawing,) = regret(Results(frame, "t"))
+    (axes,) = drawing.figure.axes
+    assert marks(axes, "_") == pytest.approx(at_end(frame, "certificate"))
+    assert marks(axes, "d") == pytest.approx(at_end(frame, "certificate_95"))
+    assert axes.get_xlim()[1] > 1000
+    assert [text.get_text() for text in drawing.figure.legends[0].get_texts()][:2] == [
+        "certificate",
+        "95\u202f% certificate",
+    ]
+    assert "diamonds" in drawing.caption.lower()
+
+
+def test_certificates_far_above_the_curves_are_numbers_only(make_frame):
+    """They would flatten the curves; what is written beside the lines has them all the same."""
+    frame = make_frame(THREE).with_columns(certificate=5000.0)
+    (drawing,) = regret(Results(frame, "t"))
+    (axes,) = drawing.figure.axes
+    assert marks(axes, "_") == []
+    assert axes.get_ylim()[1] < 5000
+    assert sum("certificate 5\u202f000" in text.get_text() for text in axes.texts) == 3
+
+
+def test_without_certificates_nothing_is_marked(make_frame):
+    """The axis ends where the curves end, and nothing is written about certificates."""
+    frame = make_frame(THREE).with_columns(certificate=np.nan, certificate_error=np.nan)
+    (drawing,) = regret(Results(frame, "t"))
+    assert marks(drawing.figure.axes[0], "_") == []
+    assert "ertificate" not in drawing.caption
+
+
+def test_names_stand_in_the_order_of_the_ends_and_apart(make_frame):
+    """No name lies on another, all are inside the picture, and a higher line has a higher name."""
+    frame = make_frame([f"learner {i}" for i in range(6)])
+    (drawing,) = regret(Results(frame, "t"))
+    figure = drawing.figure
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    boxes = {text.get_text().split(":")[0]: text.get_window_extent(renderer) for text in figure.axes[0].texts}
+    order = sorted(boxes, key=lambda name: boxes[name].y0)
+    ends = frame.filter(pl.col("round") == 1000).group_by("learner").agg(pl.col("regret").mean()).sort("regret")
+    assert order == ends["learner"].to_list()
+    for below, above in zip(order, order[1:], strict=False):
+        assert boxes[below].y1 <= boxes[above].y0
+    assert boxes[order[0]].y0 >= 0
+    assert boxes[order[-1]].y1 <= figure.bbox.height
+    assert max(box.x1 for box in boxes.values()) <= figure.bbox.width
+
+
+def test_many_lines_are_named_in_a_legend(make_frame):
+    """More names than there is room for beside the axes stand in the legend."""
+    frame = make_frame([f"learner {i}" for i in range(12)])
+    (drawing,) = regret(Results(frame, "t"))
+    assert not drawing.figure.axes[0].texts
+    assert sum("learner" in text.get_text() for text in drawing.figure.legends[0].get_texts()) == 12
