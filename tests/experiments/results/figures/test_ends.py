@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
@@ -20,7 +22,8 @@ def marks(axes, marker):
 
 def at_end(frame, column):
     """Return the means of a column at T by learner, sorted."""
-    return sorted(frame.filter(pl.col("round") == 1000).group_by("learner").agg(pl.col(column).mean())[column].to_list())
+    ends = frame.filter(pl.col("round") == 1000)
+    return sorted(ends.group_by("learner").agg(pl.col(column).mean())[column].to_list())
 
 
 def test_certificates_are_marks_at_their_heights(make_frame):
@@ -67,7 +70,7 @@ def test_names_stand_in_the_order_of_the_ends_and_apart(make_frame):
     order = sorted(boxes, key=lambda name: boxes[name].y0)
     ends = frame.filter(pl.col("round") == 1000).group_by("learner").agg(pl.col("regret").mean()).sort("regret")
     assert order == ends["learner"].to_list()
-    for below, above in zip(order, order[1:], strict=False):
+    for below, above in pairwise(order):
         assert boxes[below].y1 <= boxes[above].y0
     assert boxes[order[0]].y0 >= 0
     assert boxes[order[-1]].y1 <= figure.bbox.height
