@@ -162,6 +162,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "compile": "milpcb.commands.compile:compile_code",
         "list": "milpcb.commands.listing:list_names",
         "schema": "milpcb.commands.schema:schema",
+        "new": "milpcb.commands.new:new",
     },
     "battery": {
         "environment": "milpcb.testing.environments:battery",

@@ -11,7 +11,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from milpcb.experiments.results.confident import column_in, percent_of
-from milpcb.experiments.results.figures.drawing import BESIDE, GREY, LEAST, LINE, SMALL, apart, fitted
+from milpcb.experiments.results.figures.drawing import BESIDE, GREY, LEAST, LINE, SMALL, apart
+from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.results import Panel, curve
 from milpcb.experiments.results.figures.words import number

@@ -166,7 +166,8 @@ def _certificates(results: Results) -> str:
 
 def _far(panel: Panel) -> float:
     """Return from where on a guarantee or a certificate would flatten the curves of a panel."""
-    return FAR * max(1.0, *(curve(panel.frame, learner)[1].mean(axis=0).max() for learner in panel.learners))
+    highest = (float(curve(panel.frame, learner)[1].mean(axis=0).max()) for learner in panel.learners)
+    return FAR * max(1.0, *highest)
 
 
 def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> None:
