@@ -1,0 +1,55 @@
+"""``milpcb new``: working files to start from, for a study or for a part of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from milpcb.commands.console import out
+from milpcb.errors import InputError, RunError
+from milpcb.files import make_folder
+
+# A folder for each kind with the files that are written, each with .txt at its end: programs of a user, not of ours.
+STARTERS = Path(__file__).parent.parent / "starters"
+NEXT = {
+    "study": "milpcb run study.toml",
+    "class": "milpcb run bands.toml",
+    "learner": "milpcb run ftl.toml",
+    "environment": "milpcb run my_world.toml",
+    "solver": "pip install -e . && milpcb run my_solver.toml",
+}
+HELP = """Write working files to start from into FOLDER (the current one by default); no file is ever replaced.
+
+\b
+  study        a config with four learners
+  class        a policy class, and a study of it
+  learner      a learner, and a study of it
+  environment  an environment, and a study of it
+  solver       a solver as a package of its own, and a study that asks it
+"""
+
+
+@click.command(help=HELP)
+@click.argument("kind", type=click.Choice(list(NEXT)))
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+def new(kind: str, folder: Path) -> None:
+    """Write working files to start from."""
+    files = {path.stem: path.read_bytes() for path in sorted((STARTERS / kind).glob("*.txt"))}
+    if taken := [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]:
+        raise InputError(f"{folder / taken[0]} is there already; nothing was written: name another folder")
+    make_folder(folder)
+    for name, content in files.items():
+        _write(folder / name, content)
+        out.print(f"wrote {folder / name}")
+    inside = "" if folder == Path() else f"cd {folder} && "
+    out.print(f"next: {inside}{NEXT[kind]}")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that is new, whoever else writes there at the same time."""
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,78 @@
+"""``milpcb new``: what it writes is what the READMEs show, works as it is, and replaces nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from milpcb import testing
+from milpcb.commands.new import NEXT, STARTERS, new
+from milpcb.errors import InputError
+from milpcb.experiments.study.config import read_config
+
+ROOT = Path(__file__).parents[2]
+SHOWN = {
+    "class": ROOT / "policies/README.md",
+    "learner": ROOT / "milpcb/learners/README.md",
+    "environment": ROOT / "milpcb/environments/README.md",
+}
+
+
+def written(kind, folder):
+    """Return the files that the command writes into a folder."""
+    done = CliRunner().invoke(new, [kind, str(folder)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert NEXT[kind] in done.stdout
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+
+
+def test_every_kind_has_files() -> None:
+    """The folders of starters are the kinds of the command."""
+    assert {path.name for path in STARTERS.iterdir()} == set(NEXT)
+
+
+@pytest.mark.parametrize("kind", SHOWN)
+def test_files_are_those_that_the_readme_shows(kind, tmp_path):
+    """Line for line, so that what is explained there, and tried by its test, is what a user has."""
+    page = SHOWN[kind].read_text(encoding="utf-8")
+    found = re.findall(r"^```[^\n]*\n(# (\w+\.(?:py|toml))\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    shown = {name: text for text, name in found}
+    files = written(kind, tmp_path / "new")
+    assert len(files) == 2
+    assert files == {name: shown[name] for name in files}
+
+
+@pytest.mark.parametrize("kind", ["study", "class", "learner", "environment"])
+def test_studies_are_read_as_they_are(kind, tmp_path):
+    """The config that the next command names is without a mistake, own classes included."""
+    written(kind, tmp_path)
+    assert read_config(tmp_path / NEXT[kind].rpartition(" ")[2]).learners
+
+
+def test_the_solver_passes_its_battery(tmp_path):
+    """The solver answers every problem of the battery, and its package registers it under the study's name."""
+    files = written("solver", tmp_path)
+    spec = importlib.util.spec_from_file_location("my_solver", tmp_path / "my_solver.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert testing.run_all("solver", module.MySolver()) == []
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    (name, place) = next(iter(project["entry-points"]["milpcb.solver"].items()))
+    assert place == "my_solver:MySolver"
+    assert name == tomllib.loads(files["my_solver.toml"])["oracle"]["solver"]
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_nothing_is_replaced(link, tmp_path):
+    """Where one of the files is there already, a link that leads nowhere included, nothing at all is written."""
+    taken = tmp_path / "my_rules.py"
+    taken.symlink_to(tmp_path / "nowhere") if link else taken.write_text("mine")
+    with pytest.raises(InputError, match="nothing was written"):
+        CliRunner().invoke(new, ["class", str(tmp_path)], catch_exceptions=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["my_rules.py"]
+    assert link or taken.read_text() == "mine"
