@@ -111,6 +111,10 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
     _counts_rows = False  # whether a parameter counts rows, so that each must be there
 
+    def _order(self) -> int | None:
+        """Return of how many columns a part of a policy is a matter at most; None where there is no bound."""
+        return None
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the name of the action (n,) for each row."""
         policy = self._policy()
@@ -201,12 +205,27 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if joints := joints_of(self.monotone, columns, features.values, contexts):
             rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))
         rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows))
+        self._search(policies, rows, costs, rules, features.names, columns, actions, sign)
+        return self
+
+    def _search(
+        self,
+        policies: PolicyClass,
+        rows: Rows,
+        costs: Floats,
+        rules: Sequence[LabelConstraint],
+        names: Sequence[str],
+        columns: Sequence[Column],
+        actions: Any,
+        sign: float,
+    ) -> Answer:
+        """Search on merged rows, and set the fitted attributes; ``names`` and ``columns`` are what policies read."""
         answer = self._optimise(policies, rows, costs, rules)
         self.policies_ = policies
         self._keep(answer, rows, costs, sign)
-        self.actions_, self.maximise_ = actions, maximise
-        self.policy_ = _on_tables(answer.policy, features.names, columns, actions)
-        return self
+        self.actions_, self.maximise_ = actions, sign < 0
+        self.policy_ = _on_tables(answer.policy, names, columns, actions)
+        return answer
 
     def _columns(self, features: Features, names: Sequence[str], weight: Floats) -> tuple[Column, ...]:
         choice("missing", self.missing, SIDES)

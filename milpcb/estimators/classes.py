@@ -48,6 +48,9 @@ class TreeSettings(PolicyEstimator):
     def _counts_actions(self) -> bool:
         return whole("min_samples_action", self.min_samples_action, 0) > 0
 
+    def _order(self) -> int:
+        return whole("max_depth", self.max_depth, 0)
+
     def _optimise(self, policies: Any, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
         """Return the oracle's answer; of the optimal trees it is one of the least depth."""
         answer = super()._optimise(policies, rows, costs, rules)
@@ -105,6 +108,9 @@ class ThresholdSettings(PolicyEstimator):
     max_cuts: int = 1
     thresholds: Any = 31
 
+    def _order(self) -> int:
+        return 1
+
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         del rows
         return _made("threshold_rules", n_actions=n_actions, max_cuts=self.max_cuts, thresholds=thresholds)
@@ -124,6 +130,9 @@ class RuleListSettings(PolicyEstimator):
 
     max_rules: int = 2
     thresholds: Any = 15
+
+    def _order(self) -> int:
+        return whole("max_rules", self.max_rules, 0)
 
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         del rows
@@ -151,6 +160,9 @@ class ScoringSettings(PolicyEstimator):
     thresholds: Any = 3
 
     _adds_up = True
+
+    def _order(self) -> int | None:
+        return self.max_tests
 
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         del thresholds, rows  # numbers are tests already

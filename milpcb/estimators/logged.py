@@ -12,7 +12,8 @@ import numpy as np
 from milpcb.checks import choice
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
-from milpcb.estimators.base import PolicyEstimator, Problem
+from milpcb.estimators.base import Problem
+from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
 from milpcb.estimators.costs import (
     FromCosts,
@@ -48,7 +49,7 @@ IMITATES = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FromLog(PolicyEstimator):
+class FromLog(FromBatches):
     """Learns from a log: a table of scores by action is estimated first, see milpcb.offline.scores.
 
     Parameters

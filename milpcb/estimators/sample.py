@@ -1,0 +1,250 @@
+"""Batches of a log that does not fit memory: a sample of its rows, and what a pass reads of each batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from milpcb.actions import action_name
+from milpcb.errors import InputError, UnknownNameError, clipped, shown
+from milpcb.estimators.layout import Layout, Read
+from milpcb.extras import needs
+from milpcb.frames import read_columns
+from milpcb.offline.log import RANDOMISED
+from milpcb.types import Floats, Ints
+
+MOST_ROWS = 1_000_000  # of the sample
+MOST_NEW = 1000  # rows that are kept because something in them is new
+
+
+def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable[Any]:
+    """Return the batches once more; raises InputError where they come once only."""
+    if callable(batches):
+        return batches()
+    if iter(batches) is batches:
+        raise InputError("the batches are read twice: give a list, or a function that returns them anew at each call")
+    return batches
+
+
+@dataclass(frozen=True)
+class LoggedColumns:
+    """Names of the columns of what was done, what came of it, and its probability: () in a randomised trial."""
+
+    action: str
+    outcome: str
+    propensity: tuple[str, ...]
+
+    @classmethod
+    def of(cls, action: str, outcome: str, propensity: str | Sequence[str]) -> Self:
+        """Return the names, of which ``propensity`` may be "randomised"."""
+        if isinstance(propensity, str):
+            return cls(action, outcome, () if propensity == RANDOMISED else (propensity,))
+        return cls(action, outcome, tuple(propensity))
+
+    @property
+    def randomised(self) -> bool:
+        """Whether the propensity of an action is its share of the rows."""
+        return not self.propensity
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (self.action, self.outcome, *self.propensity)
+
+
+class Sample:
+    """Every s-th row of a log, all of them up to a million, and rows in which something occurs for the first time.
+
+    That is a missing value in a column, or a string: so columns are read from the sample as they would be from the log.
+    """
+
+    def __init__(self, columns: LoggedColumns, features: Sequence[str] | None = None) -> None:
+        self.step, self.n = 1, 0
+        self._columns, self._features = columns, features
+        self._frames: list[Any] = []
+        self._numbers: list[Ints] = []
+        self._seen: dict[str, set[Any]] = {}
+        self._new = 0
+        self._schema: dict[str, Any] = {}
+        with needs("learn", "reading data frames"):
+            import narwhals as nw
+        self._nw: Any = nw
+
+    @classmethod
+    def of(cls, batches: Iterable[Any], columns: LoggedColumns, features: Sequence[str] | None = None) -> Self:
+        """Return a sample of batches of data frames.
+
+        Raises InputError where there are no rows, or the batches differ in their columns; UnknownNameError.
+        """
+        found = cls(columns, features)
+        for batch in batches:
+            found.add(batch)
+        if not found.n:
+            raise InputError("the batches have no rows")
+        return found
+
+    def add(self, batch: Any) -> None:
+        """Take rows of the next batch."""
+        frame = self._nw.from_native(batch, eager_only=True)
+        self._check_schema(dict(frame.schema))
+        numbers = self.n + np.arange(len(frame))
+        self.n += len(frame)
+        kept = (numbers % self.step == 0) | self._is_new(frame)
+        rows = np.flatnonzero(kept)
+        self._frames.append(frame[rows.tolist(), :] if len(rows) < len(frame) else frame)
+        self._numbers.append(numbers[rows])
+        while sum(map(len, self._numbers)) > MOST_ROWS + self._new:
+            self._thin()
+
+    @property
+    def table(self) -> Any:
+        """The sampled rows, with all columns."""
+        return self._nw.concat([frame for frame in self._frames if len(frame)]).to_native()
+
+    @property
+    def frame(self) -> Any:
+        """The features of the sampled rows."""
+        frame = self._nw.from_native(self.table, eager_only=True)
+        others = [name for name in frame.columns if name not in self._columns.names]
+        return frame.select(others if self._features is None else list(self._features)).to_native()
+
+    def actions(self, given: Sequence[Any] | None) -> tuple[str, ...]:
+        """Return the names of the actions: those given, else those of the sample, sorted."""
+        if given is not None:
+            return tuple(map(action_name, given))
+        column = self._nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
+        found = [value for value in column.unique().to_list() if value is not None]
+        order = sorted(
+            found, key=lambda value: (isinstance(value, str), str(value) if isinstance(value, str) else value)
+        )
+        if len(found) < 2:
+            raise InputError(
+                f"the log has one action only, {shown(found[0] if found else None)}; nothing to choose from"
+            )
+        return tuple(map(action_name, order))
+
+    def _check_schema(self, schema: dict[str, Any]) -> None:
+        """Raise InputError where a batch has other columns than the first, or columns of another type."""
+        for name in (*self._columns.names, *(self._features or ())):
+            if name not in schema:
+                raise UnknownNameError("column of the batches", name, schema)
+        self._schema = self._schema or schema
+        for name in {**self._schema, **schema}:
+            first, here = self._schema.get(name), schema.get(name)
+            if first != here:
+                kinds = f"is {here or 'missing'} here, and {first or 'missing'} in the first batch"
+                raise InputError(f"column '{clipped(name)}' {kinds}; give all batches the same columns")
+
+    def _thin(self) -> None:
+        """Take every other row of those that were taken for their number, and all that were new."""
+        self.step *= 2
+        for i, (frame, numbers) in enumerate(zip(self._frames, self._numbers, strict=True)):
+            odd = numbers % (self.step // 2) != 0  # kept because it was new
+            rows = np.flatnonzero((numbers % self.step == 0) | odd)
+            self._frames[i], self._numbers[i] = frame[rows.tolist(), :], numbers[rows]
+
+    def _is_new(self, frame: Any) -> Any:
+        """Return the rows (n,) of a batch in which something occurs for the first time."""
+        new = np.zeros(len(frame), dtype=bool)
+        for name in frame.columns:
+            column, seen = frame.get_column(name), self._seen.setdefault(name, set())
+            lost = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+            if None not in seen and lost.any():
+                new[int(lost.to_numpy().argmax())] = True
+                seen.add(None)
+            if not column.dtype.is_numeric() and len(seen) <= MOST_NEW:
+                for value in set(column.unique().to_list()) - seen - {None}:
+                    new[int((column == value).fill_null(value=False).to_numpy().argmax())] = True
+                    seen.add(value)
+        self._new += int(new.sum())
+        return new
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows as a pass counts them: features, number of what was done (n,), outcome (n,), and propensity (n,)."""
+
+    values: Read
+    action: Ints
+    outcome: Floats
+    propensity: Floats
+
+    @classmethod
+    def of(cls, batch: Any, columns: LoggedColumns, layout: Layout) -> Self:
+        """Return what is counted of a data frame; raises InputError with the number of the first wrong row."""
+        with needs("learn", "reading data frames"):
+            import narwhals as nw
+
+        frame = nw.from_native(batch, eager_only=True)
+        names = dict.fromkeys(column.name for column in layout.columns)
+        action = _actions(frame.get_column(columns.action), layout.actions)
+        outcome = _numbers(frame, columns.outcome)
+        known = np.array([_numbers(frame, name) for name in columns.propensity])
+        propensity = known[0] if len(known) == 1 else np.ones(len(frame))
+        if len(known) > 1:
+            if len(known) != len(layout.actions):
+                raise InputError(
+                    f"there are {len(layout.actions)} actions; give as many columns of propensities, or one"
+                )
+            propensity = known[action, np.arange(len(action))]
+        wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
+        if len(wrong):
+            row, found = wrong[0], propensity[wrong[0]]
+            raise InputError(
+                f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
+            )
+        return cls({name: _read(frame, name) for name in names}, action, outcome, propensity)
+
+
+def _read(frame: Any, name: str) -> tuple[Any, Ints | None]:
+    """Return a column, of strings and booleans its distinct values and the place of each row's among them."""
+    column = frame.get_column(name)
+    if column.dtype.is_numeric():
+        return read_columns(frame.to_native(), frame.columns, [name])[name], None
+    distinct, place = _distinct(column)
+    values = np.empty(len(distinct), dtype=object)
+    values[:] = distinct
+    return values, place
+
+
+def _distinct(column: Any) -> tuple[list[Any], Ints]:
+    """Return the distinct values of a column, None being missing, and the place of each row's (n,) among them."""
+    found = column.unique().to_list()
+    known = [value for value in found if value is not None and value == value]  # noqa: PLR0124 - NaN is not itself
+    place = column.replace_strict(known, list(range(len(known))), default=len(known)) if known else None
+    if place is None:
+        return [None], np.zeros(len(column), dtype=np.int64)
+    return [*known, None], np.asarray(place.to_numpy(), dtype=np.int64)
+
+
+def _actions(column: Any, names: Sequence[str]) -> Ints:
+    """Return the number (n,) of what was done; raises InputError on a missing or an unknown one."""
+    distinct, place = _distinct(column)
+    numbers = {name: k for k, name in enumerate(names)}
+    found = [None if value is None else numbers.get(action_name(value)) for value in distinct]
+    wrong = np.array([number is None for number in found])[place]
+    if wrong.any():
+        row = int(wrong.argmax())
+        value = distinct[place[row]]
+        if value is None:
+            raise InputError(f"row {row + 1}: '{clipped(column.name)}' is missing; leave out rows without an action")
+        raise InputError(
+            f"row {row + 1}: action '{clipped(action_name(value))}' is none of {shown(list(names))}; name all of them "
+            "by option actions"
+        )
+    return np.array([-1 if number is None else number for number in found])[place]
+
+
+def _numbers(frame: Any, name: str) -> Floats:
+    """Return a column (n,) of finite numbers; raises InputError on the first row that has none."""
+    column = frame.get_column(name)
+    if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
+        raise InputError(f"column '{clipped(name)}' must hold numbers, and holds {column.dtype}")
+    numbers = np.array(column.to_numpy(), dtype=float)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise InputError(f"row {wrong[0] + 1}: '{clipped(name)}' is missing or infinite; leave out such rows")
+    return numbers

@@ -1,0 +1,214 @@
+"""Estimators that learn from batches in constant memory find what they find in the rows themselves."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb import share_at_most
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.estimators import (
+    LoggedPolicy,
+    LoggedPolicyTree,
+    LoggedRuleList,
+    LoggedScoringRule,
+    LoggedThresholdRule,
+)
+from milpcb.estimators import sample as samples
+from milpcb.estimators.sample import LoggedColumns, Sample
+from milpcb.offline import evaluate
+from milpcb.offline.moments import Grid
+from milpcb.offline.standing import standing
+
+TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
+MANY = {name: range(200) for name in ("x0", "x1", "age")}
+LEARNERS = [
+    TREE,
+    LoggedPolicyTree(max_depth=2, thresholds=5, method="ips", treatment_cost={"2": 0.3}),
+    LoggedPolicyTree(max_depth=1, thresholds={"x0": [10, 20], "x1": [0.0]}, method="snips"),
+    LoggedPolicyTree(max_depth=2, thresholds=3, method="ips", constraints=[share_at_most("1", 0.2)], missing="yes"),
+    LoggedThresholdRule(method="snips", max_cuts=2),
+    LoggedRuleList(method="ips", thresholds=3),
+    LoggedScoringRule(method="snips", thresholds=2, max_tests=2),
+]
+
+
+def log(n: int = 900, seed: int = 0) -> pl.DataFrame:
+    """Return a log of three actions with numbers, strings, a boolean and missing numbers; the best rule is a tree."""
+    rng = np.random.default_rng(seed)
+    x0, x1, done = rng.integers(0, 30, n), rng.normal(size=n), rng.integers(0, 3, n)
+    outcome = np.where((x0 > 12) & (x1 > 0), done == 1, done == 2) + rng.normal(size=n)
+    return pl.DataFrame(
+        {
+            "x0": x0,
+            "x1": x1,
+            "age": [None if lost else age for lost, age in zip(rng.random(n) < 0.1, rng.random(n), strict=True)],
+            "region": rng.choice(["north", "south", "west"], n),
+            "old": rng.random(n) < 0.3,
+            "action": done.astype(str),
+            "y": outcome,
+            "p": rng.choice([0.25, 0.5], n),
+        }
+    )
+
+
+def batches(frame: pl.DataFrame, size: int = 137) -> list[pl.DataFrame]:
+    """Return a frame in pieces."""
+    return [frame[start : start + size] for start in range(0, len(frame), size)]
+
+
+def features(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the columns that policies read."""
+    return frame.drop("action", "y", "p")
+
+
+def both(learner: Any, frame: pl.DataFrame, propensity: str = "p", outcome: str = "reward") -> tuple[Any, Any]:
+    """Return a learner fitted to rows in memory, and one fitted to batches."""
+    in_memory, by_batches = (type(learner)(**learner.get_params()) for _ in range(2))
+    known = frame[propensity].to_numpy() if propensity in frame.columns else propensity
+    in_memory.fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
+    names = features(frame).columns
+    by_batches.fit_batches(batches(frame), action="action", **{outcome: "y"}, propensity=propensity, features=names)
+    return in_memory, by_batches
+
+
+@pytest.mark.parametrize("outcome", ["reward", "cost"])
+@pytest.mark.parametrize("propensity", ["p", "randomised"])
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: f"{type(learner).__name__} {learner.method}")
+def test_batches_give_the_policy_of_the_rows(learner: Any, propensity: str, outcome: str) -> None:
+    """Policy, values and bound by batches are those of a fit to all rows."""
+    frame = log()
+    in_memory, by_batches = both(learner, frame, propensity, outcome)
+    rows = features(frame)
+    assert (in_memory.predict(rows).astype(str) == by_batches.predict(rows)).all()
+    assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, abs=1e-12)
+    assert by_batches.lower_bound_ == pytest.approx(in_memory.lower_bound_, abs=1e-9)
+    assert by_batches.constant_values_ == pytest.approx(in_memory.constant_values_, abs=1e-12)
+    assert by_batches.optimal_
+
+
+@pytest.mark.parametrize("propensity", ["p", "randomised"])
+@pytest.mark.parametrize("learner", LEARNERS[:2], ids=["snips", "ips"])
+def test_standard_errors_add_up(learner: Any, propensity: str) -> None:
+    """Value, gain over each action, outcome and diagnostics by sums are those by rows."""
+    frame = log()
+    in_memory, by_batches = both(learner, frame, propensity)
+    rows, found = in_memory.scores_, by_batches.stand_in_
+    seen = evaluate(rows, in_memory.policy_, contexts=features(frame))
+    assert found.value(by_batches.played_) == pytest.approx((seen.value.value, seen.value.standard_error), rel=1e-9)
+    for k, name in enumerate(found.diagnostics.actions):
+        gain = seen.gain_over[name]
+        assert found.gain(by_batches.played_, k) == pytest.approx((gain.value, gain.standard_error), rel=1e-9)
+    assert found.outcome == pytest.approx((seen.logged.value, np.sqrt(len(frame)) * seen.logged.standard_error))
+    for name in ("least_propensity", "effective_size", "calibration", "calibration_error", "calibrated"):
+        assert getattr(found.diagnostics, name) == pytest.approx(getattr(rows.diagnostics, name), rel=1e-9), name
+    assert found.diagnostics.clipped == rows.diagnostics.clipped
+
+
+def test_raised_propensities_are_counted() -> None:
+    """Propensities below the least are raised to it, as in memory, and counted."""
+    frame = log().with_columns(p=pl.when(pl.col("x0") > 25).then(0.001).otherwise(pl.col("p")))
+    in_memory, by_batches = both(TREE, frame)
+    assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, rel=1e-9)
+    assert by_batches.stand_in_.diagnostics.clipped == in_memory.scores_.diagnostics.clipped > 0
+
+
+@pytest.mark.parametrize("size", [7, 100, 299])
+def test_whole_scores_give_the_same_bits_in_any_pieces(size: int) -> None:
+    """Sums of whole numbers are exact: whatever the pieces, the tables are equal, and so is the rule, to the letter."""
+    frame = log(300).with_columns(y=pl.col("y").round())
+    learner = LoggedPolicyTree(max_depth=2, thresholds=4, method="ips")
+    names = features(frame).columns
+    found = [
+        type(learner)(**learner.get_params()).fit_batches(
+            batches(frame, pieces), action="action", reward="y", propensity="p", features=names
+        )
+        for pieces in (size, len(frame))
+    ]
+    assert np.array_equal(found[0].stand_in_.products, found[1].stand_in_.products)
+    assert str(found[0].policy_) == str(found[1].policy_)
+
+
+@pytest.mark.parametrize(
+    ("bins", "order"), [((3, 4, 2), 1), ((3, 4, 2, 3), 2), ((2, 3, 2, 2), 3), ((3, 2), 4), ((1, 3, 1), 2)]
+)
+def test_few_contexts_stand_for_the_rows(bins: tuple[int, ...], order: int) -> None:
+    """Every sum over a part by at most ``order`` columns is the same over the contexts as over the rows."""
+    rng = np.random.default_rng(1)
+    codes, numbers = rng.integers(0, bins, size=(200, len(bins))), rng.integers(-5, 6, 200)
+    codes[codes[:, 1] == 1, 1] = 0  # a bin without rows
+    grid = Grid(bins, order)
+    cells = np.zeros((grid.size, 2))
+    for columns, start in zip(grid.sets, grid.starts, strict=False):
+        place = np.ravel_multi_index(codes[:, list(columns)].T, [bins[f] for f in columns])
+        np.add.at(cells, start + place, np.column_stack([np.ones(200), numbers]))
+    contexts, sums = standing(grid, cells)
+    assert set(map(tuple, contexts)) <= set(product(*(np.unique(column).tolist() for column in codes.T)))
+    for columns in grid.sets:
+        for wanted in product(*(range(bins[f]) for f in columns)):
+            there = (contexts[:, list(columns)] == wanted).all(axis=1)
+            rows = (codes[:, list(columns)] == wanted).all(axis=1)
+            assert sums[there].sum(axis=0).tolist() == [rows.sum(), numbers[rows].sum()]
+
+
+def test_a_sample_is_of_bounded_size_and_keeps_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond its size every s-th row stays, and every row with a first missing value or a first string."""
+    monkeypatch.setattr(samples, "MOST_ROWS", 100)
+    frame = pl.DataFrame({"x": np.arange(5000.0), "s": ["a"] * 5000})
+    frame[3001, "x"], frame[3003, "s"], frame[4005, "s"] = None, "b", None
+    found = Sample.of(batches(frame, 700), LoggedColumns("s", "x", ()))
+    numbers = found.table["x"].fill_null(3001).to_list()
+    assert {3001, 3003, 4005} <= set(numbers)
+    assert {number for number in numbers if number % found.step} == {3001, 3003, 4005}
+    assert 50 < len(numbers) <= 103
+
+
+def test_a_small_log_is_its_own_sample() -> None:
+    """Up to a million rows the sample is the log, so that cut points are those of a fit in memory."""
+    found = Sample.of(batches(log(500)), LoggedColumns("action", "y", ("p",)))
+    assert found.table.equals(log(500))
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (LoggedPolicyTree(), "method"),
+        (LoggedPolicyTree(method="ips", thresholds="all"), "every cut"),
+        (LoggedPolicyTree(method="ips", min_samples_leaf=5), "limits on the rows of a part"),
+        (LoggedPolicyTree(method="ips", objective="guaranteed"), "guaranteed"),
+        (LoggedPolicyTree(method="ips", max_depth=3, thresholds=MANY), "combinations of cut points"),
+        (LoggedScoringRule(method="ips", max_tests=None), "no bound"),
+        (LoggedPolicy(method="ips"), "no bound"),
+    ],
+)
+def test_what_needs_the_rows_is_refused(learner: Any, words: str) -> None:
+    """What does not add up over rows is refused in one line that names it."""
+    with pytest.raises(InputError, match=words):
+        learner.fit_batches([log(50)], action="action", reward="y", propensity="p")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"y": pl.lit(None, dtype=pl.Float64)}, "'y' is missing"),
+        ({"p": pl.lit(0.0)}, "row 1: the propensity of what was done is 0"),
+        ({"action": pl.lit(None, dtype=pl.String)}, "'action' is missing"),
+        ({"y": pl.lit("much")}, "column 'y' is String here, and Float64 in the first batch"),
+    ],
+)
+def test_a_wrong_row_of_a_batch_is_named(change: dict[str, pl.Expr], words: str) -> None:
+    """A wrong outcome, propensity or action is named with its row."""
+    with pytest.raises(InputError, match=words):
+        TREE.fit_batches([log(50), log(50).with_columns(**change)], action="action", reward="y", propensity="p")
+
+
+def test_wrong_names_and_single_use_batches_are_refused() -> None:
+    """A column that is not there is an error with the nearest name, and so are batches that come once only."""
+    with pytest.raises(UnknownNameError, match="rewards"):
+        TREE.fit_batches([log(50)], action="action", reward="rewards", propensity="p")
+    with pytest.raises(InputError, match="twice"):
+        TREE.fit_batches(iter([log(50)]), action="action", reward="y", propensity="p")
