@@ -118,8 +118,8 @@ class FromBatches(PolicyEstimator):
         self.scores_, self.stand_in_ = None, found
         costs, names = sign * found.scores, layout.features
         answer = self._search(policies, rows, costs, rules, names, layout.columns, actions, sign)
-        policy: Any = answer.policy
-        self.played_ = np.asarray(policy.predict(contexts))
+        self.found_: Any = answer.policy
+        self.played_ = np.asarray(self.found_.predict(contexts))
         return self
 
     def stand_in(self, layout: Layout, moments: Moments, *, maximise: bool, randomised: bool) -> StandIn:
