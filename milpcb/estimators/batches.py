@@ -106,7 +106,7 @@ class FromBatches(PolicyEstimator):
     def fit_moments(self, layout: Layout, moments: Moments, *, maximise: bool, randomised: bool) -> Self:
         """Find the best policy by the sums over the rows; see ``layout``.
 
-        ``maximise`` says whether larger outcomes are better, ``randomised`` whether the shares of the actions are their
+        ``maximise`` is whether larger outcomes are better, ``randomised`` whether the shares of the actions are their
         propensities: those in the sums are 1 then.
         """
         found = self.stand_in(layout, moments, maximise=maximise, randomised=randomised)

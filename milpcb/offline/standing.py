@@ -1,6 +1,6 @@
 """Few contexts that stand for the rows of a log, however many these are.
 
-Policies of tests of at most ``order`` columns at a time cannot tell two logs apart whose sums by cell are equal (see
+Policies of tests of at most ``order`` columns at a time do not differ on two logs whose sums by cell are equal (see
 milpcb.offline.moments). So they are searched on a log of few contexts with the same sums: every bin of up to ``order``
 columns, the others being in their first bin. For d columns of b bins and pairs these are d (d - 1) / 2 (b - 1)^2 +
 d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. What a context counts follows from the sums by inclusion and
