@@ -14,7 +14,7 @@ from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.cuts import explicit_cuts
 from milpcb.estimators.inputs import checked, read_features
 from milpcb.estimators.layout import Layout
-from milpcb.estimators.sample import Batch, LoggedColumns, Sample, batches_of
+from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
 from milpcb.made_columns import chosen_features
 from milpcb.named_constraints import FittedRows, ShareAtMost, bind_all
@@ -74,7 +74,7 @@ class FromBatches(PolicyEstimator):
         layout = self.layout(sample.frame, sample.actions(actions))
         moments = layout.empty()
         for frame in batches_of(batches):
-            self.add_batch(moments, layout, Batch.of(frame, columns, layout))
+            self.add_batch(moments, layout, LoggedBatch.of(frame, columns, layout))
         return self.fit_moments(layout, moments, maximise=cost is None, randomised=columns.randomised)
 
     def layout(self, X: Any, actions: Sequence[Any]) -> Layout:
@@ -98,7 +98,7 @@ class FromBatches(PolicyEstimator):
             )
         return layout
 
-    def add_batch(self, moments: Moments, layout: Layout, batch: Batch) -> None:
+    def add_batch(self, moments: Moments, layout: Layout, batch: LoggedBatch) -> None:
         """Add the rows of a batch to the sums."""
         codes, least = layout.codes(batch.values), self.min_propensity
         moments.add_rows(codes, batch.action, batch.outcome, batch.propensity, least)

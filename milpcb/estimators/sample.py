@@ -164,7 +164,7 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class LoggedBatch:
     """Rows as a pass counts them: features, number of what was done (n,), outcome (n,), and propensity (n,)."""
 
     values: Read
