@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import LabelRow, Policy, Search
+from milpcb.marks import first_of_each, key_tables, marks
+from milpcb.protocols import LabelRow, Listing, Policy, Search, Within
 from milpcb.types import Floats, Ints
 
 
@@ -48,6 +49,19 @@ class ListedSearch(Search):
         logs = np.full(self._n_actions, -np.inf)
         np.logaddexp.at(logs, self._labels[:, row], -rate * self.totals(costs))
         return logs
+
+    def near(self, asked: Within) -> Listing:
+        """Return the policies of the list that are asked for; see Opened.near."""
+        totals = self.totals(asked.costs)
+        kept = totals <= asked.bound
+        for row in asked.rows:
+            weights = self.totals(row.weights)
+            kept &= (row.lower <= weights) & (weights <= row.upper)
+        numbers = np.flatnonzero(kept)
+        own = marks([self.totals(table)[numbers] for table in key_tables(*asked.costs.shape)])
+        numbers = numbers[first_of_each(own)]
+        numbers = numbers[np.argsort(totals[numbers], kind="stable")]
+        return Listing(totals[numbers], lambda i: self._policies[numbers[i]])
 
     def under(self, rows: Sequence[LabelRow]) -> ListedSearch:
         """Return the search through the policies that keep all ``rows``."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milpcb.protocols import Listing, Within
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
 
@@ -60,6 +61,12 @@ class ListedTerms(Terms):
     @abstractmethod
     def policy(self, parts: list[int]) -> Policy:
         """Return the policy of one derivation, given the numbers of its parts, those of the head first."""
+
+    def near(self, contexts: Floats, asked: Within) -> Listing | None:
+        """Return the policies asked for, from the heads and tails; see Terms.near."""
+        from policies.near_lists import near
+
+        return near(self, contexts, asked)
 
     def parts(self, totals: Floats) -> Floats:
         """Return the totals (n_parts,) of the parts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 from milpcb import registry, supply
@@ -10,6 +11,7 @@ from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.without import Opening
 from milpcb.protocols import Opened, PolicyClass, open_class
 
 
@@ -65,7 +67,10 @@ def open_oracle(
     array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
     opened = policies if isinstance(policies, Opened) else open_class(policies, contexts)
     fixed = {"opened": opened, "contexts": array, "constraints": _rules(constraints)}
-    return cast("Oracle", supply.make(cls, fixed, given))
+    oracle = cast("Oracle", supply.make(cls, fixed, given))
+    again = partial(open_oracle, kind=kind, constraints=constraints, **given)
+    oracle.opening = Opening(opened, contexts, array, again)
+    return oracle
 
 
 def _rules(constraints: Sequence[LabelConstraint]) -> tuple[LabelConstraint, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from milpcb.errors import InputError, OracleDisagreement
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.query import Query
 from milpcb.oracles.term_table import TermTable
-from milpcb.protocols import Opened, Policy, Table
+from milpcb.protocols import Listing, Opened, Policy, Table, Within
 from milpcb.types import Floats, Stop
 
 
@@ -105,6 +106,12 @@ class AuditedOracle(Oracle):
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         with np.errstate(divide="ignore"):  # an action that no policy plays
             return np.log(self._search.action_weights(costs, row, rate))
+
+    def _listing(self, asked: Within) -> Listing | None:
+        opened = self._opened_class
+        costs = np.zeros((len(opened.contexts), self.n_actions))
+        np.add.at(costs, opened.group, asked.costs)
+        return opened.near(replace(asked, costs=costs))
 
     def _due(self) -> bool:
         due = self._asked % self._every == 0

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from milpcb.checks import choice, cost_array, index, real
-from milpcb.errors import InputError
+from milpcb.errors import InputError, OracleInexact
 from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.known_rows import KnownRows
-from milpcb.protocols import Opened
+from milpcb.oracles.near_best import NearBest, Questions
+from milpcb.oracles.without import Opening
+from milpcb.protocols import Listing, Opened, Policy, Within
 from milpcb.protocols.capabilities import Capable
 from milpcb.protocols.tables import NOISE, Table
 from milpcb.types import Answer, Floats, Ints
+
+Answered = TypeVar("Answered")
 
 
 class Oracle(Capable, ABC):
@@ -28,6 +33,7 @@ class Oracle(Capable, ABC):
     """
 
     capabilities: frozenset[str] = frozenset({"value", "minimise", "profile"})
+    opening: Opening | None = None  # how it was opened; set by open_oracle
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False
 
@@ -125,6 +131,33 @@ class Oracle(Capable, ABC):
         self._count(start)
         return profile
 
+    def near_best(self, costs: Any, slack: float) -> NearBest:
+        """Return all policies whose total cost is at most the least plus ``slack``, which is in the unit of the costs.
+
+        What is asked of them is found lazily, by as many questions as it takes. With slack 0 they are the best ones.
+
+        Raises
+        ------
+        InputError
+            The slack is negative, infinite or no number, or the costs are wrong.
+        OracleInexact
+            The solver could not prove the least total cost.
+
+        """
+        within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
+        grouped = self._checked(costs)
+        rows = np.arange(self.n_contexts) if self._grouping is None else self._grouping.group
+        asking = Questions(
+            self._counted(self._value),
+            self._counted(self._profile),
+            self._counted(self._best_policy),
+            self._listing,
+            rows,
+            self.opening,
+        )
+        table = cost_array(costs, self.n_contexts, self.n_actions)
+        return NearBest(asking, table, grouped, within)
+
     def action_weights(self, costs: Any, row: int, rate: float) -> Floats:
         """Return (K,): the Exp4 distribution at ``row``, proportional to the summed exp(-rate * total cost) by action.
 
@@ -198,11 +231,33 @@ class Oracle(Capable, ABC):
     def _profile(self, costs: Floats, row: int) -> Floats:
         """Return V[a] for the distinct context ``row``."""
 
+    def _listing(self, asked: Within) -> Listing | None:
+        """Return the policies asked for where the class has a list of its own, for costs (g, K); None where not."""
+        del asked
+        return None
+
+    def _best_policy(self, costs: Floats) -> Policy:
+        _, _, policy, stop = self._minimise(costs)
+        if policy is None:
+            raise OracleInexact(f"the solver stopped with '{stop}' before it found a policy: give it more time")
+        return cast("Policy", policy)
+
     def _checked(self, costs: Any) -> Floats:
         if self._closed:
             raise InputError("this oracle was closed: open another one, by milpcb.open_oracle")
         array = cost_array(costs, self.n_contexts, self.n_actions)
         return array if self._grouping is None else self._grouping.add_up(array)
+
+    def _counted(self, ask: Callable[..., Answered]) -> Callable[..., Answered]:
+        """Return the question, counted and timed."""
+
+        def counted(*arguments: Any) -> Answered:
+            start = perf_counter()
+            found = ask(*arguments)
+            self._count(start)
+            return found
+
+        return counted
 
     def _count(self, start: float) -> float:
         seconds = perf_counter() - start

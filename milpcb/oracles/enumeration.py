@@ -11,7 +11,7 @@ from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.listed import ListedSearch
 from milpcb.oracles.search import SearchOracle
-from milpcb.protocols import Opened, Policy
+from milpcb.protocols import Listing, Opened, Policy, Within
 from milpcb.types import Floats, Ints
 
 LARGEST = 500_000
@@ -40,6 +40,9 @@ class EnumerationOracle(SearchOracle):
         allowed = self._allowed(constraints, ListedSearch(policies, labels, opened.n_actions), len(labels))
         self.labelings = labels[allowed][:, opened.group]
         return ListedSearch([policies[i] for i in allowed], labels[allowed], opened.n_actions)
+
+    def _listing(self, asked: Within) -> Listing:
+        return self._search.near(asked)
 
     def _allowed(self, constraints: tuple[LabelConstraint, ...], listed: ListedSearch, n_listed: int) -> Ints:
         """Return the numbers of the policies that keep all constraints; raises InfeasibleError when there is none."""

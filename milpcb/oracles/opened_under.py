@@ -9,6 +9,7 @@ consist of forbidden actions alone. A constraint that can then no longer be brok
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +17,18 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.oracles.side_rows import SideRow
-from milpcb.protocols import Encoding, LabelRow, Opened, Policy, PolicyClass, Search, TermRow, Terms
+from milpcb.protocols import (
+    Encoding,
+    LabelRow,
+    Listing,
+    Opened,
+    Policy,
+    PolicyClass,
+    Search,
+    TermRow,
+    Terms,
+    Within,
+)
 from milpcb.term_search import TermSearch
 from milpcb.types import Bools, Floats
 
@@ -84,6 +96,7 @@ class OpenedUnder(Opened):
         self._opened = opened
         self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
         self.class_name, self.unsupported = opened.class_name or type(opened).__name__, opened.unsupported
+        self.settings = opened.settings
         self.capabilities = opened.capabilities & {"search", "action_weights", "terms", "fixed"}
         allowed, self._rows = reduced(bands(sides), (len(opened.contexts), opened.n_actions))
         self._forbidden = None if allowed.all() else ~allowed
@@ -137,6 +150,13 @@ class OpenedUnder(Opened):
         add_up = terms.adder(self.contexts)
         rows = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in self._rows]
         return terms.under(rows) if rows else terms
+
+    def near(self, asked: Within) -> Listing | None:
+        """Return the policies asked for, those of the class that keep the constraints."""
+        rows = list(self._rows)
+        if self._forbidden is not None:
+            rows.append(Band(self._forbidden.astype(float), -np.inf, 0.5))
+        return self._opened.near(replace(asked, rows=(*asked.rows, *rows)))
 
     def fixed(self) -> PolicyClass:
         """Return the class, without the constraints."""

@@ -10,7 +10,7 @@ from milpcb.oracles.base import Oracle
 from milpcb.oracles.opened_under import OpenedUnder
 from milpcb.oracles.side_rows import SideRow
 from milpcb.oracles.term_table import TermTable
-from milpcb.protocols import Opened, Policy, Search, Table
+from milpcb.protocols import Listing, Opened, Policy, Search, Table, Within
 from milpcb.types import Floats, Stop
 
 
@@ -81,6 +81,9 @@ class SearchOracle(Oracle):
 
     def _profile(self, costs: Floats, row: int) -> Floats:
         return self._search.profile(costs, row)
+
+    def _listing(self, asked: Within) -> Listing | None:
+        return self._opened_class.near(asked)
 
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         if "action_weights" not in self.capabilities:

@@ -8,11 +8,11 @@ times.
 from milpcb.protocols.contexts import ContextModel
 from milpcb.protocols.environments import Cache, Environment, Stream
 from milpcb.protocols.learners import Learner, ValueOracle
+from milpcb.protocols.listing import LabelRow, Listing, Within
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
     InvertibleEncoding,
-    LabelRow,
     Objective,
     Opened,
     PolicyClass,
@@ -35,6 +35,7 @@ __all__ = [
     "InvertibleEncoding",
     "LabelRow",
     "Learner",
+    "Listing",
     "Objective",
     "Opened",
     "Policy",
@@ -50,6 +51,7 @@ __all__ = [
     "TermRow",
     "Terms",
     "ValueOracle",
+    "Within",
     "check_n_actions",
     "open_class",
 ]

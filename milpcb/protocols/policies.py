@@ -13,6 +13,7 @@ from milpcb.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
 from milpcb.protocols.capabilities import Capable
+from milpcb.protocols.listing import LabelRow, Listing, Within
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
 
@@ -88,18 +89,6 @@ class InvertibleEncoding(Encoding):
         """Return a point (n_columns,) of the polytope that ``decode`` turns into a policy with the same labels."""
 
 
-@dataclass(frozen=True)
-class LabelRow:
-    """A side constraint on policies: lower <= sum_j weights[j, pi(x_j)] <= upper; ``weights`` is (g, K) as costs are.
-
-    The tolerance of milpcb.constraints is in the bounds already; one that is not there is infinite.
-    """
-
-    weights: Floats
-    lower: float
-    upper: float
-
-
 class Search(ABC):
     """A policy class's own exact search on fixed contexts: one recursion, read in several semirings.
 
@@ -150,7 +139,7 @@ class Opened(Capable, ABC):
         search), "fixed" (the class may be kept while more contexts arrive), "terms" (the recursion over running leaf
         totals), "side_rows" (the search, and the recursion of a class with terms, keep side constraints: ``under``)
     unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
-    class_name : what the class is called; ``open_class`` sets it
+    class_name, settings : what the class is called, and the class itself; ``open_class`` sets them
 
     """
 
@@ -160,6 +149,7 @@ class Opened(Capable, ABC):
     log_size: float
     capabilities: frozenset[str] = frozenset({"program", "policies"})
     class_name: str = ""
+    settings: PolicyClass | None = None
 
     def require(self, capability: str) -> None:
         """Raise InputError, with the reason, unless ``capability`` is one of the class's."""
@@ -181,6 +171,13 @@ class Opened(Capable, ABC):
     def terms(self) -> Terms:
         """Return the terms of the class with the cut points that are in use on these contexts."""
         raise _not_given(self, "terms")
+
+    def near(self, asked: Within) -> Listing | None:
+        """Return the policies asked for, those that label alike once; None where they have no quick list.
+
+        Any oracle lists them by its own questions then.
+        """
+        return self.terms().near(self.contexts, asked) if {"terms", "side_rows"} <= self.capabilities else None
 
     @abstractmethod
     def policies(self) -> Iterator[Policy]:
@@ -228,6 +225,7 @@ class PolicyClass(ABC):
     """A set of policies, as settings. Constructor arguments are the keys of the ``[policies]`` section of a config."""
 
     n_actions: int
+    reads_columns = True  # whether policies are rules of the columns of contexts, and not a table of labels
 
     def __repr__(self) -> str:
         options = {name: value for name, value in vars(self).items() if not name.startswith("_")}
@@ -274,5 +272,6 @@ def open_class(policies: PolicyClass, contexts: Any) -> Opened:
     opened = policies.on(contexts)
     if not isinstance(opened, Opened):
         raise InputError(f"{name}.on must return an Opened, got {shown(opened)}")
-    object.__setattr__(opened, "class_name", name)  # it may be a frozen dataclass
+    for attribute, value in (("class_name", name), ("settings", policies)):
+        object.__setattr__(opened, attribute, value)  # it may be a frozen dataclass
     return opened

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
+from milpcb.protocols.listing import Listing, Within
 from milpcb.types import Answer, Floats, Ints, Policy
 
 NOISE = ("contexts", "columns")  # where the noise of a table may be
@@ -82,6 +83,11 @@ class Terms(ABC):
         raise InputError(
             f"{type(self).__name__} has no recursion under side constraints; open the oracle with kind 'milp'"
         )
+
+    def near(self, contexts: Floats, asked: Within) -> Listing | None:
+        """Return the policies asked for at ``contexts`` (n, d), see Opened.near; None where they have no list."""
+        del contexts, asked
+        return None
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add ``amounts`` (n,), one cell after the other: the cost of ``actions`` (n,) at ``contexts`` (n, d)."""

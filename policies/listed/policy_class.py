@@ -11,7 +11,7 @@ import numpy as np
 from milpcb.checks import context_array, whole
 from milpcb.errors import InputError
 from milpcb.listed import ListedSearch
-from milpcb.protocols import Opened, Policy, PolicyClass
+from milpcb.protocols import Listing, Opened, Policy, PolicyClass, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct
 from policies.listed.program import ListedEncoding
@@ -43,6 +43,10 @@ class OpenedList(Opened):
         """Return the walk through the list."""
         return ListedSearch(self._policies, self._labels, self.n_actions)
 
+    def near(self, asked: Within) -> Listing:
+        """Return the policies of the list that are asked for."""
+        return self.search().near(asked)
+
     def policies(self) -> Iterator[Policy]:
         """List the policies in the order given."""
         return iter(self._policies)
@@ -68,6 +72,8 @@ class ListedRules(PolicyClass):
     n_actions : K >= 2
 
     """
+
+    reads_columns = False
 
     def __init__(self, n_actions: int) -> None:
         self.n_actions = whole("n_actions", n_actions, 2)
@@ -109,6 +115,8 @@ class FiniteClass(PolicyClass):
     n_actions : K >= 2
 
     """
+
+    reads_columns = False
 
     def __init__(self, labelings: Any, n_actions: int) -> None:
         self.n_actions = whole("n_actions", n_actions, 2)

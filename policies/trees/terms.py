@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.protocols import TermRow, Terms
+from milpcb.protocols import Listing, TermRow, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.derivations import Derivations, ListedTerms, too_many
 from policies.literals import Test, outcomes
@@ -74,7 +74,7 @@ class TreeTerms(ListedTerms):
         from policies.trees.constrained import ConstrainedTrees
         from policies.weighted_folds import KeptTerms
 
-        if self.depth <= LISTED_DEPTH and not too_many(n_listed(self.n_literals, self.n_actions, self.depth)):
+        if self._listed:
             return KeptTerms(self, rows)
         return ConstrainedTrees(self, self._tests, self.depth, self._names, rows)
 
@@ -88,6 +88,10 @@ class TreeTerms(ListedTerms):
         fails = (below + 2 * size * roots[:, None, None]).reshape(-1, below.shape[1])
         state = np.repeat(roots, len(below))
         return Derivations(fails, fails + size, state, state)
+
+    def near(self, contexts: Floats, asked: Within) -> Listing | None:
+        """Return the trees asked for, where subtrees are few enough to be listed."""
+        return super().near(contexts, asked) if self._listed else None
 
     def policy(self, parts: list[int]) -> DecisionTree:
         """Return the tree of these leaves, where a test fails before where it holds."""
@@ -112,6 +116,11 @@ class TreeTerms(ListedTerms):
             levels.append(self._ways_on(levels[-1]).min(axis=1))
         root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
         return float(levels[-1][0]), DecisionTree(root, self._names)
+
+    @property
+    def _listed(self) -> bool:
+        """Whether the subtrees on both sides of all roots are few enough to be listed."""
+        return self.depth <= LISTED_DEPTH and not too_many(n_listed(self.n_literals, self.n_actions, self.depth))
 
     def _grown(self, leaves: Ints, level: int, known: dict[int, int]) -> Node:
         """Return the tree below a path of length ``level``, where the literals ``known`` have come out so."""

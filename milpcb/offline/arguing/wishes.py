@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError
 from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit, with_options
+from milpcb.oracles.without import without_columns
 from milpcb.types import Ints
 
 
@@ -36,17 +37,11 @@ class Without:
 
     def of(self, question: Question) -> Granting:
         """Return the class without the columns."""
-        if hasattr(question.policies, "policies") and not hasattr(question.policies, "thresholds"):
-            raise InputError(f"policies of a list have no columns to leave out: {shown(question.policies)}")
         check_columns(self.columns, question.rows)
         known = explicit(question)
-        cuts = getattr(known.policies, "thresholds", None)
-        if isinstance(cuts, tuple):  # the same rows, which may be a million
-            left = tuple(() if number in self.columns else points for number, points in enumerate(cuts))
-            return replace(known, policies=with_options(known.policies, thresholds=left))
-        contexts = question.rows.copy()
-        contexts[:, list(self.columns)] = 0.0
-        return replace(known, contexts=contexts)
+        policies, contexts = without_columns(known.policies, question.rows, self.columns)
+        same = contexts is question.rows  # a million rows are not read again
+        return replace(known, policies=policies, contexts=known.contexts if same else contexts)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,164 @@
+"""All policies whose total cost is within a slack of the least: how many, which, and what they agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from milpcb.errors import InfeasibleError
+from milpcb.oracles.by_profiles import ByProfiles
+from milpcb.oracles.query import Query
+from milpcb.protocols import Listing, Within
+from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
+
+if TYPE_CHECKING:
+    from milpcb.oracles.without import Opening
+
+# Profiles that are asked for a list of policies, where the class has no quicker way.
+MOST_QUESTIONS = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """What an oracle is asked, about costs of its own shape (g, K).
+
+    ``listing`` is the class's own list, or None; ``group`` (m,) the row of these costs that each context has, and
+    ``opening`` how the oracle was opened.
+    """
+
+    value: Callable[[Floats], float]
+    profile: Callable[[Floats, int], Floats]
+    policy: Callable[[Floats], Policy]
+    listing: Callable[[Within], Listing | None]
+    group: Ints
+    opening: Opening | None
+
+
+class NearBest:
+    """The policies of a class whose total cost is at most the least one plus ``slack``.
+
+    Every answer is found when it is first asked for, and kept. Policies that label all contexts alike are one, however
+    many ways there are to write it. For costs that are not whole, totals that differ by less than 1e-9 of their range
+    are equal, as everywhere (see Answer).
+
+    Attributes
+    ----------
+    value : the least total cost
+    slack : in the unit of the costs
+
+    """
+
+    def __init__(self, questions: Questions, table: Floats, costs: Floats, slack: float) -> None:
+        """Take the costs as handed in, a ``table`` (m, K), and as the oracle asks about them, (g, K)."""
+        self.value, self.slack = questions.value(costs), slack
+        self._ask, self._table, self._costs = questions, table, costs
+        query = Query(costs)
+        off = 0.0 if query.whole else query.tolerance
+        within = min(slack, query.highest - query.lowest)
+        self._least, self._bound = self.value + off, self.value + within + off
+        self._price = floor(within) + 1.0 if query.whole else within + 2 * off + (query.step / 8 or 1.0)
+
+    def __repr__(self) -> str:
+        return f"<NearBest: policies within {self.slack:g} of the least total cost {self.value:g}>"
+
+    @cached_property
+    def actions(self) -> Bools:
+        """(m, K): which actions these policies play on each context; one profile for each distinct context."""
+        rows = np.unique(self._ask.group)
+        found = np.zeros(self._costs.shape, dtype=bool)
+        for row in rows.tolist():
+            found[row] = self._ask.profile(self._costs, row) <= self._bound
+        return found[self._ask.group]
+
+    @property
+    def agreed(self) -> Bools:
+        """(m,): on which contexts all of them play the same action."""
+        return np.asarray(self.actions.sum(axis=1) == 1)
+
+    @property
+    def count(self) -> int:
+        """How many of them label the contexts differently, exactly if ``exact``; else there are more than so many."""
+        return len(self._listing.totals) if self._listing is not None else len(self._all_asked)
+
+    @property
+    def exact(self) -> bool:
+        """Whether ``count`` is all of them; False where a counted budget of work ended before that."""
+        if self._listing is not None:
+            return self._listing.complete
+        return self._all_asked is not None and self._asked_for.finished
+
+    def policies(self) -> Iterator[FoundPolicy]:
+        """Yield the ``count`` cheapest, in order of total cost, each when it is asked for; the first is a best one."""
+        if self._listing is not None:
+            yield from (self._listing.policy(i) for i in range(len(self._listing.totals)))
+        else:
+            yield from self._asked_for.policies()
+
+    @cached_property
+    def features(self) -> dict[str, float]:
+        """By the name of each column of the contexts how much dearer the best policy is that does not read it.
+
+        Infinite where no such policy keeps the side constraints. Raises InputError where policies read no columns.
+        """
+        opening = self._ask.opening
+        if opening is None:
+            return {}
+        return {name: self._price_without(opening, place) for place, name in enumerate(opening.names())}
+
+    @property
+    def needed(self) -> list[str]:
+        """The columns that all of these policies read: to forbid one costs more than the slack."""
+        within = self._bound - self.value
+        return [name for name, price in self.features.items() if price > within]
+
+    def _price_without(self, opening: Opening, place: int) -> float:
+        try:
+            return max(0.0, opening.without((place,)).value(self._table) - self.value)
+        except InfeasibleError:
+            return np.inf
+
+    @cached_property
+    def _listing(self) -> Listing | None:
+        return self._ask.listing(Within(self._costs, self._least, self._bound))
+
+    @cached_property
+    def _asked_for(self) -> _OneByOne:
+        first = np.unique(self._ask.group, return_index=True)[1]
+        contested = self._ask.group[first[~self.agreed[first]]]
+        rows = tuple(sorted(contested.tolist()))
+        return _OneByOne(ByProfiles(self._ask.profile, self._ask.policy, self._costs, self._bound, self._price, rows))
+
+    @cached_property
+    def _all_asked(self) -> list[Policy]:
+        return list(self._asked_for.policies())
+
+
+class _OneByOne:
+    """Policies that are found one by one, kept for whoever asks again; ``finished`` once there are no more."""
+
+    def __init__(self, source: ByProfiles) -> None:
+        self._source, self._next, self._found = source, iter(source), list[Policy]()
+        self.finished = False
+
+    def policies(self) -> Iterator[Policy]:
+        """Yield those found, then others until the budget of questions is used up."""
+        place = 0
+        while place < len(self._found) or self._advance():
+            yield self._found[place]
+            place += 1
+
+    def _advance(self) -> bool:
+        """Find one more; return whether there is one that the budget allows."""
+        if self.finished or self._source.questions > MOST_QUESTIONS:
+            return False
+        policy = next(self._next, None)
+        if policy is None:
+            self.finished = True
+            return False
+        self._found.append(policy)
+        return True

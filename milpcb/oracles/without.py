@@ -1,0 +1,62 @@
+"""A policy class that may not read some columns of its contexts, and an oracle that is opened on it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from milpcb.errors import InputError, shown
+from milpcb.frames import frame_names
+from milpcb.protocols import Opened, PolicyClass
+from milpcb.types import Floats
+
+if TYPE_CHECKING:
+    from milpcb.oracles.base import Oracle
+
+
+def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection[int]) -> tuple[PolicyClass, Floats]:
+    """Return the class and its contexts (m, d) so that no policy tells rows apart by ``columns``.
+
+    Raises InputError for a class whose policies do not read columns.
+    """
+    if not policies.reads_columns:
+        raise InputError(f"policies of a list have no columns to leave out: {shown(policies)}")
+    settings: Any = policies
+    if hasattr(policies, "with_cuts_of") and isinstance(settings.thresholds, tuple):  # the same rows, maybe a million
+        left = tuple(() if number in columns else points for number, points in enumerate(settings.thresholds))
+        return replace(settings, thresholds=left), contexts
+    constant = contexts.copy()
+    constant[:, list(columns)] = 0.0
+    return policies, constant
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """How an oracle was opened: a class on contexts (m, d), by ``again``, a function of the two.
+
+    ``table`` is what was handed in as contexts.
+    """
+
+    opened: Opened
+    table: Any
+    contexts: Floats
+    again: Callable[[PolicyClass, Floats], Oracle]
+
+    def names(self) -> list[str]:
+        """Return the names of the columns: x0, x1, ... where there are none."""
+        own: Any = self.opened.settings
+        names = getattr(own, "feature_names", None) or frame_names(self.table)
+        return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
+
+    def without(self, columns: Collection[int]) -> Oracle:
+        """Return the oracle of the policies that do not read ``columns``.
+
+        Raises InfeasibleError where none of them keeps the side constraints, InputError where policies read no columns.
+        """
+        settings = self.opened.settings
+        if settings is None:
+            raise InputError("the class was opened without its settings: open the oracle on the class itself")
+        if "fixed" in self.opened.capabilities and settings.reads_columns:
+            settings = self.opened.fixed()
+        return self.again(*without_columns(settings, self.contexts, columns))

@@ -1,0 +1,140 @@
+"""All policies within a bound of total cost, for classes whose derivations are listed: heads and tails that meet.
+
+The heads and the tails of a state (policies/derivations.py) that label alike are one. Sorted by cost, the tails that a
+head may have are the first so many of its state, so that derivations are counted without being made. Those that are
+within the bound are then checked against the side constraints, and are one where they label all contexts alike
+(milpcb/marks.py).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.marks import Marks, first_of_each, key_tables, marks
+from milpcb.protocols import Listing, Within
+from milpcb.types import Floats, Ints, Policy
+from policies.derivations import Derivations, ListedTerms
+
+MOST_PAIRS = 2_000_000  # heads with a tail that are looked at: half a second
+HALVINGS = 30  # of a bound that leaves too many of them
+_STATE = np.uint64(0xD6E8FEB86659FD93)  # an odd number: marks of two states differ
+
+
+class _Side(NamedTuple):
+    """Heads, or tails, by state and cost: their numbers, states, costs and marks (n,), and weights (R, n) in rows."""
+
+    number: Ints
+    state: Ints
+    costs: Floats
+    marks: Marks
+    weights: Floats
+
+    def take(self, places: Ints) -> _Side:
+        """Return some of them, in this order."""
+        number, state, costs, own, weights = self
+        return _Side(number[places], state[places], costs[places], own[places], weights[:, places])
+
+    def least(self, n_states: int) -> Floats:
+        """Return the least cost (n_states,) in each state."""
+        least = np.full(n_states, np.inf)
+        np.minimum.at(least, self.state, self.costs)
+        return least
+
+
+def near(terms: ListedTerms, contexts: Floats, asked: Within) -> Listing | None:
+    """Return the policies asked for; None where too many derivations break a row before one is found that keeps it."""
+    every = terms.derivations()
+    tables = [asked.costs, *key_tables(*asked.costs.shape), *(row.weights for row in asked.rows)]
+    add_up = terms.adder(contexts)
+    parts = [np.append(terms.parts(add_up(table)), 0.0) for table in tables]
+    heads, tails = _side(every.heads, every.head_state, parts), _side(every.tails, every.tail_state, parts)
+    pairs = _Pairs(heads, tails, asked.bound)
+    bound = pairs.affordable(asked.least, asked.bound)
+    found = _found(pairs.heads, pairs.tails, *pairs.within(bound), asked)
+    if not len(found.costs):
+        return None
+    return Listing(found.costs, partial(_policy, terms, every, found), complete=bound >= asked.bound)
+
+
+class _Found(NamedTuple):
+    """The derivations found, by cost: total costs (n,), and the numbers of their heads and tails (n,)."""
+
+    costs: Floats
+    head: Ints
+    tail: Ints
+
+
+def _found(heads: _Side, tails: _Side, head: Ints, tail: Ints, asked: Within) -> _Found:
+    """Return the pairs that keep all rows, by cost, one of those that label alike."""
+    for held, others, row in zip(heads.weights, tails.weights, asked.rows, strict=True):
+        weights = held[head] + others[tail]
+        kept = (row.lower <= weights) & (weights <= row.upper)
+        head, tail = head[kept], tail[kept]
+    first = first_of_each(heads.marks[head] + tails.marks[tail])
+    head, tail = head[first], tail[first]
+    costs = heads.costs[head] + tails.costs[tail]
+    order = np.lexsort((tails.number[tail], heads.number[head], costs))
+    return _Found(costs[order], heads.number[head[order]], tails.number[tail[order]])
+
+
+def _policy(terms: ListedTerms, every: Derivations, found: _Found, number: int) -> Policy:
+    """Return one of the policies found."""
+    head, tail = every.heads[found.head[number]], every.tails[found.tail[number]]
+    return terms.policy([*head.tolist(), *tail.tolist()])
+
+
+def _side(lists: Ints, state: Ints, parts: list[Floats]) -> _Side:
+    """Return heads, or tails, those of a state once that label alike: the first of them."""
+    costs, *others = (sum((part[numbers] for numbers in lists.T), np.zeros(len(lists))) for part in parts)
+    own = marks(others[:2])
+    first = first_of_each(own + state.astype(np.uint64) * _STATE)
+    weights = np.array(others[2:]).reshape(len(others) - 2, len(lists))
+    return _Side(np.arange(len(lists)), state, costs, own, weights).take(first)
+
+
+class _Pairs:
+    """The heads and tails with a partner of total cost at most ``bound``, and the pairs of them."""
+
+    def __init__(self, heads: _Side, tails: _Side, bound: float) -> None:
+        n_states = 1 + int(max(heads.state.max(), tails.state.max()))
+        least, others = heads.least(n_states), tails.least(n_states)
+        heads = heads.take(np.flatnonzero(heads.costs + others[heads.state] <= bound))
+        tails = tails.take(np.flatnonzero(tails.costs + least[tails.state] <= bound))
+        self.heads = heads.take(np.argsort(heads.state, kind="stable"))
+        self.tails = tails.take(np.lexsort((tails.costs, tails.state)))
+        self._states = np.unique(self.heads.state)
+        self._first = np.searchsorted(self.heads.state, np.append(self._states, n_states))
+        self._tail_first = np.searchsorted(self.tails.state, np.append(self._states, n_states))
+
+    def counts(self, bound: float) -> Ints:
+        """Return how many tails each head (n,) may have, the first of its state."""
+        counts = np.empty(len(self.heads.costs), dtype=np.int64)
+        for i in range(len(self._states)):
+            own = slice(self._first[i], self._first[i + 1])
+            tails = self.tails.costs[self._tail_first[i] : self._tail_first[i + 1]]
+            counts[own] = np.searchsorted(tails, bound - self.heads.costs[own], side="right")
+        return counts
+
+    def affordable(self, least: float, bound: float) -> float:
+        """Return the bound, or a smaller one that leaves at most MOST_PAIRS, unless ``least`` leaves more."""
+        if self.counts(bound).sum() <= MOST_PAIRS:
+            return bound
+        low, high = least, bound
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            if self.counts(middle).sum() <= MOST_PAIRS:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def within(self, bound: float) -> tuple[Ints, Ints]:
+        """Return the places of the heads and the tails of pairs of total cost at most ``bound``, not too many."""
+        counts = np.diff(np.minimum(np.cumsum(self.counts(bound)), MOST_PAIRS), prepend=0)
+        head = np.repeat(np.arange(len(counts)), counts)
+        starts = np.repeat(self._tail_first[:-1], np.diff(self._first))
+        begins = np.cumsum(counts) - counts
+        return head, np.arange(len(head)) - np.repeat(begins - starts, counts)
