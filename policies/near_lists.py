@@ -52,11 +52,10 @@ def near(terms: ListedTerms, contexts: Floats, asked: Within) -> Listing | None:
     parts = [np.append(terms.parts(add_up(table)), 0.0) for table in tables]
     heads, tails = _side(every.heads, every.head_state, parts), _side(every.tails, every.tail_state, parts)
     pairs = _Pairs(heads, tails, asked.bound)
-    bound = pairs.affordable(asked.least, asked.bound)
+    complete = pairs.few(asked.bound)
+    bound = asked.bound if complete else pairs.affordable(asked.least, asked.bound)
     found = _found(pairs.heads, pairs.tails, *pairs.within(bound), asked)
-    if not len(found.costs):
-        return None
-    return Listing(found.costs, partial(_policy, terms, every, found), complete=bound >= asked.bound)
+    return Listing(found.costs, partial(_policy, terms, every, found), complete) if len(found.costs) else None
 
 
 class _Found(NamedTuple):
@@ -118,14 +117,16 @@ class _Pairs:
             counts[own] = np.searchsorted(tails, bound - self.heads.costs[own], side="right")
         return counts
 
+    def few(self, bound: float) -> bool:
+        """Return whether pairs of total cost at most ``bound`` are few enough to be looked at."""
+        return int(self.counts(bound).sum()) <= MOST_PAIRS
+
     def affordable(self, least: float, bound: float) -> float:
-        """Return the bound, or a smaller one that leaves at most MOST_PAIRS, unless ``least`` leaves more."""
-        if self.counts(bound).sum() <= MOST_PAIRS:
-            return bound
+        """Return a bound between two that leaves few pairs, the lower one where that leaves more already."""
         low, high = least, bound
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            if self.counts(middle).sum() <= MOST_PAIRS:
+            if self.few(middle):
                 low = middle
             else:
                 high = middle

@@ -37,7 +37,7 @@ LAYERS = (
         "milpcb.text",
         "milpcb.types",
     ),
-    ("milpcb.bets", "milpcb.checks", "milpcb.csv_pieces", "milpcb.decimals", "milpcb.program"),
+    ("milpcb.bets", "milpcb.checks", "milpcb.csv_pieces", "milpcb.decimals", "milpcb.marks", "milpcb.program"),
     ("milpcb.actions", "milpcb.columns"),
     ("milpcb.arguments", "milpcb.conditions", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.made_columns", "milpcb.named_constraints", "milpcb.protocols"),

@@ -69,7 +69,7 @@ def open_oracle(
     fixed = {"opened": opened, "contexts": array, "constraints": _rules(constraints)}
     oracle = cast("Oracle", supply.make(cls, fixed, given))
     again = partial(open_oracle, kind=kind, constraints=constraints, **given)
-    oracle.opening = Opening(opened, contexts, array, again)
+    oracle.opening = Opening(opened.settings, opened, contexts, array, again)
     return oracle
 
 

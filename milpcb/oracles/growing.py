@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any, cast
 
@@ -17,9 +17,11 @@ from milpcb.oracles.base import Oracle
 from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.held_terms import HeldTerms
 from milpcb.oracles.known_rows import KnownRows
+from milpcb.oracles.near_best import NearBest
 from milpcb.oracles.opened_terms import OpenedTerms
 from milpcb.oracles.search import SearchOracle
 from milpcb.oracles.term_table import TermTable
+from milpcb.oracles.without import Opening
 from milpcb.protocols import PolicyClass, Table, Terms, ValueOracle, open_class
 from milpcb.types import Answer, Floats, Ints
 
@@ -199,6 +201,10 @@ class GrowingOracle:
         """See Oracle.profile."""
         return self._oracle().profile(costs, row)
 
+    def near_best(self, costs: Any, slack: float) -> NearBest:
+        """See Oracle.near_best."""
+        return self._oracle().near_best(costs, slack)
+
     def action_weights(self, costs: Any, row: int, rate: float) -> Floats:
         """See Oracle.action_weights."""
         return self._oracle().action_weights(costs, row, rate)
@@ -238,7 +244,11 @@ class GrowingOracle:
             if self._terms is None:
                 self._opened = open_oracle(self._policies, contexts, **self._options)
             else:
-                self._opened = SearchOracle(OpenedTerms(self._terms, contexts, self._log_derivations), contexts)
+                opened = OpenedTerms(self._terms, contexts, self._log_derivations)
+                self._opened = SearchOracle(opened, contexts)
+                if self._terms is self._free:  # under constraints it is not known on which contexts they came to hold
+                    again = partial(open_oracle, kind="search")
+                    self._opened.opening = Opening(self._policies, opened, contexts, contexts, again)
         return self._opened
 
     def _retire(self) -> None:

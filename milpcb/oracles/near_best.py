@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milpcb.errors import InfeasibleError
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.by_profiles import ByProfiles
 from milpcb.oracles.query import Query
 from milpcb.protocols import Listing, Within
@@ -107,7 +107,7 @@ class NearBest:
         """
         opening = self._ask.opening
         if opening is None:
-            return {}
+            raise InputError("only an oracle that milpcb.open_oracle has opened can be opened without a column")
         return {name: self._price_without(opening, place) for place, name in enumerate(opening.names())}
 
     @property

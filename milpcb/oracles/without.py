@@ -33,11 +33,12 @@ def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """How an oracle was opened: a class on contexts (m, d), by ``again``, a function of the two.
+    """How an oracle was opened: a class, ``opened`` on contexts (m, d), by ``again``, a function of the two.
 
-    ``table`` is what was handed in as contexts.
+    ``policies`` is None where the settings of the class are not known; ``table`` is what was handed in as contexts.
     """
 
+    policies: PolicyClass | None
     opened: Opened
     table: Any
     contexts: Floats
@@ -45,8 +46,7 @@ class Opening:
 
     def names(self) -> list[str]:
         """Return the names of the columns: x0, x1, ... where there are none."""
-        own: Any = self.opened.settings
-        names = getattr(own, "feature_names", None) or frame_names(self.table)
+        names = getattr(self.policies, "feature_names", None) or frame_names(self.table)
         return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
 
     def without(self, columns: Collection[int]) -> Oracle:
@@ -54,9 +54,8 @@ class Opening:
 
         Raises InfeasibleError where none of them keeps the side constraints, InputError where policies read no columns.
         """
-        settings = self.opened.settings
-        if settings is None:
-            raise InputError("the class was opened without its settings: open the oracle on the class itself")
-        if "fixed" in self.opened.capabilities and settings.reads_columns:
-            settings = self.opened.fixed()
-        return self.again(*without_columns(settings, self.contexts, columns))
+        if self.policies is None:
+            raise InputError("the oracle does not know its class by its settings: open it on the class itself")
+        explicit = "fixed" in self.opened.capabilities and self.policies.reads_columns
+        policies = self.opened.fixed() if explicit else self.policies
+        return self.again(*without_columns(policies, self.contexts, columns))

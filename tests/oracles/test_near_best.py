@@ -1,0 +1,206 @@
+"""All policies within a slack of the least cost: how many, which, what they agree on, and what they need."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb.constraints import share_at_most
+from milpcb.errors import InputError, OracleInexact
+from milpcb.offline.arguing import Question, Without, prices
+from milpcb.oracles import near_best, open_oracle
+from milpcb.oracles.growing import GrowingOracle
+from policies import DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules, near_lists
+
+SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
+RNG = np.random.default_rng(0)
+CONTEXTS = RNG.integers(0, 3, (20, 3)).astype(float)
+COSTS = RNG.integers(0, 6, (20, 3)).astype(float)
+TREES = DecisionTrees(3, depth=2)
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script as a module; what it imports is beside it."""
+    sys.path.insert(0, str(SCRIPTS))
+    yield importlib.import_module("near_best")
+    sys.path.remove(str(SCRIPTS))
+
+
+def totals(policies, contexts=CONTEXTS, costs=COSTS):
+    """Return the total cost of each policy."""
+    rows = np.arange(len(contexts))
+    return [float(costs[rows, policy.predict(contexts)].sum()) for policy in policies]
+
+
+@pytest.mark.parametrize("place", range(9))
+def test_every_class_and_kind_answers_as_the_list_of_all_policies(script, place):
+    """A share of scripts/checks/near_best.py: counts, actions, policies in order and prices of features."""
+    compared = 0
+    for number in range(place, 27, 9):
+        for event, wrong in script.check(script.draw_case(script.NAMES[place], np.random.default_rng(number))):
+            assert not wrong, (number, wrong)
+            compared += event in ("counts", "actions", "policies", "features")
+    assert compared >= 16
+
+
+def test_slack_0_gives_the_best_policies():
+    """Of four labelings two are the best; they differ on one context."""
+    table = FiniteClass([[0, 1, 0], [0, 1, 1], [1, 1, 1], [1, 0, 0]], 2)
+    found = open_oracle(table, CONTEXTS[:3], "search").near_best([[0, 2], [2, 0], [1, 1]], 0)
+    assert (found.value, found.count, found.exact) == (1.0, 2, True)
+    assert found.actions.tolist() == [[True, False], [False, True], [True, True]]
+    assert found.agreed.tolist() == [True, True, False]
+
+
+def test_policies_are_made_as_they_are_asked_for():
+    """The first policy of a solver takes fewer questions than the count, which asks none again that were asked."""
+    oracle = open_oracle(ThresholdRules(3), CONTEXTS, "milp")
+    found = oracle.near_best(COSTS, 3.0)
+    first = next(found.policies())
+    assert totals([first]) == [found.value]
+    after_first = oracle.calls
+    assert found.count > 2
+    after_count = oracle.calls
+    assert after_count > after_first
+    assert totals(found.policies()) == sorted(totals(found.policies()))
+    assert oracle.calls == after_count
+    assert oracle.seconds > 0
+
+
+@pytest.mark.parametrize("kind", ["search", "milp"])
+def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, kind):
+    """Where work ends early ``exact`` is False, and the policies are the cheapest of all."""
+    policies = TREES if kind == "search" else MonotoneRules(3)
+    every = totals(open_oracle(policies, CONTEXTS, "enumeration").near_best(COSTS, 8.0).policies())
+    monkeypatch.setattr(near_lists, "MOST_PAIRS", len(every) // 3)
+    monkeypatch.setattr(near_best, "MOST_QUESTIONS", 40)
+    found = open_oracle(policies, CONTEXTS, kind).near_best(COSTS, 8.0)
+    assert not found.exact
+    assert 0 < found.count < len(every)
+    assert totals(found.policies()) == every[: found.count]
+
+
+def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
+    """If all trees cost the same, so many are listed as are looked at, and there are more."""
+    monkeypatch.setattr(near_lists, "MOST_PAIRS", 100)
+    found = open_oracle(TREES, CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
+    assert not found.exact
+    assert 0 < found.count <= 100
+    assert set(totals(found.policies(), costs=np.zeros((20, 3)))) == {0.0}
+    assert found.actions.all()
+
+
+def test_constraints_that_the_cheapest_break_leave_questions(monkeypatch):
+    """Where all policies that may be looked at break a side constraint, profiles find those that keep it."""
+    rule = share_at_most(0, 0.1, n_contexts=20, n_actions=3)
+    costs = COSTS + np.array([0.0, 40.0, 40.0])
+    expected = open_oracle(TREES, CONTEXTS, "enumeration", constraints=[rule]).near_best(costs, 2.0)
+    monkeypatch.setattr(near_lists, "MOST_PAIRS", 50)
+    found = open_oracle(TREES, CONTEXTS, "search", constraints=[rule]).near_best(costs, 2.0)
+    assert (found.count, found.exact) == (expected.count, True)
+    assert totals(found.policies(), costs=costs) == totals(expected.policies(), costs=costs)
+
+
+@pytest.mark.parametrize("slack", [-1, float("nan"), float("inf"), "a", None])
+def test_a_wrong_slack_is_one_line(slack):
+    """Negative, infinite and other slacks are refused with what is wanted."""
+    with pytest.raises(InputError, match="slack must be finite and not negative, got"):
+        open_oracle(TREES, CONTEXTS, "search").near_best(COSTS, slack)
+
+
+def test_wrong_costs_and_closed_oracles_are_refused_as_elsewhere():
+    """The costs are those of every other question."""
+    oracle = open_oracle(TREES, CONTEXTS, "search")
+    with pytest.raises(InputError, match="costs have shape"):
+        oracle.near_best(COSTS[:5], 1)
+    oracle.close()
+    with pytest.raises(InputError, match="closed"):
+        oracle.near_best(COSTS, 1)
+
+
+def test_what_is_not_proved_has_no_neighbours():
+    """A solver without time has no least cost that others could be near to."""
+    oracle = open_oracle(TREES, CONTEXTS, "milp", time_limit=0.0)
+    with pytest.raises(OracleInexact):
+        oracle.near_best(COSTS, 1)
+
+
+@pytest.mark.parametrize("power", [-900, 0, 900])
+def test_any_unit_of_cost_gives_the_same_policies(power):
+    """Costs and slack times a power of two change nothing."""
+    unit = 2.0**power
+    for kind in ("search", "milp"):
+        found = open_oracle(ThresholdRules(3), CONTEXTS, kind).near_best(COSTS * unit, 4.0 * unit)
+        same = open_oracle(ThresholdRules(3), CONTEXTS, "enumeration").near_best(COSTS, 4.0)
+        assert [str(policy) for policy in found.policies()][:1]
+        assert found.count == same.count
+        assert found.actions.tolist() == same.actions.tolist()
+
+
+def test_features_have_their_names_and_those_needed_are_listed():
+    """A data frame names its columns; forbidding the one that decides costs what the best constant costs more."""
+    frame = pl.DataFrame({"age": [0.0, 1.0, 2.0, 3.0], "shoe": [1.0, 0.0, 1.0, 0.0]})
+    costs = [[0, 4], [0, 4], [4, 0], [4, 0]]
+    for kind in ("search", "milp", "enumeration", "audited"):
+        found = open_oracle(DecisionTrees(2, depth=1), frame, kind).near_best(costs, 1)
+        assert found.features == {"age": 8.0, "shoe": 0.0}
+        assert found.needed == ["age"]
+
+
+def test_without_a_column_a_constraint_may_be_broken_by_all():
+    """Where no policy without the column keeps the constraints, its price is infinite."""
+    rules = [share_at_most(action, 0.5, n_contexts=4, n_actions=2) for action in (0, 1)]
+    contexts = np.array([[0.0], [1.0], [2.0], [3.0]])
+    found = open_oracle(DecisionTrees(2, depth=1), contexts, "search", constraints=rules).near_best(np.eye(4, 2), 9)
+    assert found.features == {"x0": np.inf}
+    assert found.needed == ["x0"]
+
+
+def test_lists_have_no_features():
+    """Policies that are a table of labels read no columns."""
+    found = open_oracle(FiniteClass([[0, 1]], 2), CONTEXTS[:2], "search").near_best(np.eye(2), 1)
+    with pytest.raises(InputError, match="policies of a list have no columns to leave out"):
+        _ = found.features
+
+
+def test_whole_columns_of_scores_are_left_out_although_they_have_no_cuts():
+    """A scoring rule with explicit thresholds does not read a column of integers that it is forbidden."""
+    contexts = np.array([[0.0, 0.5], [1.0, 0.7], [0.0, 0.1], [1.0, 0.2]])
+    costs = np.array([[0.0, 3.0], [3.0, 0.0], [0.0, 3.0], [3.0, 0.0]])
+    scores = LinearRules(2, thresholds=[[], [0.6]])
+    found = open_oracle(scores, contexts, "search").near_best(costs, 0)
+    (price,) = prices(Question(scores, contexts), costs, [Without((0,))])
+    assert price.price == found.features["x0"] == 3.0
+
+
+def test_contexts_that_arrive_are_counted():
+    """A growing oracle answers as one that is opened on all contexts."""
+    growing = GrowingOracle(DecisionTrees(3, thresholds=[[0.5], [0.5, 1.5], [1.5]]))
+    rows = growing.extend(CONTEXTS)
+    costs = np.zeros((growing.n_contexts, 3))
+    np.add.at(costs, rows, COSTS)
+    found = growing.near_best(costs, 3.0)
+    same = open_oracle(DecisionTrees(3, thresholds=[[0.5], [0.5, 1.5], [1.5]]), CONTEXTS, "search").near_best(COSTS, 3)
+    assert (found.value, found.count) == (same.value, same.count)
+    assert found.actions[rows].tolist() == same.actions.tolist()
+    assert found.features == same.features
+    held = GrowingOracle(DecisionTrees(3, thresholds=[[0.5], [], []]), constrained=True)
+    held.extend(CONTEXTS)
+    with pytest.raises(InputError, match="opened without a column"):
+        _ = held.near_best(np.zeros((held.n_contexts, 3)), 0).features
+
+
+def test_three_of_many_cost_what_is_read_off_them():
+    """The first three of the list are the three cheapest labelings of the class."""
+    found = open_oracle(TREES, CONTEXTS, "search").near_best(COSTS, 10.0)
+    labels = open_oracle(TREES, CONTEXTS, "enumeration").labelings
+    cheapest = np.sort(COSTS[np.arange(20), labels].sum(axis=1))[:3]
+    assert totals(islice(found.policies(), 3)) == cheapest.tolist()
+    assert repr(found) == f"<NearBest: policies within 10 of the least total cost {found.value:g}>"
