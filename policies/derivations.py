@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milpcb.marks import key_tables
 from milpcb.protocols import Listing, Within
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
+from policies.near_lists import Half, near
 
 MOST_HELD = 4 * 10**7  # numbers of parts: 160 MB
 
@@ -64,9 +66,11 @@ class ListedTerms(Terms):
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
         """Return the policies asked for, from the heads and tails; see Terms.near."""
-        from policies.near_lists import near
-
-        return near(self, contexts, asked)
+        add_up, every = self.adder(contexts), self.derivations()
+        tables = [asked.costs, *key_tables(*asked.costs.shape), *(row.weights for row in asked.rows)]
+        parts = [np.append(self.parts(add_up(table)), 0.0) for table in tables]
+        heads, tails = Half(every.heads, every.head_state), Half(every.tails, every.tail_state)
+        return near(heads, tails, parts, self.policy, asked)
 
     def parts(self, totals: Floats) -> Floats:
         """Return the totals (n_parts,) of the parts."""

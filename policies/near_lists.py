@@ -8,15 +8,14 @@ within the bound are then checked against the side constraints, and are one wher
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.marks import Marks, first_of_each, key_tables, marks
+from milpcb.marks import Marks, first_of_each, marks
 from milpcb.protocols import Listing, Within
 from milpcb.types import Floats, Ints, Policy
-from policies.derivations import Derivations, ListedTerms
 
 MOST_PAIRS = 2_000_000  # heads with a tail that are looked at: half a second
 HALVINGS = 30  # of a bound that leaves too many of them
@@ -44,18 +43,37 @@ class _Side(NamedTuple):
         return least
 
 
-def near(terms: ListedTerms, contexts: Floats, asked: Within) -> Listing | None:
-    """Return the policies asked for; None where too many derivations break a row before one is found that keeps it."""
-    every = terms.derivations()
-    tables = [asked.costs, *key_tables(*asked.costs.shape), *(row.weights for row in asked.rows)]
-    add_up = terms.adder(contexts)
-    parts = [np.append(terms.parts(add_up(table)), 0.0) for table in tables]
-    heads, tails = _side(every.heads, every.head_state, parts), _side(every.tails, every.tail_state, parts)
-    pairs = _Pairs(heads, tails, asked.bound)
+class Half(NamedTuple):
+    """Heads, or tails: the numbers of their parts (n, h), and their states (n,), counted from 0."""
+
+    lists: Ints
+    state: Ints
+
+
+def near(
+    heads: Half, tails: Half, parts: list[Floats], policy: Callable[[list[int]], Policy], asked: Within
+) -> Listing | None:
+    """Return the policies asked for; None where too many derivations break a row before one is found that keeps it.
+
+    Parameters
+    ----------
+    heads, tails : those of all derivations
+    parts : the totals of the parts, of the costs, of both tables of keys (milpcb/marks.py), and of each row's weights
+    policy : makes the policy of a derivation from its parts
+    asked : which policies
+
+    """
+    every, others = _side(heads, parts), _side(tails, parts)
+    pairs = _Pairs(every, others, asked.bound)
     complete = pairs.few(asked.bound)
     bound = asked.bound if complete else pairs.affordable(asked.least, asked.bound)
     found = _found(pairs.heads, pairs.tails, *pairs.within(bound), asked)
-    return Listing(found.costs, partial(_policy, terms, every, found), complete) if len(found.costs) else None
+
+    def made(number: int) -> Policy:
+        head, tail = heads.lists[found.head[number]], tails.lists[found.tail[number]]
+        return policy([*head.tolist(), *tail.tolist()])
+
+    return Listing(found.costs, made, complete) if len(found.costs) else None
 
 
 class _Found(NamedTuple):
@@ -79,14 +97,9 @@ def _found(heads: _Side, tails: _Side, head: Ints, tail: Ints, asked: Within) ->
     return _Found(costs[order], heads.number[head[order]], tails.number[tail[order]])
 
 
-def _policy(terms: ListedTerms, every: Derivations, found: _Found, number: int) -> Policy:
-    """Return one of the policies found."""
-    head, tail = every.heads[found.head[number]], every.tails[found.tail[number]]
-    return terms.policy([*head.tolist(), *tail.tolist()])
-
-
-def _side(lists: Ints, state: Ints, parts: list[Floats]) -> _Side:
+def _side(half: Half, parts: list[Floats]) -> _Side:
     """Return heads, or tails, those of a state once that label alike: the first of them."""
+    lists, state = half
     costs, *others = (sum((part[numbers] for numbers in lists.T), np.zeros(len(lists))) for part in parts)
     own = marks(others[:2])
     first = first_of_each(own + state.astype(np.uint64) * _STATE)

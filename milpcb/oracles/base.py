@@ -14,7 +14,7 @@ from milpcb.checks import choice, cost_array, index, real
 from milpcb.errors import InputError, OracleInexact
 from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.known_rows import KnownRows
-from milpcb.oracles.near_best import NearBest, Questions
+from milpcb.oracles.near_best import Asking, NearBest
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, Within
 from milpcb.protocols.capabilities import Capable
@@ -147,7 +147,7 @@ class Oracle(Capable, ABC):
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
         grouped = self._checked(costs)
         rows = np.arange(self.n_contexts) if self._grouping is None else self._grouping.group
-        asking = Questions(
+        asking = Asking(
             self._counted(self._value),
             self._counted(self._profile),
             self._counted(self._best_policy),

@@ -6,25 +6,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.by_profiles import ByProfiles
 from milpcb.oracles.query import Query
+from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
-
-if TYPE_CHECKING:
-    from milpcb.oracles.without import Opening
 
 # Profiles that are asked for a list of policies, where the class has no quicker way.
 MOST_QUESTIONS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
+class Asking:
     """What an oracle is asked, about costs of its own shape (g, K).
 
     ``listing`` is the class's own list, or None; ``group`` (m,) the row of these costs that each context has, and
@@ -53,7 +50,7 @@ class NearBest:
 
     """
 
-    def __init__(self, questions: Questions, table: Floats, costs: Floats, slack: float) -> None:
+    def __init__(self, questions: Asking, table: Floats, costs: Floats, slack: float) -> None:
         """Take the costs as handed in, a ``table`` (m, K), and as the oracle asks about them, (g, K)."""
         self.value, self.slack = questions.value(costs), slack
         self._ask, self._table, self._costs = questions, table, costs

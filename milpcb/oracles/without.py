@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from milpcb.errors import InputError, shown
 from milpcb.frames import frame_names
-from milpcb.protocols import Opened, PolicyClass
+from milpcb.protocols import Opened, PolicyClass, ValueOracle
 from milpcb.types import Floats
-
-if TYPE_CHECKING:
-    from milpcb.oracles.base import Oracle
 
 
 def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection[int]) -> tuple[PolicyClass, Floats]:
-    """Return the class and its contexts (m, d) so that no policy tells rows apart by ``columns``.
+    """Return the class on contexts (m, d) where no policy tells rows apart by ``columns``, and these contexts.
 
     Raises InputError for a class whose policies do not read columns.
     """
@@ -42,14 +39,14 @@ class Opening:
     opened: Opened
     table: Any
     contexts: Floats
-    again: Callable[[PolicyClass, Floats], Oracle]
+    again: Callable[[PolicyClass, Floats], ValueOracle]
 
     def names(self) -> list[str]:
         """Return the names of the columns: x0, x1, ... where there are none."""
         names = getattr(self.policies, "feature_names", None) or frame_names(self.table)
         return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
 
-    def without(self, columns: Collection[int]) -> Oracle:
+    def without(self, columns: Collection[int]) -> ValueOracle:
         """Return the oracle of the policies that do not read ``columns``.
 
         Raises InfeasibleError where none of them keeps the side constraints, InputError where policies read no columns.
