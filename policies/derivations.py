@@ -17,7 +17,7 @@ from milpcb.marks import key_tables
 from milpcb.protocols import Listing, Within
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
-from policies.near_lists import Half, near
+from policies.near_lists import Lists, near
 
 MOST_HELD = 4 * 10**7  # numbers of parts: 160 MB
 
@@ -69,7 +69,7 @@ class ListedTerms(Terms):
         add_up, every = self.adder(contexts), self.derivations()
         tables = [asked.costs, *key_tables(*asked.costs.shape), *(row.weights for row in asked.rows)]
         parts = [np.append(self.parts(add_up(table)), 0.0) for table in tables]
-        heads, tails = Half(every.heads, every.head_state), Half(every.tails, every.tail_state)
+        heads, tails = Lists(every.heads, every.head_state), Lists(every.tails, every.tail_state)
         return near(heads, tails, parts, self.policy, asked)
 
     def parts(self, totals: Floats) -> Floats:

@@ -43,7 +43,7 @@ class _Side(NamedTuple):
         return least
 
 
-class Half(NamedTuple):
+class Lists(NamedTuple):
     """Heads, or tails: the numbers of their parts (n, h), and their states (n,), counted from 0."""
 
     lists: Ints
@@ -51,7 +51,7 @@ class Half(NamedTuple):
 
 
 def near(
-    heads: Half, tails: Half, parts: list[Floats], policy: Callable[[list[int]], Policy], asked: Within
+    heads: Lists, tails: Lists, parts: list[Floats], policy: Callable[[list[int]], Policy], asked: Within
 ) -> Listing | None:
     """Return the policies asked for; None where too many derivations break a row before one is found that keeps it.
 
@@ -97,7 +97,7 @@ def _found(heads: _Side, tails: _Side, head: Ints, tail: Ints, asked: Within) ->
     return _Found(costs[order], heads.number[head[order]], tails.number[tail[order]])
 
 
-def _side(half: Half, parts: list[Floats]) -> _Side:
+def _side(half: Lists, parts: list[Floats]) -> _Side:
     """Return heads, or tails, those of a state once that label alike: the first of them."""
     lists, state = half
     costs, *others = (sum((part[numbers] for numbers in lists.T), np.zeros(len(lists))) for part in parts)

@@ -13,7 +13,7 @@ from milpcb.types import Floats
 
 
 def without_columns(policies: PolicyClass, contexts: Floats, columns: Collection[int]) -> tuple[PolicyClass, Floats]:
-    """Return the class on contexts (m, d) where no policy tells rows apart by ``columns``, and these contexts.
+    """Return the class on contexts (m, d) where no policy distinguishes rows by ``columns``, and these contexts.
 
     Raises InputError for a class whose policies do not read columns.
     """
