@@ -1,7 +1,7 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, geometry, parallelograms, program_bigm, labelings, monomials, supports, program_tables, search_tables,
-search_branching, kernels, policy_class.
+Read rule, geometry, parallelograms, program_bigm, diagram, labelings, moments, supports, program_tables, fold,
+table_kernels, search_tables, terms, search_branching, kernels, policy_class.
 """
 
 from policies.linear.policy_class import LinearRules

@@ -54,6 +54,11 @@ class Scored:
         """Return the columns side by side (g, columns), see ``_table``."""
         return _table(self.columns, len(self.points))
 
+    def columns_of(self, contexts: Floats) -> list[Floats]:
+        """Return the values (n,) that contexts (n, d) have in each of ``columns``."""
+        shifted = points_of(contexts, self.steps) - self.points[0]
+        return [sign * shifted[:, feature] for feature, sign in (column.members[0] for column in self.columns)]
+
     def rule(self, totals: Floats | Ints, labels: Ints) -> LinearRule:
         """Return the rule with these total weights of the columns that labels the contexts so: ``labels`` (g,).
 

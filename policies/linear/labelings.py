@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 from math import comb, prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from milpcb.types import Floats, Ints
+from policies.linear.diagram import Diagram, Labels
 
 # Numbers held at a time.
 _BLOCK = 2**21
 
 Grid = tuple[int, ...]
-Labels = npt.NDArray[np.int8]
 
 
 class Shape(NamedTuple):
@@ -35,16 +34,29 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The labelings (N, P) of a grid, and weights (N, s) that make them; patterns count the last column fastest."""
+    """The labelings (N, P) of a grid, in lexicographic order, and weights (N, s) that make them.
+
+    Patterns, the combinations of values, count the last column fastest.
+    """
 
     labels: Labels
     weights: Ints
 
     @cached_property
-    def above(self) -> Floats:
-        """Return ((K-1) P, N): whether the label is at least k, for k = 1..K-1 and each pattern."""
-        cuts = np.arange(int(self.labels.max()))[:, None]
-        return np.asarray((self.labels[:, None] > cuts).reshape(len(self.labels), -1).astype(float).T)
+    def diagram(self) -> Diagram:
+        """The labelings as paths from one root."""
+        return Diagram.of(self.labels)
+
+    @property
+    def n_states(self) -> int:
+        """Number of states of the diagram."""
+        return len(self.diagram.child)
+
+    @cached_property
+    def plays(self) -> Floats:
+        """Return ((K-1) P, N): whether the label is k, for k = 1..K-1 and each pattern."""
+        actions = 1 + np.arange(int(self.labels.max()))[:, None]
+        return np.asarray((self.labels[:, None] == actions).reshape(len(self.labels), -1).astype(float).T)
 
 
 def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:
@@ -55,20 +67,56 @@ def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:
 
 @lru_cache(maxsize=256)
 def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
-    """Return the table of columns of these shapes, at K - 1 cuts; rows that few, small weights make come first."""
+    """Return the table of columns of these shapes, at K - 1 cuts; weights are the fewest and smallest of each row."""
     points = _product([shape.grid for shape in shapes])
-    placements = np.array(list(combinations_with_replacement(range(len(points) + 1), n_cuts)))
+    words = _Words(len(points), n_cuts)
     every = _primitive([shape.bound for shape in shapes])
-    found: dict[bytes, tuple[Labels, Ints]] = {}
+    placements = np.array(list(combinations_with_replacement(range(len(points) + 1), n_cuts)))
     size = max(1, _BLOCK // (len(placements) * len(points)))
-    for start in range(0, len(every), size):
-        labels, weights = _labelings(points, every[start : start + size], placements)
-        keys = labels.view(np.dtype((np.void, len(points)))).ravel()
-        first = np.sort(np.unique(keys, return_index=True)[1])
-        for key, labeling, vector in zip(keys[first].tolist(), labels[first], weights[first], strict=True):
-            found.setdefault(key, (labeling, vector))
-    labelings, vectors = zip(*found.values(), strict=True)
-    return LabelTable(np.array(labelings), np.array(vectors))
+    parts = [_labelings(points, every, start, start + size, placements, words) for start in range(0, len(every), size)]
+    keys, makers = (np.concatenate(part) for part in zip(*parts, strict=True))
+    # The negative of a weight vector comes after it, and plays K - 1 - k where that plays k.
+    keys, makers = _first_of_each(np.concatenate([keys, words.all - keys]), np.append(2 * makers, 2 * makers + 1))
+    weights = every[makers // 2] * np.where(makers % 2, -1, 1)[:, None]
+    return LabelTable(words.labels(keys), weights)
+
+
+class _Words:
+    """Labelings packed into whole numbers (W,), as digits to base K, the first pattern in the highest place."""
+
+    def __init__(self, n_patterns: int, n_cuts: int) -> None:
+        self._base, patterns = n_cuts + 1, np.arange(n_patterns)
+        fit = int(62 / np.log2(n_cuts + 1))  # digits of a word
+        self._word, self._place = patterns // fit, self._base ** (fit - 1 - patterns % fit)
+        self.digits = np.zeros((n_patterns, 1 + (n_patterns - 1) // fit), dtype=np.int64)  # of label 1
+        self.digits[patterns, self._word] = self._place
+        self.all: Ints = n_cuts * self.digits.sum(axis=0)  # the highest action everywhere
+
+    def labels(self, keys: Ints) -> Labels:
+        """Return the labels (n, P) of ``keys`` (n, W)."""
+        return (keys[:, self._word] // self._place % self._base).astype(np.int8)
+
+
+def _labelings(points: Ints, every: Ints, start: int, stop: int, placements: Ints, words: _Words) -> tuple[Ints, Ints]:
+    """Return the keys (n, W) of the labelings that weights ``start`` to ``stop`` make, and the first that makes each.
+
+    Patterns are ordered by score, and a cut is at one of them: the highest so many are above it.
+    """
+    scores = every[start:stop] @ points.T
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=1)
+    above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
+    divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
+    possible = divides[:, placements].all(axis=2)
+    return _first_of_each(above[:, placements].sum(axis=2)[possible], start + np.nonzero(possible)[0])
+
+
+def _first_of_each(keys: Ints, makers: Ints) -> tuple[Ints, Ints]:
+    """Return the different ``keys`` (n, W), increasing, and of each the least of its ``makers`` (n,)."""
+    order = np.lexsort((makers, *keys.T[::-1]))
+    ordered = keys[order]
+    new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    return ordered[new], makers[order[new]]
 
 
 def _primitive(bounds: list[int]) -> Ints:
@@ -82,15 +130,7 @@ def _primitive(bounds: list[int]) -> Ints:
 
 def _product(factors: Sequence[Sequence[int]]) -> Ints:
     """Return all combinations, (n, factors), the last fastest."""
-    return np.array(list(product(*factors)), dtype=np.int64).reshape(prod(map(len, factors)), len(factors))
-
-
-def _labelings(points: Ints, weights: Ints, placements: Ints) -> tuple[Labels, Ints]:
-    """Return (n, P) labels and (n, s) weights: each weight vector, then its negative, at each placement of the cuts."""
-    scores = weights @ points.T
-    ordered = np.sort(scores, axis=1)
-    cuts = np.hstack([ordered, ordered[:, -1:] + 1])[:, placements]
-    labels = (scores[:, None, :, None] >= cuts[:, :, None, :]).sum(axis=-1, dtype=np.int8)
-    both = np.stack([labels, placements.shape[1] - labels], axis=1)
-    made_by = np.stack([weights, -weights], axis=1).reshape(2 * len(weights), weights.shape[1])
-    return both.reshape(-1, len(points)), np.repeat(made_by, len(placements), axis=0)
+    sizes = [len(factor) for factor in factors]
+    codes = np.indices(sizes).reshape(len(sizes), prod(sizes))
+    columns = [np.array(factor, dtype=np.int64)[code] for factor, code in zip(factors, codes, strict=True)]
+    return np.array(columns, dtype=np.int64).reshape(len(sizes), prod(sizes)).T

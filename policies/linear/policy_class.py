@@ -22,8 +22,9 @@ from policies.linear.program_bigm import LinearEncoding, beyond_tolerance
 from policies.linear.program_tables import TableEncoding, too_many_rows
 from policies.linear.rule import LinearRule
 from policies.linear.search_branching import BranchingSearch, too_wide
-from policies.linear.search_tables import TableSearch, too_many_to_mark
+from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
+from policies.linear.terms import TableTerms
 from policies.named import NamedClass
 from policies.names import Names
 
@@ -91,7 +92,8 @@ class OpenedLinear(Opened):
     @cached_property
     def capabilities(self) -> frozenset[str]:  # type: ignore[override]  # found when first asked for, as it may build tables
         """Everything but "fixed", less the keys of ``unsupported``."""
-        return frozenset({"program", "search", "action_weights", "policies", "side_rows"}) - self.unsupported.keys()
+        every = {"program", "search", "action_weights", "policies", "side_rows", "terms"}
+        return frozenset(every) - self.unsupported.keys()
 
     @cached_property
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
@@ -100,9 +102,10 @@ class OpenedLinear(Opened):
         if self._no_program_by_tables and (reason := beyond_tolerance(self.scored)):
             found["program"] = reason
         if not self._no_tables:
-            if reason := too_many_to_mark(self._supports):
-                found["side_rows"] = reason
+            if reason := self._supports.too_many_to_sum():
+                found["action_weights"] = reason
             return found
+        found["terms"] = f"there are no support tables, as {self._no_tables}; put noise on contexts"
         found["side_rows"] = (
             f"branch and bound knows no side constraints, and there are no support tables, as {self._no_tables}; "
             "or use oracle kind 'milp'"
@@ -150,6 +153,11 @@ class OpenedLinear(Opened):
     def describe_search(self) -> str:
         """Name the search, and the sizes that it was chosen for."""
         return self.search().describe()
+
+    def terms(self) -> TableTerms:
+        """Return the totals by support and pattern, where there are support tables."""
+        self.require("terms")
+        return TableTerms(self._supports)
 
     def policies(self) -> Iterator[LinearRule]:
         """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.

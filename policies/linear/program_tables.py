@@ -56,8 +56,8 @@ class TableEncoding(Encoding):
 
     def objective(self, costs: Floats) -> Objective:
         """Return what each row costs more than action 0 everywhere, which is the offset."""
-        totals = zip(self._supports.batches, self._supports.totals(costs), strict=True)
-        prices = [(G.reshape(len(G), -1) @ batch.table.above).ravel() for batch, G in totals]
+        by_label = zip(self._supports.batches, self._supports.prices(costs[:, 1:] - costs[:, :1]), strict=True)
+        prices = [(Q.reshape(-1, Q.shape[2]).T @ batch.table.plays).ravel() for batch, Q in by_label]
         return Objective(np.concatenate(prices), float(costs[:, 0].sum()))
 
     def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column alone determines the rule

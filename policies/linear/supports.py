@@ -3,19 +3,18 @@
 Support
     As many columns as the limit on features allows; a column that stands for r equal features can come up to r times.
     Rules on fewer features are among them, with weight 0.
-Totals
-    With d_jk = costs[j, k] - costs[j, k-1] and G[k, p] the sum of d_jk over the contexts with pattern p on the support,
-    a row T of its table costs sum_k sum_p [T[p] >= k] G[k, p] more than action 0 everywhere: one matrix product for all
-    supports that share a table.
+Prices
+    With Q[a, p] the sum of costs[j, a] - costs[j, 0] over the contexts j with pattern p on the support, a row T of its
+    table costs sum_p Q[T[p], p] more than action 0 everywhere.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb, log10, prod
 
 import numpy as np
@@ -23,41 +22,45 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoredColumn
 from policies.linear.labelings import Grid, LabelTable, Shape, labels_to_build, support_table
-from policies.linear.monomials import Monomials, n_nodes
+from policies.linear.moments import Moments
 from policies.linear.rule import LinearRule
 
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
-# Supports are counted before they are listed.
-MOST_SUPPORTS = 10**5
-# Numbers held for the sums over contexts: 400 MB.
-MOST_HELD = 5 * 10**7
-# Products of a query that looks at every row of every support: a few seconds.
-MOST_PRODUCTS = 10**10
+# Prices of all patterns of all supports, which a question computes: 240 MB and half a second.
+MOST_PRICES = 3 * 10**7
+# Sums over contexts that these are made of, half as many again.
+MOST_SUMS = 2 * 10**7
+# States that the sum over all rows looks at: a second.
+MOST_SUMMED = 10**8
+# Prices of so many supports are made at a time, which a processor keeps at hand.
+_CHUNK = 2**12
 
 
 @dataclass(frozen=True)
 class Batch:
     """The supports (n, s) that share a table, as columns in the order of the table's.
 
-    ``numbers`` (n,) places them among all supports, ``sizes`` (s,) counts the values of the columns, and ``places``
-    (n, P) lists which sums of Monomials make up their totals.
+    ``sizes`` (s,) counts the values of the columns, and ``places`` (P, n) lists which sums of Moments make up their
+    prices.
     """
 
     table: LabelTable
     sizes: tuple[int, ...]
     supports: Ints
-    numbers: Ints
     places: Ints
 
-    def totals(self, sums: Floats) -> Floats:
-        """Return G (n, K-1, P) from the sums (K-1, all): the lowest value has what all have, less the others'."""
-        totals = np.ascontiguousarray(np.moveaxis(sums[:, self.places], 0, 1))
-        G = totals.reshape(*totals.shape[:2], *self.sizes)
-        for axis in range(2, G.ndim):
-            by_value = np.moveaxis(G, axis, 0)
-            by_value[0] -= by_value[1:].sum(axis=0)
-        return totals
+    def prices(self, sums: Floats) -> Floats:
+        """Return Q (K-1, P, n) from the sums (K-1, all): the lowest value has what all have, less the others'."""
+        prices = np.empty((len(sums), *self.places.shape))
+        for start in range(0, len(self.supports), _CHUNK):
+            some = sums[:, self.places[:, start : start + _CHUNK]]
+            by_value = some.reshape(len(sums), *self.sizes, -1)
+            for axis in range(1, by_value.ndim - 1):
+                values = np.moveaxis(by_value, axis, 0)
+                values[0] -= values[1] if len(values) == 2 else values[1:].sum(axis=0)
+            prices[:, :, start : start + _CHUNK] = some
+        return prices
 
 
 class Supports:
@@ -73,48 +76,66 @@ class Supports:
     @cached_property
     def batches(self) -> list[Batch]:
         """The supports in batches."""
-        return [self._batch(shapes, *found) for shapes, found in self._by_shapes.items()]
-
-    @property
-    def n_supports(self) -> int:
-        """Number of supports, not less than that where columns stand for several features."""
-        return comb(int(self.scored.copies.sum()), self.scored.limit)
+        return [self._batch(shapes, columns) for shapes, columns in self._by_shapes.items()]
 
     @property
     def n_rows(self) -> int:
         """Number of derivations: rows of the tables, over all supports."""
-        return sum(len(numbers) * len(self._table(shapes).labels) for shapes, (_, numbers) in self._by_shapes.items())
+        return sum(len(columns) * len(self._table(shapes).labels) for shapes, columns in self._by_shapes.items())
 
     def obstacle(self) -> str:
         """Return what is too large for tables and what would fix it, or nothing when they can be used."""
-        if self.n_supports > MOST_SUPPORTS:
-            return f"{_about(self.n_supports)} supports are more than {_about(MOST_SUPPORTS)}: lower max_features"
-        largest = max(self._by_shapes, key=lambda shapes: labels_to_build(shapes, self.scored.n_cuts))
-        labels = labels_to_build(largest, self.scored.n_cuts)
+        scored, sizes = self.scored, [len(grid) for grid in self._grids]
+        prices = scored.n_cuts * _elementary(np.repeat(sizes, scored.copies).tolist(), scored.limit)[-1]
+        if prices > MOST_PRICES:
+            n_supports = comb(int(scored.copies.sum()), scored.limit)
+            return (
+                f"{_about(n_supports)} supports of {scored.limit} features have {_about(prices)} prices, more than "
+                f"{_about(MOST_PRICES)}: lower max_features"
+            )
+        sums = sum(_elementary([size - 1 for size in sizes], scored.limit - 1)) * (1 + sum(sizes) - len(sizes))
+        if sums > MOST_SUMS:
+            return f"there are {_about(sums)} sums over contexts, more than {_about(MOST_SUMS)}: lower max_features"
+        largest = max(self._by_shapes, key=lambda shapes: labels_to_build(shapes, scored.n_cuts))
+        labels = labels_to_build(largest, scored.n_cuts)
         if labels > MOST_LABELS:
             patterns = prod(len(shape.grid) for shape in largest)
             return (
                 f"the table of {len(largest)} columns with {_about(patterns)} patterns takes {_about(labels)} labels, "
                 f"more than {_about(MOST_LABELS)}: lower max_features, max_weight or the number of values"
             )
-        held = len(self.scored.contexts) * n_nodes([len(grid) for grid in self._grids], self.scored.limit - 1)
-        if held > MOST_HELD:
-            return f"sums over contexts hold {_about(held)} numbers, more than {_about(MOST_HELD)}: lower max_features"
-        products = sum(
-            len(numbers) * self._table(shapes).above.size for shapes, (_, numbers) in self._by_shapes.items()
-        )
-        if products > MOST_PRODUCTS:
-            return f"a query takes {_about(products)} products, more than {_about(MOST_PRODUCTS)}: lower max_features"
         return ""
 
-    def totals(self, costs: Floats) -> list[Floats]:
-        """Return G (n, K-1, P) of each batch; ``costs`` is (g, K)."""
-        sums = self._monomials.sums(np.diff(costs, axis=1))
-        return [batch.totals(sums) for batch in self.batches]
+    def too_many_to_sum(self) -> str:
+        """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
+        states = sum(len(columns) * self._table(shapes).n_states for shapes, columns in self._by_shapes.items())
+        if states <= MOST_SUMMED:
+            return ""
+        return (
+            f"a sum over all rules goes through {states:,} states of support tables, more than {MOST_SUMMED:,}; lower "
+            "max_features, or take a learner that needs no action weights"
+        )
+
+    def prices(self, values: Floats) -> list[Floats]:
+        """Return Q (K-1, P, n) of each batch; ``values`` (g, K-1) is what the actions cost more than action 0."""
+        sums = self._moments.sums(values)
+        return [batch.prices(sums) for batch in self.batches]
 
     def patterns_at(self, batch: Batch, row: int) -> Ints:
         """Return the pattern (n,) of one distinct context on each support of a batch."""
-        return _mixed(self._codes[:, row][batch.supports], batch.sizes)
+        return self.patterns_of(batch, self._codes[:, row])
+
+    def patterns_of(self, batch: Batch, codes: Ints) -> Ints:
+        """Return the pattern (n,) of a context with these ``codes`` (columns,) on each support of a batch."""
+        return _mixed(codes[batch.supports], batch.sizes)
+
+    def codes_of(self, contexts: Floats) -> Ints:
+        """Return the codes (n, columns) of contexts (n, d): of the first known value not below that of each column."""
+        codes = np.zeros((len(contexts), len(self._grids)), dtype=np.int64)
+        for c, values in enumerate(self.scored.columns_of(contexts)):
+            grid = np.array(self._grids[c]) + self.scored.columns[c].values.min()
+            codes[:, c] = np.minimum(np.searchsorted(grid, values), len(grid) - 1)
+        return codes
 
     def rule(self, batch: Batch, support: int, row: int) -> LinearRule:
         """Return the rule of a row of the table on one support of its batch."""
@@ -125,26 +146,29 @@ class Supports:
         return self.scored.rule(totals, batch.table.labels[row, patterns].astype(np.int64))
 
     @cached_property
-    def _by_shapes(self) -> dict[tuple[Shape, ...], tuple[list[list[int]], list[int]]]:
-        """The supports and their numbers by the shapes of their columns, those of one shape side by side."""
-        found: dict[tuple[Shape, ...], tuple[list[list[int]], list[int]]] = defaultdict(lambda: ([], []))
-        for number, support in enumerate(_supports(self.scored)):
-            shaped = sorted((Shape(self._grids[c], self.scored.max_weight * n), c) for c, n in support.items())
-            columns, numbers = found[tuple(shape for shape, _ in shaped)]
-            columns.append([c for _, c in shaped])
-            numbers.append(number)
-        return found
+    def _by_shapes(self) -> dict[tuple[Shape, ...], Ints]:
+        """The supports (n, s) by the shapes of their columns, those of one shape side by side."""
+        scored = self.scored
+        shapes = [(c, n, Shape(self._grids[c], scored.max_weight * n)) for c, n in _times(scored.copies)]
+        every = sorted({shape for *_, shape in shapes})
+        rank = np.zeros((len(self._grids), 1 + int(scored.copies.max(initial=0))), dtype=np.int64)
+        for column, n, shape in shapes:
+            rank[column, n] = every.index(shape)
+        found: dict[tuple[Shape, ...], list[Ints]] = defaultdict(list)
+        for chosen, times in _supports(scored):
+            order = np.argsort(rank[chosen, times], axis=1, kind="stable")
+            columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, times]))
+            for kind in sorted(set(map(tuple, ranks.tolist()))):
+                found[tuple(every[r] for r in kind)].append(columns[(ranks == np.array(kind)).all(axis=1)])
+        return {shapes: np.concatenate(columns) for shapes, columns in found.items()}
 
     @cached_property
-    def _monomials(self) -> Monomials:
-        sizes = [len(grid) for grid in self._grids]
-        return Monomials(self._codes, sizes, len(self.scored.contexts), self.scored.limit - 1)
+    def _moments(self) -> Moments:
+        return Moments(self._codes, [len(grid) for grid in self._grids], self.scored.limit - 1)
 
-    def _batch(self, shapes: tuple[Shape, ...], supports: list[list[int]], numbers: list[int]) -> Batch:
+    def _batch(self, shapes: tuple[Shape, ...], columns: Ints) -> Batch:
         sizes = tuple(len(shape.grid) for shape in shapes)
-        columns = np.array(supports, dtype=np.int64)
-        places = self._monomials.places(columns, sizes)
-        return Batch(self._table(shapes), sizes, columns, np.array(numbers), places)
+        return Batch(self._table(shapes), sizes, columns, self._moments.places(columns, sizes))
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
         return support_table(shapes, self.scored.n_cuts)
@@ -160,10 +184,33 @@ def _coded(column: ScoredColumn) -> tuple[Grid, Ints]:
     return tuple((values - values[0]).tolist()), codes
 
 
-def _supports(scored: Scored) -> Iterator[Counter[int]]:
-    """List the supports: which columns, and how many times each."""
-    features = np.repeat(np.arange(len(scored.columns)), scored.copies).tolist()
-    return map(Counter, dict.fromkeys(combinations(features, scored.limit)))
+def _elementary(sizes: list[int], most: int) -> list[int]:
+    """Return the sums, over all sets of 0, 1, ... ``most`` of the sizes, of their product."""
+    sums = [1] + [0] * max(most, 0)
+    for size in sizes:
+        sums = [n + size * (sums[k - 1] if k else 0) for k, n in enumerate(sums)]
+    return sums
+
+
+def _times(copies: Ints) -> Iterator[tuple[int, int]]:
+    """Yield each column and how many times it may come."""
+    for column, most in enumerate(copies.tolist()):
+        for times in range(1, most + 1):
+            yield column, times
+
+
+def _supports(scored: Scored) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the supports: which columns (n, s), and how many times each (s,), those of the same times together."""
+    features, limit = np.repeat(np.arange(len(scored.columns)), scored.copies), scored.limit
+    listed = np.fromiter(chain.from_iterable(combinations(features.tolist(), limit)), dtype=np.int64)
+    chosen = listed.reshape(comb(len(features), limit), limit)
+    if scored.copies.max(initial=1) == 1:
+        yield chosen, np.ones(limit, dtype=np.int64)
+        return
+    chosen = np.unique(chosen, axis=0)
+    fresh = np.diff(chosen, axis=1, prepend=-1) != 0  # where the next column begins
+    for begins in np.unique(fresh, axis=0):
+        yield chosen[(fresh == begins).all(axis=1)][:, begins], np.diff(np.flatnonzero(begins), append=limit)
 
 
 def _mixed(codes: Ints, sizes: tuple[int, ...]) -> Ints:

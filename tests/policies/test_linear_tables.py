@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.types import Floats
-from policies.linear import LinearRules, program_tables, search_tables, supports
+from policies.linear import LinearRules, program_tables, supports
 from policies.linear.labelings import Shape, support_table
 from policies.linear.program_bigm import LinearEncoding
 from policies.linear.program_tables import TableEncoding
@@ -213,9 +213,8 @@ def test_the_first_support_and_the_first_row_win_a_tie() -> None:
 
 
 @pytest.mark.parametrize("n_actions", [2, 3])
-def test_supports_that_are_passed_over_hold_nothing_better(n_actions: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With supports looked at one by one, value and profile are those of all rows of all supports."""
-    monkeypatch.setattr(search_tables, "_FIRST", 1)
+def test_supports_that_are_passed_over_hold_nothing_better(n_actions: int) -> None:
+    """Value and profile are those of all rows of all supports."""
     rng = np.random.default_rng(3)
     contexts = rng.integers(0, 2, (60, 8)).astype(float)
     rules = LinearRules(n_actions, max_features=2)
@@ -307,7 +306,7 @@ def test_the_search_says_what_it_is() -> None:
     """Supports and rows are named; where tables are too large, so is the reason."""
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
     assert LinearRules(max_features=2).on(contexts).search().describe() == (
-        "support tables: 15 supports of 2 features, 14 rows each: few enough to price them all"
+        "support tables: 15 supports of 2 features, 14 rows each, those of low bounds first"
     )
     assert LinearRules().on(contexts).search().describe() == (
         "branch and bound on the weights of 6 columns: no support tables, as the table of 6 columns with 64 patterns "
@@ -329,10 +328,9 @@ def test_the_program_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("limit", "reason"),
     [
-        ("MOST_SUPPORTS", "15 supports are more than 1"),
+        ("MOST_PRICES", "15 supports of 2 features have 60 prices, more than 1"),
+        ("MOST_SUMS", "there are 49 sums over contexts, more than 1"),
         ("MOST_LABELS", "takes 2420 labels, more than 1"),
-        ("MOST_HELD", "sums over contexts hold"),
-        ("MOST_PRODUCTS", "a query takes 840 products, more than 1"),
     ],
 )
 def test_what_is_too_large_for_tables_goes_another_way(
@@ -351,5 +349,6 @@ def test_what_is_too_large_for_tables_goes_another_way(
 def test_many_columns_are_counted_not_listed() -> None:
     """Hundreds of columns overflow no number and take no time."""
     contexts = np.random.default_rng(0).integers(0, 2, (20, 400)).astype(float)
-    assert "supports are more than" in Supports(LinearRules(max_features=9).on(contexts).scored).obstacle()
-    assert "columns with 10^" in Supports(LinearRules().on(contexts).scored).obstacle()
+    many = Supports(LinearRules(max_features=9).on(contexts).scored).obstacle()
+    assert "10^17.8 supports of 9 features have 10^20.5 prices" in many
+    assert "1 supports of 400 features have 10^120.4 prices" in Supports(LinearRules().on(contexts).scored).obstacle()

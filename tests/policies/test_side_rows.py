@@ -17,7 +17,6 @@ from milpcb.protocols import TermRow
 from milpcb.types import Floats, Ints
 from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdRules, derivations
 from policies.derivations import ListedTerms
-from policies.linear import search_tables
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 RNG = np.random.default_rng(5)
@@ -142,8 +141,8 @@ def test_the_counted_numbers_are_those_that_are_held(name: str, monkeypatch: pyt
     assert f"{held:,} numbers" in rules.on(contexts).unsupported["side_rows"]
 
 
-def test_scoring_rules_without_tables_have_no_side_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Branch and bound and too many rows of tables say so; guard-rails are answered all the same."""
+def test_scoring_rules_without_tables_have_no_side_rows() -> None:
+    """Branch and bound says so; guard-rails are answered all the same."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (30, 8)).astype(float)
     budget = share_at_most(0, 0.2, n_contexts=30, n_actions=2)
@@ -152,9 +151,6 @@ def test_scoring_rules_without_tables_have_no_side_rows(monkeypatch: pytest.Monk
     rail = must_play(1, [3], n_contexts=30, n_actions=2)
     oracle = open_oracle(LinearRules(2), contexts, "search", constraints=[rail])
     assert oracle.profile(np.zeros((30, 2)), 3).tolist() == [np.inf, 0.0]
-    monkeypatch.setattr(search_tables, "MOST_MARKED", 100)
-    with pytest.raises(InputError, match="marks 2,080 rows of support tables"):  # 20 supports of 104 rows
-        open_oracle(LinearRules(2, max_features=3), contexts[:, :6], "search", constraints=[budget])
 
 
 def test_monotone_rules_take_guard_rails_alone() -> None:
@@ -167,7 +163,7 @@ def test_monotone_rules_take_guard_rails_alone() -> None:
     assert oracle.profile(np.zeros((40, 2)), 3).tolist() == [np.inf, 0.0]
 
 
-def test_marked_tables_answer_as_the_program() -> None:
+def test_support_tables_answer_as_the_program() -> None:
     """Where scoring rules are too many to list, search and HiGHS agree under a budget, on whole costs."""
     rng = np.random.default_rng(4)
     contexts = rng.integers(0, 2, (14, 6)).astype(float)

@@ -1,0 +1,97 @@
+"""The leaf totals of linear rules by support tables: (support, action, pattern), kept from round to round.
+
+A context touches one pattern of each support, so a round costs as many additions as there are supports, whatever the
+number of contexts. The program has a column for each row of the tables, so noise on its columns is not noise on these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from milpcb.protocols import TermRow, Terms
+from milpcb.types import Floats, Ints
+from policies.linear.fold import Prices, SideTotals, TableFold
+from policies.linear.rule import LinearRule
+from policies.linear.supports import Supports
+
+
+class TableTerms(Terms):
+    """Of each batch of supports the totals (K, P, n), a batch after the other.
+
+    Contexts are those that the class was opened on, or such as have known values in each column. Under ``rows``, side
+    constraints, only the rows of the tables count that keep them.
+    """
+
+    def __init__(self, supports: Supports, rows: Sequence[TermRow] = ()) -> None:
+        self._supports, self._rows = supports, tuple(rows)
+        self.n_actions, self.n_features = supports.scored.n_cuts + 1, supports.scored.contexts.shape[1]
+        self.n_touched = sum(len(batch.supports) for batch in supports.batches)
+        self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
+        self.n_terms = int(self._first[-1])
+        sides = [SideTotals(self._prices(row.totals), row.lower, row.upper) for row in rows]
+        self._fold = TableFold(supports, sides)
+
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of rows."""
+        return super().log_derivations if self._rows else float(np.log(self._supports.n_rows))
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the pattern of each context on every support."""
+        return [self._place(codes) for codes in self._supports.codes_of(contexts)]
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function that adds costs up by support and pattern; of the known contexts, as the search does."""
+        if len(contexts) != len(self._supports.scored.contexts) or (contexts != self._supports.scored.contexts).any():
+            return super().adder(contexts)
+
+        def add_up(costs: Floats) -> Floats:
+            return np.concatenate([each.ravel() for each in self._supports.prices(costs)])
+
+        return add_up
+
+    def under(self, rows: Sequence[TermRow]) -> Terms:
+        """Return the terms with the search over the rows of the tables alone that keep ``rows`` as well."""
+        return TableTerms(self._supports, (*self._rows, *rows))
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total of all rows."""
+        return self._fold.value(self._prices(totals))
+
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        """Return (K,): the least total of the rows by the action at ``place``."""
+        return self._fold.profile(self._prices(totals), self._patterns(place))
+
+    def minimise(self, totals: Floats) -> tuple[float, LinearRule]:
+        """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
+        total, batch, support, row = self._fold.least(self._prices(totals))
+        return total, self._supports.rule(batch, support, row)
+
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
+        return self._fold.log_weights(self._prices(totals), self._patterns(place), rate)
+
+    def _prices(self, totals: Floats) -> list[Prices]:
+        """Return the prices on each batch."""
+        found = []
+        for batch, start, stop in zip(self._supports.batches, self._first[:-1], self._first[1:], strict=True):
+            by_action = totals[start:stop].reshape(self.n_actions, *batch.places.shape)
+            found.append(Prices(by_action[0].sum(axis=0), by_action[1:] - by_action[0]))
+        return found
+
+    def _patterns(self, place: Ints) -> list[Ints]:
+        """Return the pattern (n,) of a place on the supports of each batch."""
+        ends = np.cumsum([len(batch.supports) for batch in self._supports.batches])[:-1]
+        found = zip(np.split(place[:, 0], ends), self._first[:-1], self._supports.batches, strict=True)
+        return [(terms - start) // len(batch.supports) for terms, start, batch in found]
+
+    def _place(self, codes: Ints) -> Ints:
+        """Return the terms (S, K) of a context with these codes."""
+        found = []
+        for batch, start in zip(self._supports.batches, self._first[:-1], strict=True):
+            n_patterns, n = batch.places.shape
+            cell = self._supports.patterns_of(batch, codes) * n + np.arange(n)
+            found.append(start + cell[:, None] + n_patterns * n * np.arange(self.n_actions))
+        return np.concatenate(found)
