@@ -104,6 +104,8 @@ class OpenedLinear(Opened):
         if not self._no_tables:
             if reason := self._supports.too_many_to_sum():
                 found["action_weights"] = reason
+            if reason := self._supports.too_many_to_keep():
+                found["terms"] = reason
             return found
         found["terms"] = f"there are no support tables, as {self._no_tables}; put noise on contexts"
         found["side_rows"] = (

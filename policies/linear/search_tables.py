@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from milpcb.protocols import Search
+from milpcb.protocols import LabelRow, Search
 from milpcb.types import Floats, Ints
-from policies.linear.fold import Prices, TableFold
+from policies.linear.fold import Prices, SideTotals, TableFold
 from policies.linear.rule import LinearRule
 from policies.linear.supports import Supports
 
@@ -14,9 +16,10 @@ from policies.linear.supports import Supports
 class TableSearch(Search):
     """The prices of the labels on every support, then the least of the rows of the tables."""
 
-    def __init__(self, supports: Supports) -> None:
-        self._supports, self._contexts = supports, supports.scored.contexts
-        self._fold = TableFold(supports)
+    def __init__(self, supports: Supports, rows: Sequence[LabelRow] = ()) -> None:
+        """Take the supports and the side constraints ``rows``."""
+        self._supports, self._contexts, self._rows = supports, supports.scored.contexts, tuple(rows)
+        self._fold = TableFold(supports, [self._side(row) for row in rows])
 
     def describe(self) -> str:
         """Name the search, and the sizes that it was chosen for."""
@@ -43,6 +46,14 @@ class TableSearch(Search):
         """Return the log of the summed weights of all derivations, by the action at ``row``."""
         logs = self._fold.log_weights(self._prices(costs), self._patterns(row), rate)
         return logs - rate * float(costs[:, 0].sum())
+
+    def under(self, rows: Sequence[LabelRow]) -> TableSearch:
+        """Return the search over the rows of the tables that keep all side constraints ``rows`` as well."""
+        return TableSearch(self._supports, (*self._rows, *rows))
+
+    def _side(self, row: LabelRow) -> SideTotals:
+        everywhere = float(row.weights[:, 0].sum())
+        return SideTotals(self._prices(row.weights), row.lower - everywhere, row.upper - everywhere)
 
     def _prices(self, costs: Floats) -> list[Prices]:
         """Return the prices on each batch, where action 0 costs nothing."""

@@ -24,6 +24,7 @@ from policies.linear.geometry import Scored, ScoredColumn
 from policies.linear.labelings import Grid, LabelTable, Shape, labels_to_build, support_table
 from policies.linear.moments import Moments
 from policies.linear.rule import LinearRule
+from policies.literals import LARGEST
 
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
@@ -86,7 +87,7 @@ class Supports:
     def obstacle(self) -> str:
         """Return what is too large for tables and what would fix it, or nothing when they can be used."""
         scored, sizes = self.scored, [len(grid) for grid in self._grids]
-        prices = scored.n_cuts * _elementary(np.repeat(sizes, scored.copies).tolist(), scored.limit)[-1]
+        prices = scored.n_cuts * self._n_patterns
         if prices > MOST_PRICES:
             n_supports = comb(int(scored.copies.sum()), scored.limit)
             return (
@@ -116,6 +117,13 @@ class Supports:
             "max_features, or take a learner that needs no action weights"
         )
 
+    def too_many_to_keep(self) -> str:
+        """Return why the totals of the patterns are too many to be kept from round to round, or nothing."""
+        kept = (1 + self.scored.n_cuts) * self._n_patterns
+        if kept <= LARGEST:
+            return ""
+        return f"the supports have {kept:,} totals, more than {LARGEST:,} to keep: lower max_features"
+
     def prices(self, values: Floats) -> list[Floats]:
         """Return Q (K-1, P, n) of each batch; ``values`` (g, K-1) is what the actions cost more than action 0."""
         sums = self._moments.sums(values)
@@ -144,6 +152,12 @@ class Supports:
         totals = np.zeros(len(self.scored.columns), dtype=np.int64)
         totals[columns] = batch.table.weights[row]
         return self.scored.rule(totals, batch.table.labels[row, patterns].astype(np.int64))
+
+    @property
+    def _n_patterns(self) -> int:
+        """Number of patterns of all supports, not less than that where columns stand for several features."""
+        sizes = np.repeat(np.array([len(grid) for grid in self._grids], dtype=np.int64), self.scored.copies)
+        return _elementary(sizes.tolist(), self.scored.limit)[-1]
 
     @cached_property
     def _by_shapes(self) -> dict[tuple[Shape, ...], Ints]:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
+from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
-from milpcb.protocols import TermRow
+from milpcb.protocols import LabelRow, Search, TermRow, Terms
 from milpcb.types import Floats, Ints
-from policies.linear import LinearRules
+from policies.linear import LinearRules, supports
 from policies.linear.diagram import Diagram
 from policies.linear.labelings import Shape, support_table
 from policies.linear.policy_class import OpenedLinear
@@ -43,10 +44,10 @@ def opened(name: str, rng: np.random.Generator, rows: int = 40) -> OpenedLinear:
 
 def every_row(on: OpenedLinear) -> Ints:
     """The labelings (n, g) of the contexts by each row of each table, supports in turn."""
-    supports = Supports(on.scored)
+    every = Supports(on.scored)
     rows = []
-    for batch in supports.batches:
-        patterns = np.array([supports.patterns_at(batch, j) for j in range(len(on.contexts))])
+    for batch in every.batches:
+        patterns = np.array([every.patterns_at(batch, j) for j in range(len(on.contexts))])
         rows += [batch.table.labels[:, patterns[:, i]] for i in range(len(batch.supports))]
     return np.concatenate(rows).astype(int)
 
@@ -101,12 +102,12 @@ def test_prices_are_sums_over_the_contexts_of_a_pattern(name: str) -> None:
     """Each price is the sum over the contexts with the pattern, exactly on whole costs."""
     rng = np.random.default_rng(1)
     on = opened(name, rng)
-    supports, values = Supports(on.scored), rng.integers(-9, 10, (len(on.contexts), on.n_actions - 1)).astype(float)
-    assert sum(len(batch.supports) for batch in supports.batches) > 0
-    for batch, prices in zip(supports.batches, supports.prices(values), strict=True):
+    every, values = Supports(on.scored), rng.integers(-9, 10, (len(on.contexts), on.n_actions - 1)).astype(float)
+    assert sum(len(batch.supports) for batch in every.batches) > 0
+    for batch, prices in zip(every.batches, every.prices(values), strict=True):
         wanted = np.zeros_like(prices)
         for j, value in enumerate(values):
-            wanted[:, supports.patterns_at(batch, j), np.arange(len(batch.supports))] += value[:, None]
+            wanted[:, every.patterns_at(batch, j), np.arange(len(batch.supports))] += value[:, None]
         assert (prices == wanted).all()
 
 
@@ -168,23 +169,24 @@ def test_side_rows_leave_the_rows_that_keep_them(name: str) -> None:
     terms, labels, m = on.terms(), every_row(on), len(on.contexts)
     weights = [rng.integers(0, 3, (m, on.n_actions)).astype(float), rng.normal(size=(m, on.n_actions))]
     weighed = [totals_of(labels, each) for each in weights]
-    bounds = [(np.quantile(each, 0.3), np.quantile(each, 0.6)) for each in weighed]
-    rows = [
-        TermRow(terms.totals(on.contexts, w), low - 1e-9, high + 1e-9)
-        for w, (low, high) in zip(weights, bounds, strict=True)
-    ]
-    keeps = [(row.lower <= each) & (each <= row.upper) for row, each in zip(rows, weighed, strict=True)]
-    for under, left in (
-        (terms.under(rows[:1]), keeps[0]),
-        (terms.under(rows[:1]).under(rows[1:]), keeps[0] & keeps[1]),
-    ):
+    bounds = [(np.quantile(each, 0.3) - 1e-9, np.quantile(each, 0.6) + 1e-9) for each in weighed]
+    by_term = [TermRow(terms.totals(on.contexts, w), *bound) for w, bound in zip(weights, bounds, strict=True)]
+    by_label = [LabelRow(w, *bound) for w, bound in zip(weights, bounds, strict=True)]
+    first, second = ((low <= each) & (each <= high) for (low, high), each in zip(bounds, weighed, strict=True))
+    under: Terms = terms
+    search: Search = on.search()
+    left = np.ones(len(labels), dtype=bool)
+    for term_row, label_row, keeps in zip(by_term, by_label, (first, second), strict=True):
+        under, search, left = under.under([term_row]), search.under([label_row]), left & keeps
         assert left.any()
         costs = rng.integers(-9, 10, (m, on.n_actions)).astype(float)
         every, row = totals_of(labels[left], costs), int(rng.integers(m))
         totals, place = terms.totals(on.contexts, costs), terms.places(on.contexts)[row]
         mine = [every[labels[left, row] == a] for a in range(on.n_actions)]
+        profile = [each.min(initial=np.inf) for each in mine]
         assert under.value(totals) == under.minimise(totals)[0] == every.min()
-        assert under.profile(totals, place).tolist() == [each.min(initial=np.inf) for each in mine]
+        assert search.value(costs) == search.minimise(costs)[0] == every.min()
+        assert under.profile(totals, place).tolist() == search.profile(costs, row).tolist() == profile
         logs = [np.logaddexp.reduce(-0.2 * each) if len(each) else -np.inf for each in mine]
         assert under.log_weights(totals, place, 0.2) == pytest.approx(logs, abs=1e-9)
         assert under.log_derivations == pytest.approx(np.log(left.sum()))
@@ -205,3 +207,17 @@ def test_five_of_twenty_features_are_answered() -> None:
     with pytest.raises(InputError, match="goes through 475,848,768 states of support tables, more than 100,000,000"):
         oracle.action_weights(np.zeros((300, 2)), 0, 0.1)
     assert isinstance(oracle.opened.terms(), TableTerms)
+
+
+def test_totals_too_many_to_keep_are_added_up_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a class has no terms, and the rest all the same, side constraints included."""
+    on, free = (opened("three of seven", np.random.default_rng(6)) for _ in range(2))
+    every = free.capabilities
+    monkeypatch.setattr(supports, "LARGEST", 559)
+    assert every - on.capabilities == {"terms"}
+    assert "the supports have 560 totals, more than 559 to keep" in on.unsupported["terms"]
+    budget = share_at_most(0, 0.2, n_contexts=len(on.contexts), n_actions=2)
+    few, same = (open_oracle(each, each.contexts, "search", constraints=[budget]) for each in (on, free))
+    costs = np.random.default_rng(7).integers(-9, 10, (len(on.contexts), 2)).astype(float)
+    assert few.value(costs) == same.value(costs)
+    assert few.action_weights(costs, 0, 0.1) == pytest.approx(same.action_weights(costs, 0, 0.1))
