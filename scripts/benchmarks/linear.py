@@ -1,8 +1,10 @@
-"""What a query costs for linear rules: support tables, branch and bound, big-M rows, and cuts on the label polytope.
+"""What a question costs for linear rules: support tables, branch and bound, big-M rows, and cuts on the label polytope.
 
-    python scripts/benchmarks/linear.py [--queries 20] [--json FILE]
+    python scripts/benchmarks/linear.py [--queries 20] [--quick] [--json FILE]
 
-Costs: integers, cheap where a planted rule is right, some labels flipped, drawn afresh for every query.
+Features are 0 or 1. Costs: integers, cheap where a planted rule is right, some labels flipped (half of them: noise),
+drawn afresh for every question. Times are CPU seconds of one core. Beside questions from a table of costs stand those
+to totals that are kept, where each question follows one more cost; they hold the same costs, and must answer alike.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import argparse
 import json
 import os
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -24,14 +26,17 @@ from rich.table import Table  # noqa: E402 - see above
 from milpcb import open_oracle  # noqa: E402 - see above
 from policies import LinearRules  # noqa: E402 - see above
 
-SPARSE = LinearRules(2, max_features=3)
 REAL = LinearRules(2, max_weight=None)
 # route, class, oracle kind, contexts, features, share of flipped labels
+TABLES = [
+    (f"support tables, {limit} weights", LinearRules(2, max_features=limit), "search", 1000, d, flipped)
+    for limit, d in ((3, 10), (3, 20), (4, 20), (5, 10), (5, 20), (5, 30), (4, 50))
+    for flipped in (0.1, 0.5)
+]
 CASES = [
-    ("support tables, 3 weights", SPARSE, "search", 200, 10, 0.1),
-    ("support tables, 3 weights", SPARSE, "search", 1000, 10, 0.1),
-    ("support tables, 3 weights", SPARSE, "search", 1000, 20, 0.1),
-    ("table rows as a program, HiGHS", SPARSE, "milp", 200, 10, 0.1),
+    *TABLES,
+    ("three actions, 3 weights", LinearRules(3, max_features=3), "search", 1000, 20, 0.1),
+    ("table rows as a program, HiGHS", LinearRules(2, max_features=3), "milp", 200, 10, 0.1),
     ("branch and bound, all weights", LinearRules(2), "search", 1000, 10, 0.1),
     ("big-M rows, all weights, HiGHS", LinearRules(2), "milp", 32, 5, 0.1),
     ("cuts, real weights, HiGHS", REAL, "milp", 64, 10, 0.03),
@@ -41,35 +46,72 @@ CASES = [
 
 
 def measure(rules: LinearRules, kind: str, m: int, d: int, flipped: float, queries: int) -> dict[str, float]:
-    """Return milliseconds: the first query with all it builds or compiles, the median and worst of the later ones."""
+    """Return milliseconds: opening with the first question, median and worst of later ones, kept totals, Exp4's sums.
+
+    What is not there, such as sums that take too long, is left out.
+    """
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (m, d)).astype(float)
-    scores = contexts @ rng.normal(size=d)
-    planted = (scores >= np.median(scores)).astype(int)
-    oracle = open_oracle(rules, contexts, kind=kind)
-    times = []
+    scores = contexts @ np.where(np.arange(d) < (rules.max_features or d), rng.normal(size=d), 0.0)
+    planted = (scores[:, None] >= np.quantile(scores, np.arange(1, rules.n_actions) / rules.n_actions)).sum(axis=1)
+    every = []
     for _ in range(queries + 1):
-        labels = np.where(rng.random(m) < flipped, 1 - planted, planted)
-        costs = np.where(np.eye(2)[labels] == 1, -1.0, 1.0) * rng.integers(1, 4, (m, 1))
-        start = perf_counter()
+        labels = np.where(rng.random(m) < flipped, rules.n_actions - 1 - planted, planted)
+        every.append(np.where(np.eye(rules.n_actions)[labels] == 1, -1.0, 1.0) * rng.integers(1, 4, (m, 1)))
+    start = process_time()
+    oracle = open_oracle(rules, contexts, kind=kind)
+    oracle.value(every[0])
+    opening, times = 1e3 * (process_time() - start), []
+    for costs in every:
+        start = process_time()
         oracle.value(costs)
-        times.append(1e3 * (perf_counter() - start))
-    return {"first": times[0], "median": float(np.median(times[1:])), "worst": max(times[1:])}
+        times.append(1e3 * (process_time() - start))
+    found = {"opening": opening, "median": float(np.median(times)), "worst": max(times)}
+    if kind == "search" and "columns" in oracle.capabilities:
+        found["kept"] = _kept(oracle, every[-1], queries)
+    if "action_weights" in oracle.capabilities:
+        start = process_time()
+        oracle.action_weights(every[-1], 0, 0.01)
+        oracle.action_weights(every[-1], 0, 0.01)
+        found["weights"] = 1e3 * (process_time() - start) / 2
+    return found
+
+
+def _kept(oracle: Any, costs: Any, queries: int) -> float:
+    """Return the milliseconds of a profile of totals that are kept, with the addition before it: the median."""
+    table, rng, times = oracle.table("columns"), np.random.default_rng(1), []
+    rows, actions = np.indices(costs.shape)
+    table.add_all(rows.ravel().tolist(), actions.ravel().tolist(), costs.ravel().tolist())
+    for row in rng.integers(len(costs), size=queries).tolist():
+        table.profile(row)  # the place of the context is found
+        start = process_time()
+        table.add(row, 0, 1.0)
+        profile = table.profile(row)
+        times.append(1e3 * (process_time() - start))
+        costs[row, 0] += 1.0
+        if (profile != oracle.profile(costs, row)).any():
+            raise SystemExit(f"kept totals answer {profile}, costs {oracle.profile(costs, row)}")
+    return float(np.median(times))
 
 
 def main() -> None:
     """Measure every case and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=20)
+    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    table = Table("route", "contexts", "features", "flipped", "first ms", "median ms", "worst ms")
+    names = ("opening", "median", "worst", "kept", "weights")
+    table = Table("route", "contexts", "features", "flipped", *(f"{name} ms" for name in names))
     results: list[dict[str, Any]] = []
     for route, rules, kind, m, d, flipped in CASES:
+        if arguments.quick and d > 20:
+            continue
         found = measure(rules, kind, m, d, flipped, arguments.queries)
         results.append({"route": route, "contexts": m, "features": d, "flipped": flipped, **found})
-        table.add_row(route, str(m), str(d), f"{flipped:g}", *(f"{found[k]:.3g}" for k in ("first", "median", "worst")))
-    Console().print(table)
+        times = (f"{found[name]:.3g}" if name in found else "" for name in names)
+        table.add_row(route, str(m), str(d), f"{flipped:g}", *times)
+    Console(width=120).print(table)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
