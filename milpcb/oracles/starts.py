@@ -1,4 +1,4 @@
-"""Warm starts for solvers under side constraints: the best policy that the class's own search finds.
+"""Warm starts for solvers where they branch, as under side constraints: the best policy of the class's own search.
 
 A start is a point and claims nothing. Its labels show that it keeps the constraints, the program shows that it is a
 policy of the class, and that nothing is better is for the solver to prove. scripts/benchmarks/constraints.py measures
@@ -20,7 +20,8 @@ from milpcb.oracles.side_rows import SideRow
 from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search
 from milpcb.types import Floats, Ints
 
-# Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them.
+# Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them. This
+# is about columns and rows: big-M programs have few columns.
 FEWEST_COLUMNS = 500
 
 
@@ -35,7 +36,9 @@ class Start:
 
 def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideRow]) -> Starts | None:
     """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
-    if not sides or "side_rows" not in opened.capabilities or encoding.program.n_columns < FEWEST_COLUMNS:
+    program = encoding.program
+    quick = max(program.n_columns, program.n_rows) < FEWEST_COLUMNS or (program.integral and not sides)
+    if quick or not {"search", "side_rows"} <= opened.capabilities:
         return None
     return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None
 

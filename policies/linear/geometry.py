@@ -70,6 +70,11 @@ class Scored:
         cuts = [int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_cuts)]
         return self.rule_of(weights, tuple(cuts))
 
+    def totals(self, rule: LinearRule) -> Ints:
+        """Return the total weight (columns,) that a rule gives to each column."""
+        members = (column.members for column in self.columns)
+        return np.array([sum(sign * rule.weights[i] for i, sign in each) for each in members], dtype=np.int64)
+
     def rule_of(self, weights: Ints, cuts: tuple[int, ...]) -> LinearRule:
         """Return the rule with these weights (d,) of the features."""
         return LinearRule(tuple(weights.tolist()), cuts, self.steps, self.names)

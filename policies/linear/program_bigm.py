@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import Encoding, Objective
+from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored
 from policies.linear.parallelograms import parallelograms
@@ -66,7 +66,7 @@ def _reach(scored: Scored) -> Floats:
     return np.asarray(scored.max_weight * np.sort(sizes, axis=1)[:, sizes.shape[1] - scored.limit :].sum(axis=1))
 
 
-class LinearEncoding(Encoding):
+class LinearEncoding(InvertibleEncoding):
     """The polytope of (1)-(5) and its cost map."""
 
     def __init__(self, scored: Scored, *, constrained: bool, why: str) -> None:
@@ -95,8 +95,22 @@ class LinearEncoding(Encoding):
         labels = ((self._X @ totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
         return self._scored.rule(totals, labels)
 
+    def encode(self, policy: LinearRule) -> Floats:
+        """Return the point of a rule: its total weights, and cuts at the least scores of the actions from 1 up."""
+        totals = self._scored.totals(policy)
+        scores, labels = self._X @ totals, policy.predict(self._scored.contexts)
+        reached = labels[:, None] > np.arange(self._scored.n_cuts)
+        x = np.zeros(self.program.n_columns)
+        x[self._w], x[self._u] = totals, reached
+        x[self._t] = np.where(reached, scores[:, None], scores.max() + 1.0).min(axis=0)
+        if not self._constrained:
+            x[self._below.columns] = ~reached
+        if self._n is not None:
+            x[self._n] = np.ceil(np.abs(totals) / self._scored.max_weight)
+        return x
+
     def _polytope(self) -> Program:
-        """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1) and what stands for v."""
+        """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1), what stands for v, and n (d,) or None."""
         X, copies, limit = self._X, self._scored.copies, self._scored.limit
         cuts, max_weight = self._scored.n_cuts, self._scored.max_weight
         reach = _reach(self._scored)  # R_j
@@ -112,8 +126,7 @@ class LinearEncoding(Encoding):
         else:
             self._below = _Below(b.columns("v", (len(X), cuts), upper=1.0, integer=True), sign=1.0, constant=0.0)
         self._add_scores(b, reach + highest + 1.0)
-        if limit < copies.sum():
-            _add_support(b, self._w, copies, max_weight, limit)
+        self._n = _add_support(b, self._w, copies, max_weight, limit) if limit < copies.sum() else None
         if cuts > 1:
             self._add_order(b)
         else:
@@ -161,9 +174,10 @@ def _halves(pairs: Ints) -> Floats:
     return np.where(pairs[:, :1] == pairs[:, 1:], 0.5, 1.0) * np.ones(2)
 
 
-def _add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> None:
-    """Add (3)."""
+def _add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> Ints:
+    """Add (3); return the columns n."""
     n = b.columns("n", w.shape, upper=copies.astype(float), integer=True)
     b.rows((w[:, None], 1.0), (n[:, None], -max_weight), upper=0.0)
     b.rows((w[:, None], -1.0), (n[:, None], -max_weight), upper=0.0)
     b.rows((n[None], 1.0), upper=limit)
+    return n

@@ -16,13 +16,15 @@ Size
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 from policies.linear.rule import LinearRule
-from policies.linear.supports import Supports
+from policies.linear.supports import Batch, Supports
 
 # HiGHS takes 0.1 s a query at the most, where big-M rows take seconds or more; for so few contexts that big-M rows are
 # quick, the break-even is at about so many columns for each of them.
@@ -56,9 +58,29 @@ class TableEncoding(Encoding):
 
     def objective(self, costs: Floats) -> Objective:
         """Return what each row costs more than action 0 everywhere, which is the offset."""
-        by_label = zip(self._supports.batches, self._supports.prices(costs[:, 1:] - costs[:, :1]), strict=True)
-        prices = [(Q.reshape(-1, Q.shape[2]).T @ batch.table.plays).ravel() for batch, Q in by_label]
+        above = (costs[:, 1:] - costs[:, :1]).T
+        prices = [
+            self._prices(batch, cells, above) for batch, cells in zip(self._supports.batches, self._cells, strict=True)
+        ]
         return Objective(np.concatenate(prices), float(costs[:, 0].sum()))
+
+    @cached_property
+    def _cells(self) -> list[Ints]:
+        """The cell (g, n) of each context on each support of a batch, out of all of its patterns."""
+        return [
+            np.array([self._supports.patterns_at(batch, j) for j in range(len(self._supports.scored.contexts))])
+            + len(batch.places) * np.arange(len(batch.supports))
+            for batch in self._supports.batches
+        ]
+
+    @staticmethod
+    def _prices(batch: Batch, cells: Ints, above: Floats) -> Floats:
+        """Return what the rows of a batch cost (n N,); sums are those of the definition, unlike those of the search."""
+        n, n_patterns = len(batch.supports), len(batch.places)
+        each = [
+            np.bincount(cells.ravel(), np.repeat(action, n), n * n_patterns).reshape(n, n_patterns) for action in above
+        ]
+        return (np.hstack(each) @ batch.table.plays).ravel()
 
     def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column alone determines the rule
         """Return the rule of the column at 1."""
