@@ -34,7 +34,6 @@ UNMET = {
         "three leaves: terms",
     },
     "linear_rules": {  # only rules that are one action are printed without points
-        "terms",
         *(f"{instance}: printed rules" for instance in SCORED),
         *(f"{instance}: renamed actions" for instance in OF_THREE),
     },
