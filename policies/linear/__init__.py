@@ -1,6 +1,6 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, geometry, parallelograms, program_bigm, diagram, labelings, moments, supports, program_tables, fold,
+Read rule, geometry, parallelograms, program_bigm, diagram, labelings, nested_sums, supports, program_tables, fold,
 table_kernels, search_tables, terms, search_branching, kernels, policy_class.
 """
 

@@ -46,7 +46,7 @@ class SideTotals(NamedTuple):
     upper: float
 
 
-class Found(NamedTuple):
+class FoundRow(NamedTuple):
     """The least total of all rows, and which row it is: of ``batch``, its ``support`` and its table."""
 
     total: float
@@ -68,7 +68,7 @@ class TableFold:
         found = self._anywhere(prices)
         return np.inf if found is None else found.total
 
-    def least(self, prices: Sequence[Prices]) -> Found:
+    def least(self, prices: Sequence[Prices]) -> FoundRow:
         """Return the least total and a row that attains it: the first support, lowest bounds first, the first labels.
 
         Raises InfeasibleError where no row keeps the side constraints.
@@ -108,13 +108,13 @@ class TableFold:
             logs.append(np.logaddexp.reduce(-own - rate * base[:, None], axis=0))
         return np.asarray(np.logaddexp.reduce(logs, axis=0))
 
-    def _anywhere(self, prices: Sequence[Prices]) -> Found | None:
+    def _anywhere(self, prices: Sequence[Prices]) -> FoundRow | None:
         nowhere = [np.zeros(len(batch.supports), dtype=np.int64) for batch in self._batches]
         return self._search(prices, [each.least() for each in prices], nowhere, -1)
 
     def _search(
         self, prices: Sequence[Prices], bounds: Sequence[Floats], patterns: Sequence[Ints], action: int
-    ) -> Found | None:
+    ) -> FoundRow | None:
         """Return the least total of the rows that play an action, if not negative, at the patterns; None for none."""
         from policies.linear.table_kernels import search_supports  # with it numba, which takes a second to import
 
@@ -127,7 +127,7 @@ class TableFold:
                 order = _in_order(low, best, first=first)
                 best, support, row = search_supports(child, before, above, base, low, order, here, action, sides, best)
                 if row >= 0:
-                    found = Found(best, batch, support, row)
+                    found = FoundRow(best, batch, support, row)
         return found
 
 

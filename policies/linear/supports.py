@@ -22,7 +22,7 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoredColumn
 from policies.linear.labelings import Grid, LabelTable, Shape, labels_to_build, support_table
-from policies.linear.moments import Moments
+from policies.linear.nested_sums import NestedSums
 from policies.linear.rule import LinearRule
 from policies.literals import LARGEST
 
@@ -42,7 +42,7 @@ _CHUNK = 2**12
 class Batch:
     """The supports (n, s) that share a table, as columns in the order of the table's.
 
-    ``sizes`` (s,) counts the values of the columns, and ``places`` (P, n) lists which sums of Moments make up their
+    ``sizes`` (s,) counts the values of the columns, and ``places`` (P, n) lists which sums of NestedSums make up their
     prices.
     """
 
@@ -126,7 +126,7 @@ class Supports:
 
     def prices(self, values: Floats) -> list[Floats]:
         """Return Q (K-1, P, n) of each batch; ``values`` (g, K-1) is what the actions cost more than action 0."""
-        sums = self._moments.sums(values)
+        sums = self._nested.sums(values)
         return [batch.prices(sums) for batch in self.batches]
 
     def patterns_at(self, batch: Batch, row: int) -> Ints:
@@ -177,12 +177,12 @@ class Supports:
         return {shapes: np.concatenate(columns) for shapes, columns in found.items()}
 
     @cached_property
-    def _moments(self) -> Moments:
-        return Moments(self._codes, [len(grid) for grid in self._grids], self.scored.limit - 1)
+    def _nested(self) -> NestedSums:
+        return NestedSums(self._codes, [len(grid) for grid in self._grids], self.scored.limit - 1)
 
     def _batch(self, shapes: tuple[Shape, ...], columns: Ints) -> Batch:
         sizes = tuple(len(shape.grid) for shape in shapes)
-        return Batch(self._table(shapes), sizes, columns, self._moments.places(columns, sizes))
+        return Batch(self._table(shapes), sizes, columns, self._nested.places(columns, sizes))
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
         return support_table(shapes, self.scored.n_cuts)

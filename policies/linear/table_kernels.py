@@ -31,8 +31,8 @@ class Sides(NamedTuple):
 
 
 @compiled()
-def add_moments(has: Array, onward: Array, later: Array, most: int, values: Array, sums: Array) -> None:
-    """Add the sums of ``values`` (k, g) to ``sums`` (k, nodes, 1 + items); moments.py says what they are.
+def add_nested(has: Array, onward: Array, later: Array, most: int, values: Array, sums: Array) -> None:
+    """Add the sums of ``values`` (k, g) to ``sums`` (k, nodes, 1 + items); see nested_sums.py.
 
     ``has`` (g, items) is 1 where a context has an item and 0 where not.
     """

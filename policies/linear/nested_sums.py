@@ -11,7 +11,7 @@ import numpy as np
 from milpcb.types import Floats, Ints
 
 
-class Moments:
+class NestedSums:
     """Sums over the contexts that have given values in given columns.
 
     An *item* is a column and one of its values, the lowest left out. A *node* is a set of at most ``most`` items of
@@ -31,10 +31,10 @@ class Moments:
 
     def sums(self, values: Floats) -> Floats:
         """Return the sums of the columns of ``values`` (g, k), as (k, all of them)."""
-        from policies.linear.table_kernels import add_moments  # with it numba, which takes a second to import
+        from policies.linear.table_kernels import add_nested  # with it numba, which takes a second to import
 
         sums = np.zeros((values.shape[1], len(self._next), 1 + len(self._owner)))
-        add_moments(self._has, self._next, self._later, self._most, np.ascontiguousarray(values.T), sums)
+        add_nested(self._has, self._next, self._later, self._most, np.ascontiguousarray(values.T), sums)
         return sums.reshape(len(sums), -1)
 
     def places(self, supports: Ints, sizes: tuple[int, ...]) -> Ints:
