@@ -133,8 +133,12 @@ def _of_the_system(error: OSError) -> str:
     return f"cannot use {error.filename or 'standard output'}: {error.strerror}; fix that and run again"
 
 
+class _Terminated(KeyboardInterrupt):
+    """The system ends the process: unlike Ctrl-C it never means the best answer so far (milpcb.long_search)."""
+
+
 def _as_interrupt(_signal: int, _frame: Any) -> None:
-    raise KeyboardInterrupt
+    raise _Terminated
 
 
 def _fail(message: str) -> None:

@@ -31,6 +31,7 @@ LAYERS = (
     (
         "milpcb.extras",
         "milpcb.kernels",
+        "milpcb.long_search",
         "milpcb.registry",
         "milpcb.rng",
         "milpcb.supply",

@@ -54,12 +54,12 @@ class TreeSettings(PolicyEstimator):
     def _optimise(self, policies: Any, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
         """Return the oracle's answer; of the optimal trees it is one of the least depth."""
         answer = super()._optimise(policies, rows, costs, rules)
-        for depth in range(self.max_depth - 1, 0, -1):
+        for depth in range(self.max_depth - 1, 0, -1) if answer.stop == Stop.OPTIMAL else ():
             try:
                 lesser = super()._optimise(replace(policies, depth=depth), rows, costs, rules)
             except InfeasibleError:
                 break
-            if answer.stop != Stop.OPTIMAL or _total(lesser, rows, costs) > _total(answer, rows, costs):
+            if lesser.stop != Stop.OPTIMAL or _total(lesser, rows, costs) > _total(answer, rows, costs):
                 break
             answer = replace(answer, policy=lesser.policy)
         return answer

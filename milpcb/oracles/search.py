@@ -73,8 +73,7 @@ class SearchOracle(Oracle):
         return self._column_table() if "columns" in self.capabilities else super()._noiseless_table()
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
-        value, policy = self._search.minimise(costs)
-        return value, value, policy, Stop.OPTIMAL
+        return self._search.answer(costs)
 
     def _value(self, costs: Floats) -> float:
         return self._search.value(costs)

@@ -15,7 +15,7 @@ from milpcb.program import Program
 from milpcb.protocols.capabilities import Capable
 from milpcb.protocols.listing import LabelRow, Listing, Within
 from milpcb.protocols.tables import Terms
-from milpcb.types import Floats, Ints, Policy
+from milpcb.types import Floats, Ints, Policy, Stop
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,14 @@ class Search(ABC):
     @abstractmethod
     def minimise(self, costs: Floats) -> tuple[float, Policy]:
         """Return the least total cost and a policy that attains it; the lowest-numbered choice wins a tie."""
+
+    def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
+        """Return bounds on the least total cost, a policy that attains the upper one, and why the search stopped.
+
+        A search that may take long ends with the best policy so far when it is interrupted (milpcb.long_search).
+        """
+        value, policy = self.minimise(costs)
+        return value, value, policy, Stop.OPTIMAL
 
     @abstractmethod
     def profile(self, costs: Floats, row: int) -> Floats:

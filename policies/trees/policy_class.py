@@ -19,7 +19,7 @@ from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits, context_counts
 from policies.trees.program import TreeEncoding
-from policies.trees.routes import Route, route, too_many_cuts
+from policies.trees.routes import Route, root_seconds, route, too_many_cuts, too_slow
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 from policies.trees.side_states import fewest_pairs
 
@@ -39,7 +39,7 @@ class DecisionTrees(CuttingClass):
     depth : number of tests on the longest path, >= 1
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
         of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
-        of literals, pairs of features, or at depth 2 root cuts with bounds between them, whichever is the least counted
+        of literals, pairs of features, or root cuts with bounds between them, whichever is the least counted
         work; it is ``OpenedTrees.route``. All of them keep the limits below
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
@@ -163,17 +163,21 @@ class OpenedTrees(Opened):
                 f"trees of depth {depth} over {p} literals need more than {LARGEST:,} columns; "
                 "use less depth or fewer thresholds"
             )
-        if (2 * p) ** max(0, depth - 2) > MOST_SUBTREES:
+        self.route = route(literals, depth)
+        if (2 * p) ** max(0, depth - 2) > MOST_SUBTREES and self.route is not Route.ROOTS:
             reason = (
                 f"a search of trees of depth {depth} over {p} literals looks at more than {MOST_SUBTREES:,} subtrees "
                 "a query; use less depth or fewer thresholds"
             )
             self.unsupported |= dict.fromkeys(("search", "action_weights"), reason)
-        self.route = route(literals, depth)
         if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
             self.unsupported["action_weights"] = f"action weights are sums over all trees, one by one: {reason}"
             if self.route is Route.FEATURES:
                 self.unsupported["search"] = reason
+        if self.route is Route.ROOTS and (reason := too_slow(self._seconds, literals, depth)):
+            self.unsupported["search"] = reason
+            if "program" in self.unsupported:
+                self.unsupported["program"] = reason
         if self._limits:
             self.unsupported |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
@@ -206,8 +210,17 @@ class OpenedTrees(Opened):
         elif self.route is not Route.ROOTS and n_sets * len(self._literals) ** max(1, depth - 2) > MOST_SUBTREES:
             no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
         if no_search:
-            cannot |= dict.fromkeys(("search", "action_weights", "side_rows"), no_search)
+            kept = {"search"} if self.route is Route.ROOTS else set()
+            cannot |= dict.fromkeys({"search", "action_weights", "side_rows"} - kept, no_search)
         return cannot
+
+    @property
+    def _seconds(self) -> float:
+        """About how many seconds a value by root cuts takes."""
+        used = len(self._literals.features)
+        most = self._limits.features_of(used, self._depth)
+        share = comb(used, most) * (most / used) ** self._depth  # one search for each set of features
+        return share * root_seconds(self._literals, self._depth, self.n_actions)
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
@@ -244,6 +257,8 @@ class OpenedTrees(Opened):
         """Name the route with the sizes that it was chosen for."""
         p, d, g = len(self._literals), len(self._literals.features), len(self.contexts)
         limits = " within the limits of size," if self._limits else ""
+        if self.route is Route.ROOTS and self._depth > 2:
+            limits += f" at most about {max(1, self._seconds):,.0f} s a value,"
         return (
             f"all trees of depth {self._depth}{limits} by {self.route}: the fewest steps "
             f"for {p} tests of {d} features on {g} contexts"

@@ -1,8 +1,7 @@
-"""Compiled kernels of the search over all cuts at the root, which policies/trees/every_cut.py explains.
+"""Compiled: the search for trees of depth 2 by root cuts, where a cut is evaluated by one pass for each feature below.
 
-Arrays: ``orders`` (d, g), the contexts in the order of each feature; ``costs`` (d, A, g), in that order, what the
-actions 1 to A cost more than action 0; ``gaps`` (d, g), whether a cut may follow the context: not within equal values,
-nor after the last. A *stump* is a tree of one test; its cost is counted from that of action 0.
+A *stump* is a tree of one test; its cost is counted from that of action 0. policies/trees/root_frontier.py has the
+intervals, sides, levels and lines.
 """
 
 from __future__ import annotations
@@ -10,57 +9,103 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.kernels import compiled
+from policies.trees.root_frontier import LINE, Frontier, Levels, Lines, Segments, give_back, take
+from policies.trees.root_tables import RootTable
 from policies.trees.semirings import NO_NAN, Array
 
 
 @compiled(NO_NAN)
+def search_pairs(
+    table: RootTable, levels: Levels, lines: Lines, segments: Segments, frontier: Frontier, most: int
+) -> int:
+    """Evaluate up to ``most`` root cuts; return DONE at the end, FULL where there is no more room, else 0."""
+    for _ in range(most):
+        end = take(table, levels, lines, segments, frontier)
+        if end < 0:
+            return end
+        line = frontier.state[LINE]
+        evaluate(
+            table,
+            levels,
+            lines.features[line],
+            frontier.cuts[end],
+            lines.leaves[line],
+            lines.below[line],
+            frontier.sides[:, end],
+            frontier.best[:, end],
+        )
+        give_back(table, levels, lines, segments, frontier, end, True)
+    return 0
+
+
+@compiled(NO_NAN)
 def evaluate(
-    features: Array,
-    first_only: bool,
-    place: int,
-    sizes: tuple[Array, Array, Array] | None,
-    holds: Array,
-    orders: Array,
-    costs: Array,
-    gaps: Array,
-    base: Array,
-    totals: Array,
-    left_leaf: Array,
-    right_leaf: Array,
-    left: Array,
-    right: Array,
+    table: RootTable,
+    levels: Levels,
+    feature: int,
+    cut: int,
+    leaves: Array,
+    below: Array,
+    sides: Array,
+    best: Array,
 ) -> None:
-    """Replace ``left`` and ``right`` (shortages, d) by the least costs of stumps, or leaves, on both sides of a root.
+    """Replace ``sides`` (2, H, d) by the least costs of stumps or leaves on both sides of a root, ``best`` (2, H) too.
 
-    In: bounds from below on these costs, and the costs (shortages,) of one leaf; ``features``, the most promising
-    first; ``holds`` (g,), the side of each context; ``base`` (2,), the cost of action 0 on the side where the cut fails
-    and where it holds, and ``totals`` (2, A), what the others cost more; ``sizes``, None where any leaf is large
-    enough, else ``least``, ``places`` and ``counts`` of root_limits.py.
-
-    A feature that cannot have the best stump of either side, for a shortage up to that of ``place``, keeps its bounds.
-    Where ``first_only``, other stumps are compared with those of the first feature only.
+    In: bounds from below on ``sides``. A feature that cannot have the best stump of either side, at any level, keeps
+    its bounds. Where a side may have one leaf only, that is its best.
     """
-    least_left, least_right = left_leaf.copy(), right_leaf.copy()
-    least = np.empty((2, len(left_leaf)))
-    shortages = np.zeros((2, 0 if sizes is None else len(holds)), dtype=np.int32)
-    for n, f in enumerate(features):
-        behind = True
-        for h in range(place + 1):
-            behind = behind and left[h, f] >= least_left[h] and right[h, f] >= least_right[h]
-        if behind:
+    holds = (table.codes[feature] <= cut).view(np.uint8)
+    base, totals = np.zeros(2), np.zeros((2, table.differences.shape[1]))
+    for j in range(len(holds)):
+        base[holds[j]] += table.first[j]
+        for a in range(totals.shape[1]):
+            totals[holds[j], a] += table.differences[j, a]
+    for side in range(2):
+        _fill_leaf(table, levels, feature, cut, side, base[side] + min(0.0, totals[side].min()), best[side])
+    leaf, found = best.copy(), best.copy()
+    shortages = np.zeros((2, len(holds) if len(levels.least) else 0), np.int32)
+    least = np.empty_like(best)
+    for f in np.argsort(sides[0, 0] + sides[1, 0]):
+        if not below[f] or _behind(sides, found, f):
             continue
-        _fill_stumps(sizes, f, holds, orders[f], costs[f], gaps[f], totals, shortages, least)
-        for h in range(len(left_leaf)):
-            left[h, f] = min(left_leaf[h], base[1] + least[1, h])
-            right[h, f] = min(right_leaf[h], base[0] + least[0, h])
-            if n == 0 or not first_only:
-                least_left[h], least_right[h] = min(least_left[h], left[h, f]), min(least_right[h], right[h, f])
+        counts, gaps = table.sizes[f], table.gaps[f]
+        _fill_stumps(levels, counts, holds, table.orders[f], table.costs[f], gaps, totals, shortages, least)
+        for side in range(2):
+            for h in range(least.shape[1]):
+                sides[side, h, f] = min(leaf[side, h], base[side] + least[side, h])
+                found[side, h] = min(found[side, h], sides[side, h, f])
+    for side in range(2):
+        if leaves[side] > 1:
+            best[side] = found[side]
+
+
+@compiled(NO_NAN)
+def _behind(sides: Array, found: Array, f: int) -> bool:
+    """Return whether a feature cannot have a better stump than those ``found`` (2, H), by its bounds ``sides``."""
+    for side in range(2):
+        for h in range(found.shape[1]):
+            if sides[side, h, f] < found[side, h]:
+                return False
+    return True
+
+
+@compiled(NO_NAN)
+def _fill_leaf(table: RootTable, levels: Levels, f: int, cut: int, side: int, cost: float, leaf: Array) -> None:
+    """Fill ``leaf`` (H,) with the cost of one leaf on a side of a cut, infinity where it has too few rows."""
+    leaf[:] = cost
+    for c in range(len(levels.least)):
+        here = table.rows[f, c, cut + 1]
+        if side == 0:
+            here = table.rows[f, c, table.last[f] + 1] - here
+        for h in range(len(leaf)):
+            if levels.levels[h] < levels.least[c] - here:
+                leaf[h] = np.inf
 
 
 @compiled(NO_NAN)
 def _fill_stumps(
-    sizes: tuple[Array, Array, Array] | None,
-    f: int,
+    levels: Levels,
+    counts: Array,
     holds: Array,
     order: Array,
     costs: Array,
@@ -73,9 +118,7 @@ def _fill_stumps(
     inside, outside = np.zeros(len(costs)), np.zeros(len(costs))
     least_inside = least_outside = np.inf
     least[:] = np.inf
-    start, stop = 0, len(order)
-    if sizes is not None:
-        start, stop = _fill_shortages(sizes[0], sizes[2][f], holds, order, shortages)
+    start, stop = _fill_shortages(levels.least, counts, holds, order, shortages)
     for t in range(len(order)):
         side = 1.0 if holds[order[t]] else 0.0
         below_in = above_in = below_out = above_out = 0.0
@@ -87,11 +130,11 @@ def _fill_stumps(
             below_out, above_out = min(below_out, outside[a]), min(above_out, totals[0, a] - outside[a])
         if not gaps[t]:
             continue
-        if sizes is None or start <= t < stop:
+        if start <= t < stop:
             least_inside = min(least_inside, below_in + above_in)
             least_outside = min(least_outside, below_out + above_out)
         else:
-            place_in, place_out = sizes[1][shortages[1, t]], sizes[1][shortages[0, t]]
+            place_in, place_out = levels.places[shortages[1, t]], levels.places[shortages[0, t]]
             least[1, place_in] = min(least[1, place_in], below_in + above_in)
             least[0, place_out] = min(least[0, place_out], below_out + above_out)
     least[0, 0], least[1, 0] = min(least[0, 0], least_outside), min(least[1, 0], least_inside)
@@ -129,26 +172,64 @@ def _fill_shortages(asked: Array, counts: Array, holds: Array, order: Array, sho
 
 
 @compiled(NO_NAN)
-def segment_stumps(
-    codes: Array, orders: Array, costs: Array, lowest: int, starts: Array, totals: Array, least: Array
-) -> None:
-    """Fill ``least`` (segments,) with the least costs of stumps on the contexts of each segment alone.
+def fill_segments(table: RootTable, lines: Lines, segments: Segments) -> None:
+    """Fill in the bounds of the segments of the features of all lines, those that have any.
 
-    ``codes`` (g,) are those of the root's feature. The segments of height h are runs of 2^h codes; they are numbered
-    from ``starts[h - lowest]`` on, and ``totals`` (segments, A) is what the actions cost more there. A stump may cut
-    between equal values here, so the costs are bounds from below.
+    S is the least cost of stumps on the contexts of each segment alone. A stump may cut between equal values here, so
+    these are bounds from below. T of a segment is from those of its halves.
     """
+    n_actions = table.differences.shape[1]
+    known = np.zeros(len(table.codes), np.bool_)
+    for f in lines.features:
+        lowest, height = segments.lowest[f], segments.heights[f]
+        if known[f] or lowest > height:
+            continue
+        known[f] = True
+        starts = segments.starts[f]
+        first = starts[0]
+        n_segments = starts[height - lowest + 1] - first
+        base, totals = np.zeros(n_segments), np.zeros((n_segments, n_actions))
+        for j in range(len(table.first)):
+            for h in range(height - lowest + 1):
+                segment = starts[h] - first + (table.codes[f, j] >> (lowest + h))
+                base[segment] += table.first[j]
+                for a in range(n_actions):
+                    totals[segment, a] += table.differences[j, a]
+        stumps = segments.stumps[first : first + n_segments]
+        _segment_stumps(table, f, lowest, starts[: height - lowest + 1] - first, totals, stumps)
+        stumps += base
+        _fill_trees(lowest, starts[: height - lowest + 2] - first, stumps, segments.trees[first : first + n_segments])
+
+
+@compiled(NO_NAN)
+def _segment_stumps(table: RootTable, root: int, lowest: int, starts: Array, totals: Array, least: Array) -> None:
+    """Fill ``least`` (segments,) with the least costs of stumps, counted from action 0."""
     least[:] = np.inf
     below = np.empty_like(totals)
-    for f in range(len(orders)):
+    for f in range(len(table.orders)):
         below[:] = 0.0
-        for t in range(len(codes)):
-            code = codes[orders[f, t]] >> lowest
+        for t in range(len(table.first)):
+            code = table.codes[root, table.orders[f, t]] >> lowest
             for h in range(len(starts)):
                 segment = starts[h] + (code >> h)
                 cheapest = rest = 0.0
                 for a in range(totals.shape[1]):
-                    below[segment, a] += costs[f, a, t]
+                    below[segment, a] += table.costs[f, a, t]
                     cheapest = min(cheapest, below[segment, a])
                     rest = min(rest, totals[segment, a] - below[segment, a])
                 least[segment] = min(least[segment], cheapest + rest)
+
+
+@compiled(NO_NAN)
+def _fill_trees(lowest: int, starts: Array, stumps: Array, trees: Array) -> None:
+    """Fill in T from S: a segment's root cut is in one of its halves, and the other half has a stump alone."""
+    trees[: starts[1]] = stumps[: starts[1]]
+    if lowest:
+        trees[: starts[1]] = 0.0
+    for h in range(1, len(starts) - 1):
+        for n in range(starts[h + 1] - starts[h]):
+            first, second = starts[h - 1] + 2 * n, starts[h - 1] + 2 * n + 1
+            if second < starts[h]:
+                trees[starts[h] + n] = min(trees[first] + stumps[second], stumps[first] + trees[second])
+            else:
+                trees[starts[h] + n] = min(trees[first], stumps[first])

@@ -6,8 +6,9 @@ pairs of literals: p^2 / 2 sums over the contexts, many at a time; fastest while
 pairs of features: d^2 / 2 passes over the contexts, then p^2 / 2 pairs of cuts (feature_pairs.py)
 root cuts: some tens of root cuts a feature, each d passes over the contexts, whatever p is (every_cut.py)
 
-The first two go on to any depth, one factor p or d a level, and answer all questions; the last is of depth 2. All three
-keep structure limits, which change the work little; the first two up to depth 3.
+All go on to any depth: the first two by one factor p or d a level, the last by some tens of root cuts a feature, so
+that no more than its first levels are affordable. All keep structure limits, which change the work little, the first
+two up to depth 3. The first two answer all questions; root cuts have no action weights.
 """
 
 from __future__ import annotations
@@ -24,6 +25,16 @@ FEATURE_STEP = 20
 ROOT_STEP = 20
 # Entries (contexts, literals) of 4 or 8 bytes: beyond them pairs of literals need too much memory.
 MOST_ENTRIES = 2**26
+# The same at more depth, for steps of a pass over one context and feature.
+ROOT_PASSES = 2.7
+# Root cuts of a feature that are evaluated where the costs have nothing to do with the features, the hardest case: at
+# the root, and at the last level, where a pass over the contexts below evaluates one.
+ROOT_CUTS, LAST_CUTS = 35, 20
+# Passes that take as long as what an evaluated root cut of depth 3 or more takes besides them.
+ASKING = 40_000
+# Seconds of a pass over one context and feature, for each action but the first; and the most that a search may take.
+PASS_SECONDS = 5e-9
+MOST_SECONDS = 3 * 3600
 MOST_CUTS = 10**11  # pairs of cuts at depth 2, triples at depth 3: hours
 MOST_CELLS = 2**23  # of the table of a pair of features
 
@@ -41,10 +52,36 @@ def route(literals: Literals, depth: int) -> Route:
     p, d, g = len(literals), len(literals.features), len(literals.contexts)
     if depth == 2 and p**2 > ROOT_STEP * g * d**2:
         return Route.ROOTS
+    if depth > 2 and ROOT_PASSES * p**3 * (2 * p) ** (depth - 3) > root_passes(literals, depth):
+        return Route.ROOTS
     levels = min(depth, 3)
     if p**levels > FEATURE_STEP * d**levels or p * g > MOST_ENTRIES:
         return Route.FEATURES
     return Route.LITERALS
+
+
+def root_passes(literals: Literals, depth: int) -> float:
+    """Return about how many contexts and features the search by root cuts passes for a value, in the hardest case."""
+    cuts, d = np.diff(literals.first), len(literals.features)
+    at_root, last = (float(np.minimum(cuts, most).sum()) for most in (ROOT_CUTS, LAST_CUTS))
+    return at_root ** (depth - 2) * (last * d * len(literals.contexts) + (ASKING if depth > 2 else 0))
+
+
+def too_slow(seconds: float, literals: Literals, depth: int) -> str:
+    """Return why a search by root cuts of so many ``seconds`` is refused, or nothing if it is not."""
+    if seconds <= MOST_SECONDS:
+        return ""
+    g, d, p = len(literals.contexts), len(literals.features), len(literals)
+    return (
+        f"the best tree of depth {depth} over {p:,} cut points of {d:,} features on {g:,} contexts would take about "
+        f"{seconds / 3600:,.0f} hours, and {MOST_SECONDS / 3600:.0f} are the most: use fewer thresholds (31 a feature "
+        f"are seconds to minutes), depth {depth - 1}, fewer features, or a part of the rows"
+    )
+
+
+def root_seconds(literals: Literals, depth: int, n_actions: int) -> float:
+    """Return about how many seconds of one core a value by root cuts takes where it takes longest."""
+    return PASS_SECONDS * (n_actions - 1) * root_passes(literals, depth)
 
 
 def too_many_cuts(literals: Literals, depth: int) -> str:

@@ -38,7 +38,7 @@ from milpcb.types import Floats, Ints
 from policies import DecisionTrees
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import root_bounds
+from policies.trees import root_search
 from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.routes import route
 from policies.trees.search import TreeSearch
@@ -143,18 +143,18 @@ def all_cuts(n: int, d: int, *, planted: bool) -> Row:
 
 
 def evaluations(ask: Callable[[Floats], float], costs: Floats) -> int:
-    """Return how many root cuts a question evaluates."""
-    evaluate, n_evaluated = root_bounds.evaluate, 0
+    """Return how many root cuts of the whole tree a question evaluates."""
+    run, counts = root_search.Hunt.run, [0]
 
-    def counted(*arguments: Any) -> None:
-        nonlocal n_evaluated
-        n_evaluated += 1
-        evaluate(*arguments)
+    def counted(hunt: root_search.Hunt, look: Callable[[], None] | None = None) -> root_search.Found:
+        found = run(hunt, look)
+        counts[0] = hunt.n_evaluated  # the last to end is that of the whole tree
+        return found
 
-    root_bounds.evaluate = counted
+    root_search.Hunt.run = counted  # type: ignore[method-assign,assignment]
     ask(costs)
-    root_bounds.evaluate = evaluate
-    return n_evaluated
+    root_search.Hunt.run = run  # type: ignore[method-assign]
+    return counts[0]
 
 
 def worth(n: int, d: int) -> Row:

@@ -15,7 +15,7 @@ from milpcb.oracles import open_oracle
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import DecisionTrees, every_cut, root_bounds
+from policies.trees import DecisionTrees, root_search
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
 from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
@@ -64,14 +64,14 @@ def test_pairs_of_features_answer_as_pairs_of_literals(
 def test_root_cuts_answer_as_pairs_of_features(
     smallest: int, draw_costs: Callable[..., Floats], data: st.DataObject
 ) -> None:
-    """Bounds prune no better root, with segments down to one context, with ties, from whichever tree it starts."""
+    """Bounds prune no better root, with segments down to one context, with ties, with room for few."""
     n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 40))
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), "all")
     if not len(literals):
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_bounds, "SMALLEST", smallest)
-        patch.setattr(every_cut, "FIRST_CUTS", data.draw(st.integers(1, 4)))
+        patch.setattr(root_search, "SMALLEST", smallest)
+        patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
         slow, fast = (route(literals, n_actions, 2, NAMES) for route in (FeaturePairSearch, EveryCutSearch))
         g = len(literals.contexts)
         costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
@@ -109,8 +109,8 @@ def test_root_cuts_keep_limits_as_pairs_of_features(
     if kept.too_small(counts.sum(axis=0)) or not kept:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_bounds, "SMALLEST", smallest)
-        patch.setattr(every_cut, "FIRST_CUTS", data.draw(st.integers(1, 4)))
+        patch.setattr(root_search, "SMALLEST", smallest)
+        patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
         slow, fast = (
             route(literals, n_actions, 2, NAMES, kept, counts)
             for route in (LimitedFeaturePairSearch, LimitedEveryCutSearch)
@@ -210,19 +210,19 @@ def test_the_route_is_the_least_counted_work() -> None:
     asked = [(binary, 3), (real, 3), (real, 9), (real, 60), (real, "all")]
     assert [DecisionTrees(3, thresholds=cuts).on(contexts).route for contexts, cuts in asked] == routes
     assert [DecisionTrees(3, thresholds=cuts, min_leaf_size=5).on(there).route for there, cuts in asked] == routes
-    assert DecisionTrees(3, depth=3, thresholds="all").on(real).route is Route.FEATURES
+    assert DecisionTrees(3, depth=3, thresholds="all").on(real).route is Route.ROOTS
+    assert DecisionTrees(3, depth=3, thresholds=31).on(real).route is Route.FEATURES
     assert DecisionTrees(3, depth=3, thresholds="all", max_leaves=3).on(real).route is Route.ROOTS
     assert DecisionTrees(3, depth=1, thresholds="all").on(real).route is Route.FEATURES
 
 
 def test_too_many_cuts_are_refused_by_count() -> None:
-    """Depth 3 over thousands of cuts, and the action weights of all cuts, are one clear line."""
+    """The action weights of all cuts are one clear line; so is depth 3 by pairs of features."""
     contexts = np.random.default_rng(3).normal(size=(4000, 2))
     literals = Literals.of(contexts, "all")
     assert route(literals, 2) is Route.ROOTS
     assert not too_many_cuts(Literals.of(contexts, 31), 3)
-    with pytest.raises(InputError, match=r"depth 3 over 7,998 cut points, 3,999 of one feature, are too many"):
-        open_oracle(DecisionTrees(2, depth=3, thresholds="all"), contexts, "search")
+    assert "depth 3 over 7,998 cut points, 3,999 of one feature, are too many" in too_many_cuts(literals, 3)
     oracle = open_oracle(DecisionTrees(2, thresholds="all"), contexts, "search")
     with pytest.raises(InputError, match=r"sums over all trees, one by one.*use less depth or fewer thresholds"):
         oracle.action_weights(np.zeros((4000, 2)), 0, 1.0)

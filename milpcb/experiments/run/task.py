@@ -20,6 +20,7 @@ from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
+from milpcb.long_search import interrupts_end_everything
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
@@ -49,7 +50,7 @@ def compute(task: Task, directory: Path, save_seconds: float) -> Outcome | Failu
     backend.
     """
     files = TaskFiles(directory, task.key, task.title, task.horizon, save_seconds)
-    with files.working(), threadpool_limits(limits=1):
+    with files.working(), threadpool_limits(limits=1), interrupts_end_everything():
         result = _outcome_or_failure(task, files)
     return replace(result, remarks=tuple(files.remarks))
 

@@ -1,0 +1,74 @@
+"""A search that takes long: a line with its bounds now and then, and Ctrl-C for the best policy so far."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+FIRST = 2.0  # seconds before the first line
+EVERY = 10.0  # seconds between two lines
+
+_best_so_far: ContextVar[bool] = ContextVar("best_so_far", default=True)
+
+
+@contextmanager
+def interrupts_end_everything() -> Iterator[None]:
+    """Let Ctrl-C within the body end the body, not a single search of it: for plays of thousands of searches."""
+    token = _best_so_far.set(False)
+    try:
+        yield
+    finally:
+        _best_so_far.reset(token)
+
+
+class LongSearch:
+    """Entered around a search that calls ``look`` with its bounds as often as it likes.
+
+    Parameters
+    ----------
+    what : what is being done, for the lines on standard error
+    best_so_far : whether Ctrl-C, once a line has offered that, ends the search alone: the body is left without an
+        exception, and ``interrupted`` is true. Otherwise, and before the first line, Ctrl-C is what it always is
+    now : the clock, in seconds
+
+    """
+
+    def __init__(self, what: str, *, best_so_far: bool = False, now: Callable[[], float] = monotonic) -> None:
+        self.interrupted = False
+        self._what, self._now = what, now
+        self._offered = best_so_far and _best_so_far.get()
+        self._began = now()
+        self._next = self._began + FIRST
+        self._lines = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None) -> bool:
+        # A subclass is somebody's signal to end the process, not a key that was pressed.
+        self.interrupted = kind is KeyboardInterrupt and self._offered and self._lines > 0
+        return self.interrupted
+
+    def look(self, lower: float, upper: float) -> None:
+        """Take the bounds so far on the least total cost; write them if it is time for a line."""
+        now = self._now()
+        if now < self._next:
+            return
+        self._next = now + EVERY
+        self._lines += 1
+        offer = "; Ctrl-C ends the search with the best so far" if self._offered else ""
+        gap = f"between {lower:.6g} and {upper:.6g}, gap {upper - lower:.3g}"
+        _write(f"milpcb: {self._what}, {now - self._began:.0f} s: least total cost {gap}{offer}")
+
+
+def _write(line: str) -> None:
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):  # no standard error, or one that is closed: the search goes on
+        return

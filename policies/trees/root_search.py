@@ -1,0 +1,247 @@
+"""The search by root cuts on a table of rows: at depth d it asks itself at depth d - 1, and stumps are compiled.
+
+The sides of a root cut are asked with a cut-off. Let a cut c be evaluated between the ends u < v of its interval, where
+W are the rows between c and v. No cut between c and v has a tree of less than L(c) + R(v) + T(W). So once L(c) is known
+to be at least (the least cost so far) - R(v) - T(W), these cuts are ruled out, c with them, and the search for L(c)
+stops; that for R(c) likewise. What it returns then is a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.types import Bools, Floats
+from policies.trees.root_cuts import fill_segments, search_pairs
+from policies.trees.root_frontier import (
+    BEST_CUT,
+    BEST_LINE,
+    DONE,
+    ENDS,
+    FULL,
+    HEIGHT,
+    HIGH,
+    LEAST,
+    LINE,
+    LOW,
+    NUMBER,
+    Levels,
+    Lines,
+    Segments,
+    entry,
+    give_back,
+    grown,
+    lower_bound,
+    new_frontier,
+    open_lines,
+    take,
+)
+from policies.trees.root_tables import RootTable, side_rows
+
+# Contexts of the smallest segments that have bounds of their own.
+SMALLEST = 16
+# Contexts times features that are gone through between two looks at the clock.
+SLICE = 3e7
+FIRST_ENDS = 64
+
+
+class Root(NamedTuple):
+    """A root: its feature and cut, the most leaves where it fails and where it holds, the features below (d,)."""
+
+    feature: int
+    cut: int
+    leaves: tuple[int, int]
+    below: Bools
+
+
+class Found(NamedTuple):
+    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None."""
+
+    lower: float
+    upper: float
+    root: Root | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which trees: up to a depth, of so many leaves, with the features of one row of ``below`` (n, d).
+
+    ``levels`` are the shortages for which stumps are evaluated; the trees asked for are those of level 0.
+    """
+
+    depth: int
+    leaves: int
+    below: Bools
+    levels: Levels
+
+    def of_side(self, root: Root, side: int) -> Question:
+        """Return the question about one side of a root."""
+        return replace(self, depth=self.depth - 1, leaves=root.leaves[side], below=root.below[None])
+
+
+def levels_of(least: Floats) -> Levels:
+    """Return the levels 0, 1, 2, 4, ... and infinity for leaves with ``least`` (C,) rows; of no limit, the last."""
+    most = int(least.max(initial=0.0))
+    levels = np.array([0.0, *(2.0**h for h in range((most - 1).bit_length())), np.inf] if most else [np.inf])
+    return Levels(levels, least, np.asarray(np.searchsorted(levels, np.arange(most + 1))))
+
+
+NO_LIMITS = levels_of(np.zeros(0))
+
+
+def find(table: RootTable, question: Question, cut_off: float = np.inf) -> Found:
+    """Return the least cost of the trees, or bounds once the lower one is at least ``cut_off``."""
+    depth = min(question.depth, question.leaves - 1)
+    if depth == 0:
+        leaf = leaf_cost(table, question.levels.least)
+        return Found(leaf, leaf, None)
+    if depth == 1:
+        return best_stump(table, question)
+    return Hunt(table, replace(question, depth=depth), cut_off).run()
+
+
+def leaf_cost(table: RootTable, least: Floats) -> float:
+    """Return the cost of one leaf, infinity where it has fewer rows than ``least`` (C,)."""
+    if (table.counts.sum(axis=0)[: len(least)] < least).any():
+        return np.inf
+    return float(table.first.sum() + np.minimum(0.0, table.differences.sum(axis=0).min()))
+
+
+def best_stump(table: RootTable, question: Question) -> Found:
+    """Return the least cost of trees of one test."""
+    least, base = question.levels.least, table.first.sum()
+    found = Found(cost := leaf_cost(table, least), cost, None)
+    for f in np.flatnonzero(question.below.any(axis=0)):
+        sums, sizes = table.costs[f].cumsum(axis=1), table.sizes[f, : len(least)].cumsum(axis=1)
+        above = np.minimum(0.0, (sums[:, -1:] - sums).min(axis=0))
+        costs = base + np.minimum(0.0, sums.min(axis=0)) + above
+        large = (np.minimum(sizes, sizes[:, -1:] - sizes) >= least[:, None]).all(axis=0)
+        costs = np.where(table.gaps[f] & large, costs, np.inf)
+        at = int(costs.argmin())
+        if costs[at] < found.upper:
+            cut = int(table.codes[f, table.orders[f, at]])
+            cost = float(costs[at])
+            found = Found(cost, cost, Root(int(f), cut, (1, 1), question.below[0]))
+    return found
+
+
+class Hunt:
+    """A question of depth 2 or more on a table, under way: ``lower``, ``upper`` and ``root`` hold at any moment."""
+
+    def __init__(self, table: RootTable, question: Question, cut_off: float = np.inf) -> None:
+        pairs = question.depth == 2
+        # Of deeper subtrees two levels are asked for: within the limits, and without them.
+        levels = question.levels if pairs or question.levels is NO_LIMITS else _two(question.levels)
+        self._table, self._question, self._levels = table, question, levels
+        self._lines, self._segments = _lines(question), _segments(table, bounded=pairs)
+        n_parts = len(table.last) if pairs else 0
+        leaf = leaf_cost(table, question.levels.least)
+        self._frontier = new_frontier(len(self._lines.features), FIRST_ENDS, len(levels.levels), n_parts, leaf, cut_off)
+
+    @property
+    def lower(self) -> float:
+        """No tree costs less."""
+        return float(lower_bound(self._frontier))
+
+    @property
+    def upper(self) -> float:
+        """What the best tree so far costs."""
+        return float(self._frontier.costs[LEAST])
+
+    @property
+    def root(self) -> Root | None:
+        """The root of the best tree so far."""
+        line = int(self._frontier.state[BEST_LINE])
+        return None if line < 0 else self._root(line, int(self._frontier.state[BEST_CUT]))
+
+    @property
+    def n_evaluated(self) -> int:
+        """How many root cuts are evaluated so far."""
+        return int(self._frontier.state[ENDS]) - 2
+
+    def run(self, look: Callable[[], None] | None = None) -> Found:
+        """Search to the end, or the cut-off; an exception that ``look`` raises leaves the bounds as they hold then."""
+        if self._question.depth == 2:
+            fill_segments(self._table, self._lines, self._segments)
+        open_lines(self._lines, self._segments, self._frontier)
+        ask = self._pairs if self._question.depth == 2 else self._deeper
+        while (end := ask()) != DONE:
+            if end == FULL:
+                self._frontier = grown(self._frontier)
+            if look is not None:
+                look()
+        return Found(self.lower, self.upper, self.root)
+
+    @property
+    def _asked(self) -> tuple[RootTable, Levels, Lines, Segments]:
+        return self._table, self._levels, self._lines, self._segments
+
+    def _pairs(self) -> int:
+        """Evaluate some cuts; return DONE, FULL or 0."""
+        most = 1 + int(SLICE / self._table.codes.size)
+        return int(search_pairs(*self._asked, self._frontier, most))
+
+    def _deeper(self) -> int:
+        """Evaluate one cut; return DONE, FULL or its end."""
+        frontier = self._frontier
+        end = int(take(*self._asked, frontier))
+        if end < 0:
+            return end
+        root = self._root(int(frontier.state[LINE]), int(frontier.cuts[end]))
+        exact = True
+        for side in (1, 0):
+            rows = side_rows(self._table, root.feature, root.cut, holds=side == 1)
+            question = self._question.of_side(root, side)
+            for level in range(len(self._levels.levels)):
+                free = replace(question, levels=NO_LIMITS) if level else question
+                found = find(rows, free, self._cut_off(side, root))
+                frontier.best[side, end, level] = max(frontier.best[side, end, level], found.lower)
+                exact = exact and (level > 0 or found.lower == found.upper)
+        give_back(*self._asked, frontier, end, exact)
+        return end
+
+    def _cut_off(self, side: int, root: Root) -> float:
+        """Return what the cost of a side rules out all cuts up to the interval's other end with."""
+        frontier, f = self._frontier, root.feature
+        far = int(frontier.state[HIGH if side else LOW])
+        beyond = frontier.best[1 - side, far, -1]
+        height, number = int(frontier.state[HEIGHT]) - 1, 2 * int(frontier.state[NUMBER]) + side
+        between = entry(self._segments, self._segments.trees, f, height, number)
+        least = self.upper
+        return least - beyond - between if least < np.inf else np.inf
+
+    def _root(self, line: int, cut: int) -> Root:
+        lines = self._lines
+        fails, holds = lines.leaves[line]
+        return Root(int(lines.features[line]), cut, (int(fails), int(holds)), lines.below[line])
+
+
+def _two(levels: Levels) -> Levels:
+    places = np.minimum(np.arange(len(levels.places)), 1)
+    return Levels(levels.levels[[0, -1]], levels.least, places)
+
+
+def _lines(question: Question) -> Lines:
+    """Return a line for each set of features, feature of it, and way to give its sides as many leaves as there are."""
+    half, most = 2 ** (question.depth - 1), min(question.leaves, 2**question.depth)
+    ways = [(most - i, i) for i in range(max(1, most - half), min(half, most - 1) + 1)]
+    rows = [(f, way, kept) for kept in question.below for f in np.flatnonzero(kept) for way in ways]
+    features, leaves, below = zip(*rows, strict=True)
+    return Lines(np.array(features, np.int32), np.array(leaves, np.int32), np.array(below, bool))
+
+
+def _segments(table: RootTable, *, bounded: bool) -> Segments:
+    """Return room for the bounds of segments, without any where not ``bounded``."""
+    n_codes = table.last.astype(np.int64) + 1
+    heights = np.array([int(last).bit_length() for last in table.last], np.int32)
+    smallest = [int(SMALLEST * n / len(table.first)).bit_length() for n in n_codes]
+    lowest = np.minimum(heights, smallest) if bounded else heights + 1
+    starts, total = np.zeros((len(heights), int(heights.max()) + 2), np.int64), 0
+    for f, (height, low) in enumerate(zip(heights, lowest, strict=True)):
+        sizes = [(int(n_codes[f]) - 1 >> h) + 1 for h in range(low, height + 1)]
+        ends = total + np.cumsum([0, *sizes])
+        starts[f, : len(ends)], total = ends, int(ends[-1])
+    return Segments(heights, lowest.astype(np.int32), starts, np.empty(total), np.empty(total))

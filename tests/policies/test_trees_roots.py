@@ -1,0 +1,200 @@
+"""Trees of depth 3 and 4 on every cut: root cuts that ask one level down, their limits, interrupts and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from milpcb import long_search
+from milpcb.errors import InputError
+from milpcb.estimators import OptimalPolicyTree
+from milpcb.oracles import open_oracle
+from milpcb.types import Floats, Stop
+from policies.literals import Literals
+from policies.names import Names
+from policies.trees import DecisionTrees, root_search
+from policies.trees import policy_class as trees_class
+from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
+from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
+from policies.trees.limits import Limits, context_counts
+from policies.trees.policy_class import OpenedTrees
+from policies.trees.root_search import Hunt
+from policies.trees.root_tables import all_rows, kept_rows, side_rows
+from policies.trees.routes import MOST_SECONDS, Route
+from policies.trees.search import TreeSearch
+
+NAMES = Names.of(None, None)
+
+
+def table(rng: np.random.Generator, m: int, d: int) -> Floats:
+    """Return contexts (m, d): some columns with many equal values, some with few, some of 0 and 1."""
+    return np.column_stack([rng.integers(0, kind, m) for kind in rng.choice([2, 4, 1000], d)]).astype(float)
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_depth_3_answers_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
+    """Neither bounds nor cut-offs prune a better tree; whole costs are exact to the last bit, in any unit."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    m, n_actions = data.draw(st.integers(2, 25)), data.draw(st.integers(2, 4))
+    literals = Literals.of(table(rng, m, data.draw(st.integers(1, 3))), "all")
+    if not len(literals):
+        return
+    slow, fast = (search(literals, n_actions, 3, NAMES) for search in (FeaturePairSearch, EveryCutSearch))
+    g = len(literals.contexts)
+    costs, row, unit = draw_costs(data, g, n_actions), int(rng.integers(g)), 2.0 ** int(rng.integers(-900, 900))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(root_search, "SMALLEST", int(rng.choice([1, 4, 16])))
+        patch.setattr(root_search, "FIRST_ENDS", int(rng.choice([3, 64])))
+        assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
+        assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
+        assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
+        whole = np.rint(costs)
+        assert fast.value(whole * unit) == slow.value(whole) * unit == fast.minimise(whole * unit)[0]
+        assert fast.profile(whole * unit, row).tolist() == (slow.profile(whole, row) * unit).tolist()
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_depth_3_keeps_limits_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
+    """Value, profile and tree are the best within any limits on leaves, features, rows, and rows of each action."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    m = data.draw(st.integers(2, 25))
+    literals = Literals.of(table(rng, m, data.draw(st.integers(1, 4))), "all", by_feature=True)
+    kept = Limits(
+        max_leaves=data.draw(st.sampled_from((None, 4, 5, 6, 7))),
+        max_features=data.draw(st.sampled_from((None, None, 1, 2, 3))),
+        min_leaf_size=data.draw(st.sampled_from((None, 2, 3, 6))),
+        min_action_rows=data.draw(st.sampled_from((None, None, 1, 2))),
+    )
+    counts = context_counts(literals.group, 2, rng.integers(0, 2, m).tolist() if kept.min_action_rows else None)
+    if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
+        return
+    trees = literals, 2, 3, NAMES, kept, counts
+    slow, fast = LimitedFeaturePairSearch(*trees), LimitedEveryCutSearch(*trees)
+    costs = draw_costs(data, len(literals.contexts), 2)
+    row = int(rng.integers(len(costs)))
+    least, tree = fast.minimise(costs)
+    assert least == pytest.approx(slow.value(costs), abs=1e-10)
+    assert fast.value(costs) == pytest.approx(least, abs=1e-10)
+    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
+    assert kept.allow(tree.root, literals.contexts, counts)
+
+
+def test_depth_4_answers_as_literals() -> None:
+    """The search asks itself as often as the depth wants."""
+    rng = np.random.default_rng(0)
+    literals = Literals.of(table(rng, 12, 2), "all")
+    costs = rng.integers(-9, 10, (len(literals.contexts), 3)).astype(float)
+    expected = TreeSearch(literals, 3, 4, NAMES).value(costs)
+    search = EveryCutSearch(literals, 3, 4, NAMES)
+    assert search.value(costs) == expected == search.minimise(costs)[0]
+
+
+@pytest.mark.parametrize("kind", ["noise", "planted"])
+def test_depth_3_on_hundreds_of_contexts(kind: str) -> None:
+    """With cuts far more than are evaluated, the value is that of all triples of cuts."""
+    rng = np.random.default_rng(5)
+    contexts = np.column_stack([rng.normal(size=(90, 2)), rng.integers(0, 20, (90, 1))])
+    costs = rng.normal(size=(90, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
+    literals = Literals.of(contexts, "all")
+    expected = FeaturePairSearch(literals, 3, 3, NAMES).value(costs)
+    assert EveryCutSearch(literals, 3, 3, NAMES).value(costs) == pytest.approx(expected, abs=1e-9)
+
+
+def test_rows_of_a_side_are_those_of_a_table_of_their_own() -> None:
+    """Orders, codes, gaps and sums of the rows on a side of a cut are what sorting them anew would give."""
+    rng = np.random.default_rng(1)
+    literals = Literals.of(table(rng, 40, 3), "all")
+    orders = np.array([np.argsort(code, kind="stable") for code in literals.codes], dtype=np.int32)
+    costs = rng.normal(size=(len(literals.contexts), 3))
+    counts = rng.integers(0, 4, (len(costs), 2)).astype(float)
+    rows = all_rows(literals, orders, costs, counts)
+    for holds in (True, False):
+        side = side_rows(rows, 1, int(rows.last[1]) // 2, holds=holds)
+        again = kept_rows(rows, np.isin(rows.numbers, side.numbers))
+        assert all((part == other).all() for part, other in zip(side, again, strict=True))
+        codes = literals.codes[:, side.numbers]
+        for f, (order, code) in enumerate(zip(side.orders, codes, strict=True)):
+            assert (np.unique(code, return_inverse=True)[1] == side.codes[f]).all()
+            assert (np.argsort(code, kind="stable") == order).all()
+            assert (side.gaps[f] == (np.diff(code[order], append=code.max()) != 0)).all()
+            spread = np.bincount(side.codes[f], side.spread)
+            assert side.spreads[f, : len(spread) + 1] == pytest.approx(np.append(0.0, spread.cumsum()))
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("limits", [{}, {"min_leaf_size": 4}, {"max_leaves": 4}], ids=str)
+def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
+    depth: int, limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After every evaluated cut the minimum is between the bounds, and the tree within the limits attains the upper."""
+    monkeypatch.setattr(root_search, "SLICE", 1.0)
+    monkeypatch.setattr(long_search, "FIRST", -inf)
+    rng = np.random.default_rng(2)
+    contexts, costs = rng.normal(size=(50, 2)), rng.integers(-99, 100, (50, 3)).astype(float)
+    monkeypatch.setattr(trees_class, "route", lambda *_: Route.ROOTS)
+    oracle = open_oracle(DecisionTrees(3, depth=depth, thresholds="all", **limits), contexts, "search")
+    least, run, gaps, stops = oracle.value(costs), Hunt.run, [], []
+    for work in range(0, 24, 3):
+
+        def interrupted(hunt: Hunt, look: Callable[[], None] | None = None, left: int = work) -> Any:
+            def count() -> None:
+                nonlocal left
+                if look is not None:
+                    look()
+                    left -= 1
+                    if left < 0:
+                        raise KeyboardInterrupt
+
+            return run(hunt, count if look is not None else None)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Hunt, "run", interrupted)
+            answer = oracle.minimise(costs)
+        assert answer.lower <= least <= answer.upper
+        assert costs[np.arange(50), answer.policy.predict(contexts)].sum() == answer.upper
+        gaps.append(answer.upper - answer.lower)
+        stops.append(answer.stop)
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[-1] < gaps[0]
+    assert stops[:4] == [Stop.INTERRUPTED] * 4
+
+
+def test_a_fit_that_is_interrupted_has_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimator keeps the tree so far, and what is proved of the best."""
+    monkeypatch.setattr(long_search, "FIRST", -inf)
+    rng = np.random.default_rng(3)
+    contexts, costs = rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
+    best = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
+    deeper = Hunt._deeper
+    monkeypatch.setattr(Hunt, "_deeper", lambda hunt: _interrupt() if hunt.n_evaluated == 9 else deeper(hunt))
+    cut_short = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
+    assert best.optimal_
+    assert not cut_short.optimal_
+    assert cut_short.lower_bound_ <= best.policy_value_ <= cut_short.policy_value_
+
+
+def _interrupt() -> int:
+    raise KeyboardInterrupt
+
+
+def test_what_would_take_hours_is_refused_in_words_about_trees() -> None:
+    """The line has the estimate and what mends it, whichever kind of oracle was asked for."""
+    contexts = np.random.default_rng(4).normal(size=(20_000, 60))
+    trees = DecisionTrees(3, depth=3, thresholds="all").on(contexts)
+    assert isinstance(trees, OpenedTrees)
+    assert trees.route is Route.ROOTS
+    assert trees._seconds > MOST_SECONDS
+    for capability in ("search", "program"):
+        with pytest.raises(
+            InputError, match=r"depth 3 over [\d,]+ cut points .* about \d+ hours.*use fewer thresholds"
+        ):
+            trees.require(capability)
+    assert "search" in DecisionTrees(3, depth=3, thresholds="all").on(contexts[:2000, :10]).capabilities

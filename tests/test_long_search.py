@@ -1,0 +1,79 @@
+"""Long searches: lines on standard error now and then, and what Ctrl-C means before and after the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from milpcb.long_search import LongSearch, interrupts_end_everything
+
+
+class Clock:
+    """A clock that goes on by some seconds at each look at it."""
+
+    def __init__(self, *steps: float) -> None:
+        self._steps: Iterator[float] = iter(steps)
+        self._now = 0.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        self._now += next(self._steps)
+        return self._now
+
+
+def test_a_line_comes_after_two_seconds_and_then_every_ten(capsys: pytest.CaptureFixture[str]) -> None:
+    """What ends sooner writes nothing; a line has the time, both bounds and the gap."""
+    with LongSearch("trees", now=Clock(0.0, 1.0, 1.5, 5.0, 5.0)) as search:
+        search.look(1.0, 9.0)
+        assert capsys.readouterr().err == ""
+        search.look(2.0, 8.0)
+        search.look(3.0, 7.0)
+        search.look(4.0, 6.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        "milpcb: trees, 2 s: least total cost between 2 and 8, gap 6",
+        "milpcb: trees, 12 s: least total cost between 4 and 6.5, gap 2.5",
+    ]
+
+
+def test_an_interrupt_ends_the_search_alone_once_that_was_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    """The body is left without an exception, and the line says beforehand what Ctrl-C does."""
+    with LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0)) as search:
+        search.look(0.0, 1.0)
+        raise KeyboardInterrupt
+    assert search.interrupted
+    assert "Ctrl-C ends the search with the best so far" in capsys.readouterr().err
+
+
+class Terminated(KeyboardInterrupt):
+    """What a command makes of the signal that ends the process."""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error", "offered"),
+    [(1.0, KeyboardInterrupt, True), (3.0, KeyboardInterrupt, False), (3.0, Terminated, True), (3.0, ValueError, True)],
+)
+def test_other_interrupts_end_everything(seconds: float, error: type[BaseException], *, offered: bool) -> None:
+    """Before the first line, where nobody reads bounds, and where the process is to end."""
+    search = LongSearch("trees", best_so_far=offered, now=Clock(0.0, seconds))
+    with pytest.raises(error):
+        _broken_off(search, error)
+    assert not search.interrupted
+
+
+def test_within_a_play_an_interrupt_ends_the_play() -> None:
+    """What asks thousands of questions says so, and none of them swallows Ctrl-C."""
+    with interrupts_end_everything():
+        search = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
+        with pytest.raises(KeyboardInterrupt):
+            _broken_off(search, KeyboardInterrupt)
+    again = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
+    _broken_off(again, KeyboardInterrupt)
+    assert again.interrupted
+
+
+def _broken_off(search: LongSearch, error: type[BaseException]) -> None:
+    with search:
+        search.look(0.0, 1.0)
+        raise error
