@@ -38,7 +38,7 @@ from milpcb.long_search import LongSearch
 from milpcb.types import Bools, Floats, Stop
 from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.root_search import NO_LIMITS, Hunt, Question, Root, find, levels_of
+from policies.trees.root_search import NO_LIMITS, Hunt, RootQuestion, Root, find, levels_of
 from policies.trees.root_tables import RootTable, all_rows, kept_rows
 from policies.trees.rule import DecisionTree, Leaf
 
@@ -104,7 +104,7 @@ class EveryCutSearch(FeaturePairSearch):
     def _tree(self, costs: Floats, first: Root | None) -> DecisionTree:
         """Return the best tree with this root, None for one leaf."""
         rows = self._rows_with(costs)
-        chosen: dict[tuple[int, ...], tuple[Question, Root]] = {}
+        chosen: dict[tuple[int, ...], tuple[RootQuestion, Root]] = {}
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
             question, root, table = self._question, first, rows
@@ -130,10 +130,10 @@ class EveryCutSearch(FeaturePairSearch):
         return all_rows(self._literals, self._orders, costs, self._sizes)
 
     @cached_property
-    def _question(self) -> Question:
+    def _question(self) -> RootQuestion:
         """All trees of the class."""
         every = np.ones((1, len(self._literals.features)), bool)
-        return Question(self._depth, 2**self._depth, every, NO_LIMITS)
+        return RootQuestion(self._depth, 2**self._depth, every, NO_LIMITS)
 
     @cached_property
     def _sizes(self) -> Floats:
@@ -145,9 +145,9 @@ class LimitedEveryCutSearch(EveryCutSearch, LimitedFeaturePairSearch):
     """The same under structure limits."""
 
     @cached_property
-    def _question(self) -> Question:
+    def _question(self) -> RootQuestion:
         below = self._sets[:, 1 + self._literals.first[:-1]]
-        return Question(self._depth, self._most, below, levels_of(self._limits.asked(self._rows)[0]))
+        return RootQuestion(self._depth, self._most, below, levels_of(self._limits.asked(self._rows)[0]))
 
     @cached_property
     def _sizes(self) -> Floats:

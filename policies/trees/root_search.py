@@ -57,7 +57,7 @@ class Root(NamedTuple):
     below: Bools
 
 
-class Found(NamedTuple):
+class RootAnswer(NamedTuple):
     """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None."""
 
     lower: float
@@ -66,7 +66,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class RootQuestion:
     """Which trees: up to a depth, of so many leaves, with the features of one row of ``below`` (n, d).
 
     ``levels`` are the shortages for which stumps are evaluated; the trees asked for are those of level 0.
@@ -77,7 +77,7 @@ class Question:
     below: Bools
     levels: Levels
 
-    def of_side(self, root: Root, side: int) -> Question:
+    def of_side(self, root: Root, side: int) -> RootQuestion:
         """Return the question about one side of a root."""
         return replace(self, depth=self.depth - 1, leaves=root.leaves[side], below=root.below[None])
 
@@ -92,12 +92,12 @@ def levels_of(least: Floats) -> Levels:
 NO_LIMITS = levels_of(np.zeros(0))
 
 
-def find(table: RootTable, question: Question, cut_off: float = np.inf) -> Found:
+def find(table: RootTable, question: RootQuestion, cut_off: float = np.inf) -> RootAnswer:
     """Return the least cost of the trees, or bounds once the lower one is at least ``cut_off``."""
     depth = min(question.depth, question.leaves - 1)
     if depth == 0:
         leaf = leaf_cost(table, question.levels.least)
-        return Found(leaf, leaf, None)
+        return RootAnswer(leaf, leaf, None)
     if depth == 1:
         return best_stump(table, question)
     return Hunt(table, replace(question, depth=depth), cut_off).run()
@@ -110,10 +110,10 @@ def leaf_cost(table: RootTable, least: Floats) -> float:
     return float(table.first.sum() + np.minimum(0.0, table.differences.sum(axis=0).min()))
 
 
-def best_stump(table: RootTable, question: Question) -> Found:
+def best_stump(table: RootTable, question: RootQuestion) -> RootAnswer:
     """Return the least cost of trees of one test."""
     least, base = question.levels.least, table.first.sum()
-    found = Found(cost := leaf_cost(table, least), cost, None)
+    found = RootAnswer(cost := leaf_cost(table, least), cost, None)
     for f in np.flatnonzero(question.below.any(axis=0)):
         sums, sizes = table.costs[f].cumsum(axis=1), table.sizes[f, : len(least)].cumsum(axis=1)
         above = np.minimum(0.0, (sums[:, -1:] - sums).min(axis=0))
@@ -124,14 +124,14 @@ def best_stump(table: RootTable, question: Question) -> Found:
         if costs[at] < found.upper:
             cut = int(table.codes[f, table.orders[f, at]])
             cost = float(costs[at])
-            found = Found(cost, cost, Root(int(f), cut, (1, 1), question.below[0]))
+            found = RootAnswer(cost, cost, Root(int(f), cut, (1, 1), question.below[0]))
     return found
 
 
 class Hunt:
     """A question of depth 2 or more on a table, under way: ``lower``, ``upper`` and ``root`` hold at any moment."""
 
-    def __init__(self, table: RootTable, question: Question, cut_off: float = np.inf) -> None:
+    def __init__(self, table: RootTable, question: RootQuestion, cut_off: float = np.inf) -> None:
         pairs = question.depth == 2
         # Of deeper subtrees two levels are asked for: within the limits, and without them.
         levels = question.levels if pairs or question.levels is NO_LIMITS else _two(question.levels)
@@ -162,7 +162,7 @@ class Hunt:
         """How many root cuts are evaluated so far."""
         return int(self._frontier.state[ENDS]) - 2
 
-    def run(self, look: Callable[[], None] | None = None) -> Found:
+    def run(self, look: Callable[[], None] | None = None) -> RootAnswer:
         """Search to the end, or the cut-off; an exception that ``look`` raises leaves the bounds as they hold then."""
         if self._question.depth == 2:
             fill_segments(self._table, self._lines, self._segments)
@@ -173,7 +173,7 @@ class Hunt:
                 self._frontier = grown(self._frontier)
             if look is not None:
                 look()
-        return Found(self.lower, self.upper, self.root)
+        return RootAnswer(self.lower, self.upper, self.root)
 
     @property
     def _asked(self) -> tuple[RootTable, Levels, Lines, Segments]:
@@ -224,7 +224,7 @@ def _two(levels: Levels) -> Levels:
     return Levels(levels.levels[[0, -1]], levels.least, places)
 
 
-def _lines(question: Question) -> Lines:
+def _lines(question: RootQuestion) -> Lines:
     """Return a line for each set of features, feature of it, and way to give its sides as many leaves as there are."""
     half, most = 2 ** (question.depth - 1), min(question.leaves, 2**question.depth)
     ways = [(most - i, i) for i in range(max(1, most - half), min(half, most - 1) + 1)]

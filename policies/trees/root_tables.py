@@ -20,8 +20,8 @@ class RootTable(NamedTuple):
     """n contexts with their costs, counted from the cheapest action of each, and with their C counts.
 
     ``numbers`` (n,) are those of the contexts among all; ``orders`` (d, n) sort them by each feature. ``codes`` (d, n)
-    say how many of the feature's values here are smaller, and ``last`` (d,) is the largest of them: so a cut k of a
-    feature holds where the code is at most k, k = 0 .. last - 1. ``gaps`` (d, n) tell, in order, whether a cut may
+    are how many of the feature's values here are smaller, and ``last`` (d,) is the largest of them: so a cut k of a
+    feature holds where the code is at most k, k = 0 .. last - 1. ``gaps`` (d, n) mark, in order, where a cut may
     follow. ``first`` (n,) is what action 0 costs, ``differences`` (n, A) what the actions 1 to A cost more, ``spread``
     (n,) the dearest action; ``costs`` (d, A, n) are the differences in order. ``counts`` (n, C) and, in order,
     ``sizes`` (d, C, n) count rows. ``spreads`` (d, n + 1) and ``rows`` (d, C, n + 1) are sums of spread and counts

@@ -146,7 +146,7 @@ def evaluations(ask: Callable[[Floats], float], costs: Floats) -> int:
     """Return how many root cuts of the whole tree a question evaluates."""
     run, counts = root_search.Hunt.run, [0]
 
-    def counted(hunt: root_search.Hunt, look: Callable[[], None] | None = None) -> root_search.Found:
+    def counted(hunt: root_search.Hunt, look: Callable[[], None] | None = None) -> root_search.RootAnswer:
         found = run(hunt, look)
         counts[0] = hunt.n_evaluated  # the last to end is that of the whole tree
         return found
