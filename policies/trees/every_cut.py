@@ -38,7 +38,7 @@ from milpcb.long_search import LongSearch
 from milpcb.types import Bools, Floats, Stop
 from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.root_search import NO_LIMITS, Hunt, RootQuestion, Root, find, levels_of
+from policies.trees.root_search import NO_LIMITS, Hunt, Root, RootQuestion, find, levels_of
 from policies.trees.root_tables import RootTable, all_rows, kept_rows
 from policies.trees.rule import DecisionTree, Leaf
 
