@@ -165,6 +165,7 @@ def assemble(target: Path) -> None:
         shutil.copyfile(file, place)
     shutil.copytree(HERE / "pages", target, dirs_exist_ok=True)
     shutil.copyfile(HERE / "conf.py", target / "conf.py")
+    shutil.copytree(ROOT / "scripts" / "gallery", target / "gallery_of")
     write_reference(target / "reference")
     (target / "reference" / "commands.md").write_text(commands())
 
@@ -174,7 +175,7 @@ def tracked() -> Iterator[Path]:
     yield from (ROOT / name for name in ("README.md", "LICENSE", ".github/CONTRIBUTING.md"))
     for folder in ("milpcb", "policies", "scripts"):
         for file in (ROOT / folder).rglob("*"):
-            if file.suffix in (".md", ".png", ".py") and HERE not in file.parents:
+            if file.suffix in (".md", ".png", ".py") and HERE not in file.parents and file.parent.name != "gallery":
                 yield file
 
 

@@ -20,6 +20,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
 ]
 html_theme = "furo"
 html_title = "milpcb"
@@ -37,6 +38,17 @@ autodoc_typehints = "none"  # numpydoc gives what the docstrings say of types
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery_of",  # assemble.py puts the scripts there
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\d\d_",  # all of them run
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "capture_repr": ("_repr_html_", "__repr__"),
+    "download_all_examples": False,
+    "show_memory": False,
+    "write_computation_times": False,
+}
 copybutton_exclude = ".linenos, .gp, .go"
 
 PARAMETER = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+)")

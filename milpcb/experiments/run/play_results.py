@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,8 +133,18 @@ class Plays:
     def __str__(self) -> str:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        """Return the table and, where the extra of studies is installed, the picture, for notebooks."""
+        table = f"<pre>{escape(self.table())}</pre>"
+        if not (find_spec("matplotlib") and find_spec("polars")):
+            return table
+        from milpcb.experiments.results.figures.play_results import draw_plays
+
+        picture = b64encode(draw_plays(self.frame(), live=self.live, suffix="svg")).decode()
+        return f'{table}<img alt="Regret by round" style="max-width: 60em" src="data:image/svg+xml;base64,{picture}">'
+
     def plot(self, path: str | Path) -> Path:
-        """Draw regret against rounds with certificates dashed, in live play these alone, into a .png or .svg file.
+        """Draw regret against rounds with certificates at its right, in live play these alone, as a .png or .svg file.
 
         Raises ExtraMissingError without matplotlib, InputError on another ending.
         """

@@ -1,0 +1,51 @@
+"""
+Rules that do as well, and what forbidding costs
+================================================
+
+The best rule is one of many that the data hardly distinguish. What does it cost to do without a feature, to ask
+another question first, to have one leaf less? Each is one exact question.
+"""
+
+# %%
+# A table of costs, and the best tree.
+
+import numpy as np
+
+import milpcb
+from milpcb.constraints import parity
+from milpcb.offline.arguing import First, Monotone, Option, Question, Under, Without, keep, prices
+from milpcb.policies import DecisionTrees
+
+rng = np.random.default_rng(0)
+n = 800
+people = np.column_stack([rng.integers(18, 80, n), rng.integers(0, 2, n), rng.integers(0, 10, n)]).astype(float)
+age, member, visits = people.T
+right = np.where(visits > 5, np.where(age > 45, 1, 0), 0)  # call the old who come often, write to all others
+costs = rng.normal(0.4 + 0.3 * (np.arange(2) != right[:, None]), 0.3)
+
+names = ["age", "member", "visits"]
+trees = DecisionTrees(
+    2, depth=2, thresholds=[[30, 45, 60], [0.5], [2, 5]], feature_names=names, action_names=["write", "call"]
+)
+best = milpcb.open_oracle(trees, people, kind="search").minimise(costs)
+print(f"total cost {best.value:.1f}")
+best.policy
+
+# %%
+# Prices: how much more the cheapest rule costs that grants a wish, a person on average. Wishes that cost next to
+# nothing may be granted; the others tell what the rule lives on.
+
+last_year = np.where(age <= 45, 0, 1)
+wishes = [
+    Without((0,), "without age"),
+    Without((1,), "without membership"),
+    Without((2,), "without visits"),
+    First((0,), "ask for the age first"),
+    First((1,), "first ask whether a member"),
+    Option({"max_leaves": 2}, "two leaves only"),
+    Monotone({0: 1}, "older people get no lower action"),
+    keep(last_year, member == 1, 2, "members as last year"),
+    Under(parity(1, 0.02, n_actions=2, groups=member), "alike rates for members and others"),
+]
+for price in prices(Question(trees, people), costs, wishes):
+    print(f"{price.name:40s} {price.price / n:.4f}")
