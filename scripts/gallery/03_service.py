@@ -49,12 +49,12 @@ def missed_again(person: dict[str, object], action: str | int) -> float:
 
 
 # %%
-# Twelve weeks. Each day loads the file, learns what has become known, decides, and saves. A decision is stored with
+# Eight weeks. Each day loads the file, learns what has become known, decides, and saves. A decision is stored with
 # the visit it belongs to, as text, and comes back with its outcome one to four days later.
 
 waiting: list[tuple[int, str, float]] = []
-weekly = []
-for day in range(1, 85):
+statements = []
+for day in range(1, 57):
     bandit = milpcb.Bandit.load(saved)
     for _, decision, cost in [entry for entry in waiting if entry[0] <= day]:
         bandit.learn(milpcb.Decision.from_json(decision), cost=cost)
@@ -67,12 +67,12 @@ for day in range(1, 85):
         waiting.append((known, decision.to_json(), missed_again(person, decision.action)))
     bandit.save(saved)
     if day % 28 == 0:
-        weekly.append(f"after {day} days\n{bandit.statement()}")
+        statements.append(f"after {day} days\n{bandit.statement()}")
 
 # %%
 # What the service states about itself, every four weeks. Each sentence holds for this very run.
 
-print("\n\n".join(weekly))
+print("\n\n".join(statements))
 
 # %%
 # The rule that it has learnt so far.

@@ -25,10 +25,8 @@ budget = share_at_most(0, 0.2, n_contexts=120, n_actions=3)
 # The exact search of the class, and three ways to ask a solver. ``milpcb solvers`` lists those that run here; Gurobi,
 # CPLEX, SCIP, COPT and Xpress are an extra each.
 
-for oracle in (
-    {"kind": "search"},
-    *({"kind": "milp", "solver": name} for name in ("highs", "scipy", "pulp:PULP_CBC_CMD")),
-):
+solvers = ["highs", "scipy", "pulp:PULP_CBC_CMD"]
+for oracle in ({"kind": "search"}, *({"kind": "milp", "solver": name} for name in solvers)):
     asked = milpcb.open_oracle(trees, contexts, **oracle, constraints=[budget])
     answer = asked.minimise(costs)
     name = oracle.get("solver", "search of the class")
