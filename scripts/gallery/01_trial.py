@@ -11,14 +11,14 @@ call next time, and can that be claimed?
 # the truth: calls work for those who came often, letters for all others.
 
 import numpy as np
-import pandas as pd
+import polars as pl
 
 from milpcb import offline
 from milpcb.policies import DecisionTrees
 
 rng = np.random.default_rng(0)
 n = 2000
-people = pd.DataFrame(
+people = pl.DataFrame(
     {"age": rng.integers(18, 80, n), "visits": rng.integers(0, 12, n), "member": rng.integers(0, 2, n)}
 )
 done = np.where(rng.random(n) < 0.5, "call", "letter")

@@ -11,17 +11,17 @@ what would a larger budget bring?
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
+import polars as pl
 
 from milpcb.estimators import OptimalPolicyTree, budget_curve, parity, share_at_most
 
 rng = np.random.default_rng(1)
 n = 1500
-people = pd.DataFrame(
+people = pl.DataFrame(
     {"age": rng.integers(18, 80, n), "sex": rng.choice(["f", "m"], n), "visits": rng.integers(0, 12, n)}
 )
 gain = 0.1 * (people["visits"] - 3) + 0.3 * (people["sex"] == "f")
-costs = pd.DataFrame({"letter": np.ones(n), "call": 1 - gain + rng.normal(0, 0.5, n)})
+costs = pl.DataFrame({"letter": np.ones(n), "call": 1 - gain + rng.normal(0, 0.5, n)})
 
 # %%
 # The best tree without limits, and the best one that calls a fifth at most, women and men equally often up to 5
