@@ -26,7 +26,7 @@ html_theme = "furo"
 html_title = "milpcb"
 html_show_sphinx = False
 html_copy_source = False
-exclude_patterns = []
+exclude_patterns = ["gallery_of"]  # sphinx-gallery makes pages of what is there
 highlight_language = "text"  # of formulas in docstrings; READMEs name the language of each block
 
 myst_enable_extensions = ["dollarmath", "deflist"]
