@@ -141,7 +141,8 @@ class Plays:
         from milpcb.experiments.results.figures.play_results import draw_plays
 
         picture = b64encode(draw_plays(self.frame(), live=self.live, suffix="svg")).decode()
-        return f'{table}<img alt="Regret by round" style="max-width: min(60em, 100%)" src="data:image/svg+xml;base64,{picture}">'
+        source = f"data:image/svg+xml;base64,{picture}"
+        return f'{table}<img alt="Regret by round" style="max-width: min(60em, 100%)" src="{source}">'
 
     def plot(self, path: str | Path) -> Path:
         """Draw regret against rounds with certificates at its right, in live play these alone, as a .png or .svg file.
