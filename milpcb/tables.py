@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ import numpy as np
 
 from milpcb.checks import check_file
 from milpcb.csv_pieces import CODE, disguised, pieces
-from milpcb.errors import InputError, clipped
+from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.extras import needs
 from milpcb.types import Floats
 
@@ -67,9 +67,11 @@ def _check_parquet(path: Path, first: bytes) -> None:
         with _whole(path):
             longest = pl.scan_parquet(path).select(pl.col(name).str.len_bytes().max()).collect().item()
         if longest is not None and longest > LONGEST_TEXT:
-            raise InputError(
-                f"{path}, column '{clipped(name)}' has a string of {longest:,} bytes; at most {LONGEST_TEXT:,}"
-            )
+            raise InputError(_too_long(path, name, longest))
+
+
+def _too_long(path: Path, name: str, longest: int) -> str:
+    return f"{path}, column '{clipped(name)}' has a string of {longest:,} bytes; at most {LONGEST_TEXT:,}"
 
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
@@ -89,6 +91,48 @@ def read_parquet(path: Path) -> pl.DataFrame:
 
     with _whole(path):
         return pl.read_parquet(path)
+
+
+def parquet_rows(path: Path) -> tuple[int, tuple[str, ...]]:
+    """Return how many rows a Parquet file has, and the names of its columns, without reading it; raises InputError."""
+    with needs("studies", f"reading the Parquet file {path}"):
+        import polars as pl
+
+    check_file(path)
+    try:
+        with path.open("rb") as file:
+            first = file.read(4)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    if first != b"PAR1":
+        raise InputError(f"{path} {DAMAGED}")
+    with _whole(path):
+        columns = tuple(pl.read_parquet_schema(path))
+        rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    if len(columns) > MOST_COLUMNS:
+        raise InputError(f"{path} has {len(columns):,} columns; at most {MOST_COLUMNS:,} are read")
+    return rows, columns
+
+
+def parquet_pieces(path: Path, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    """Yield some columns of a Parquet file that ``parquet_rows`` has let pass, ``size`` rows at a time.
+
+    Raises InputError where it is damaged, or lacks one of the columns.
+    """
+    import polars as pl
+
+    rows, there = parquet_rows(path)
+    for name in columns:
+        if name not in there:
+            raise UnknownNameError(f"column of {path}", name, there)
+    for start in range(0, rows, size):
+        with _whole(path):
+            piece = pl.scan_parquet(path).select(columns).slice(start, size).collect()
+        for name in (name for name, kind in piece.schema.items() if kind == pl.String):
+            longest = piece.select(pl.col(name).str.len_bytes().max()).item()
+            if longest is not None and longest > LONGEST_TEXT:
+                raise InputError(_too_long(path, name, longest))
+        yield piece
 
 
 @contextmanager

@@ -65,26 +65,36 @@ NOTED = 1e9  # bytes
 @click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
 @click.option("--seed", default=0, show_default=True, help="Of everything that is drawn.")
+@click.option("--one-pass", is_flag=True, help="Add up the rows, and never hold them; large logs are read so anyway.")
+@click.option("--backend", default="serial", show_default=True, help="Of one pass: serial, processes or dask.")
+@click.option("--workers", type=int, help="Of one pass: how many processes or Dask workers add up files.")
+@click.option("--scheduler", metavar="ADDRESS", help="Of one pass: the Dask scheduler whose workers add up files.")
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for policy and report.")
 @click.pass_context
 def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     """Find the best policy by LOG, a .csv or .parquet file with a line for each decision, or a run directory.
 
+    LOG may be several Parquet files: a folder of them, or a pattern in quotes, as in 'logs/*.parquet'.
+
     What to do is printed first, then the policy, what it is worth, and whether it keeps what was asked for; OUT gets a
     page on it, the drawing, and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g.
     --thresholds all, --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
+    from milpcb.commands.learn_files import learn_files, wants_one_pass
     from milpcb.logs.findings import Asked, find
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
     showing = partial(step, err)
+    if wants_one_pass(log, one_pass=given["one_pass"]):
+        learn_files(ctx, log, folder, given)
+        return
     with showing(f"reading {log.name}") as tick:
         source, limits = _read(log, given, tick)
     for note in (*source.notes, *_memory(source)):
         err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    estimator = _estimator(source, given, ctx.args, own)
+    estimator = make_estimator(source, given, ctx.args, own)
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
     asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
@@ -114,7 +124,7 @@ def _memory(source: Source) -> Iterator[str]:
         yield f"{rows:,} rows of {columns} features: this takes about {needed / 1e9:.1f} GB of memory."
 
 
-def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
+def make_estimator(source: Source, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
     """Return the estimator that the options describe; raises InputError on a wrong one."""
     from milpcb import estimators
     from milpcb.commands.class_options import options_of

@@ -12,7 +12,7 @@ from milpcb.errors import InputError
 
 if TYPE_CHECKING:
     from milpcb.csv_pieces import Tick
-    from milpcb.logs.source import Source
+    from milpcb.logs.source import Columns, Source
 
 Command = Callable[..., Any]
 OPTIONS = (
@@ -49,18 +49,28 @@ def source_of(log: Path, given: dict[str, Any], tick: Tick, texts: Container[str
     ``tick`` gets how far the reading of a file is; the columns called ``texts`` are not taken for numbers.
     """
     import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
+    from milpcb.logs.one_pass.files import is_files, log_files
     from milpcb.logs.source import Columns, make_source, read_source
 
+    if is_files(log):
+        return make_source(str(log), log_files(log).frame(), columns_of(given))
     if log.is_dir():
         return make_source(
             str(log), _rounds(log, given), Columns("action", "cost", maximise=False, **_common(given), **PLAYED)
         )
+    return read_source(log, columns_of(given), tick, texts)
+
+
+def columns_of(given: dict[str, Any]) -> Columns:
+    """Return which column of a file is what; raises InputError where that is not named."""
+    from milpcb.logs.source import Columns
+
     if given["action"] is None:
         raise InputError("which column is what was done? name it, as in --action treat")
     if (given["reward"] is None) == (given["cost"] is None):
         raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
     outcome = given["cost"] if given["reward"] is None else given["reward"]
-    columns = Columns(
+    return Columns(
         given["action"],
         outcome,
         maximise=given["reward"] is not None,
@@ -68,7 +78,6 @@ def source_of(log: Path, given: dict[str, Any], tick: Tick, texts: Container[str
         randomised=given["randomised"],
         **_common(given),
     )
-    return read_source(log, columns, tick, texts)
 
 
 PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log writes

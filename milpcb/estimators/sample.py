@@ -90,6 +90,8 @@ class Sample:
         """Take rows of the next batch."""
         frame = self._nw.from_native(batch, eager_only=True)
         self._check_schema(dict(frame.schema))
+        for name in (self._columns.outcome, *self._columns.propensity):
+            _numbers(frame, name)
         numbers = self.n + np.arange(len(frame))
         self.n += len(frame)
         kept = (numbers % self.step == 0) | self._is_new(frame)

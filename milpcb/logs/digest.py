@@ -45,7 +45,7 @@ def is_origin(kept: Any, source: Source) -> bool:
 def _of_columns(columns: Mapping[str, Values]) -> str:
     """Return the digest of a table: of its rows as a multiset, each of them a sum over its named entries."""
     with np.errstate(over="ignore"):
-        rows = sum(_mixed(_words(column) ^ _word(f"column {name}")) for name, column in columns.items())
+        rows = sum(mixed(_words(column) ^ _word(f"column {name}")) for name, column in columns.items())
     return hashlib.blake2b(np.sort(np.asarray(rows)).tobytes(), digest_size=16).hexdigest()
 
 
@@ -73,7 +73,7 @@ def _word(text: str) -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little"))
 
 
-def _mixed(words: Words) -> Words:
+def mixed(words: Words) -> Words:
     """Return the words with their bits stirred (splitmix64), so that sums of several of them differ."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

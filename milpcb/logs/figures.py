@@ -50,14 +50,18 @@ def rule_figure(found: Findings) -> Any:
 
 def worth_drawing(found: Findings, lines: list[Worth]) -> Drawing:
     """Return values with their intervals, a line each; the dashed one is the reference."""
-    unit = Unit.of(found)
+    return values_drawing(Unit.of(found), lines, found.questions.level, other(found), found.reference.value)
+
+
+def values_drawing(unit: Unit, lines: list[Worth], level: float, alike: str, dashed: float) -> Drawing:
+    """Return values with their intervals, a line each; ``dashed`` is the value of ``alike``, to treat all alike."""
     figure, (axes,) = row_grid([line.name for line in lines], 1, "")
     for place, line in enumerate(lines):
         colour = COLOURS[0] if line.name.startswith(RULE) else "0.25"
         if line.interval is not None:
             axes.plot(list(map(unit.inside, line.interval)), [place, place], color=colour, linewidth=2.5, alpha=0.6)
         axes.plot([unit.inside(line.value)], [place], "o", color=colour, markersize=7)
-    axes.axvline(found.reference.value, color=GREY, linestyle="--", linewidth=1)
+    axes.axvline(dashed, color=GREY, linestyle="--", linewidth=1)
     axes.set_xlabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.amount(value)))
     figure.set_figheight(figure.get_figheight() + 0.3)
@@ -66,8 +70,8 @@ def worth_drawing(found: Findings, lines: list[Worth]) -> Drawing:
         "What it is worth",
         figure,
         "; ".join(f"{line.name}: {unit.value(line.value)}" for line in lines),
-        f"Bars: {found.questions.level:.0%} intervals that hold for what stands beside them. Dashed: "
-        f"{other(found)}. {'Farther right' if unit.maximise else 'Farther left'} is better.",
+        f"Bars: {level:.0%} intervals that hold for what stands beside them. Dashed: "
+        f"{alike}. {'Farther right' if unit.maximise else 'Farther left'} is better.",
     )
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import Learned, checked
@@ -14,6 +15,7 @@ from milpcb.logs.digest import ORIGIN, origin
 from milpcb.logs.findings import Findings
 from milpcb.logs.page import page, rule_pictures
 
+KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.checkpoint; it checks it itself
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
 POLICY, PAGE = "policy.json", "report.html"
 NAMES = {
@@ -31,7 +33,7 @@ def check_folder(folder: Path) -> None:
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise RunError(f"{folder} exists and is no folder; choose another with --out")
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.is_dir() or not any(path.name != KEPT for path in folder.iterdir()):
         return
     written = _written(folder)
     if written is None:
@@ -41,11 +43,15 @@ def check_folder(folder: Path) -> None:
 
 
 def write(found: Findings, folder: Path, command: str) -> Path:
-    """Write everything, and remove what an earlier call wrote here and this one does not; return the page.
+    """Write everything, see ``write_files``, and return the page."""
+    return write_files(_files(found, command), folder)
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> Path:
+    """Write files by name, and remove what an earlier call wrote here and this one does not; return the page.
 
     Raises RunError where a file there is not as an earlier call wrote it.
     """
-    files = _files(found, command)
     check_folder(folder)
     earlier, now = _written(folder) or {}, {name: [digest(content)] for name, content in files.items()}
     either = {name: [*earlier.get(name, []), *now.get(name, [])] for name in {*earlier, *now}}  # if this is cut short
@@ -72,22 +78,27 @@ def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
 
 def _files(found: Findings, command: str) -> dict[str, bytes]:
     """Return the content of each file by its name."""
-    estimator = found.estimator
+    kept = origin(found.source, found.learnt.frame.columns)
+    return policy_files(found.estimator, kept, page(found, command), rule_pictures(found))
+
+
+def policy_files(estimator: Any, kept: Mapping[str, Any], html: str, pictures: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the content of each file by its name: the policy in every form, with what is ``kept`` of its log."""
     files = {
-        POLICY: _policy(found).encode(),
+        POLICY: _policy(estimator, kept).encode(),
         "policy.txt": f"{estimator.policy_}\n".encode(),
-        PAGE: page(found, command).encode(),
+        PAGE: html.encode(),
     }
-    files |= {f"policy.{suffix}": content for suffix, content in rule_pictures(found).items()}
+    files |= {f"policy.{suffix}": content for suffix, content in pictures.items()}
     if getattr(estimator.policy_, "decision", lambda: None)() is not None:
         files |= {"policy.sql": f"{estimator.to_sql()}\n".encode(), "policy.py": estimator.to_python().encode()}
     return files
 
 
-def _policy(found: Findings) -> str:
+def _policy(estimator: Any, kept: Mapping[str, Any]) -> str:
     """Return the policy as JSON, with the digest of its log: evaluate warns where it is handed the same."""
-    document = json.loads(found.estimator.to_json())
-    document[ORIGIN] = origin(found.source, found.learnt.frame.columns)
+    document = json.loads(estimator.to_json())
+    document[ORIGIN] = kept
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 

@@ -6,6 +6,7 @@ milpcb.offline.inference, in which both claims agree, in words for somebody who 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -239,9 +240,14 @@ def gain(found: Findings) -> str:
 
 def charges(found: Findings) -> list[str]:
     """Return what actions were given as costing beside their outcome."""
-    sign = "off" if found.scores.maximise else "to"
-    verb = "taken" if found.scores.maximise else "added"
-    charged = (found.estimator.treatment_cost or {}).items()
+    return charges_of(found.estimator.treatment_cost, maximise=found.scores.maximise)
+
+
+def charges_of(treatment_cost: Mapping[str, float] | None, *, maximise: bool) -> list[str]:
+    """Return what actions were given as costing beside their outcome."""
+    sign = "off" if maximise else "to"
+    verb = "taken" if maximise else "added"
+    charged = (treatment_cost or {}).items()
     return [f"'{name}' costs {cost:g} beside its outcome: {verb} {sign} its values here." for name, cost in charged]
 
 

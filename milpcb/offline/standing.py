@@ -96,6 +96,7 @@ class StandIn:
     scores : (m, K) sums of the scores of each action, in the unit and sign of the log, treatment cost included
     products : (m, K, K) sums of the products of the scores of two actions
     n : rows of the log
+    counts : (K,) rows in which each action was done
     outcome : mean and standard deviation of the outcome, treatment cost included
     reach : lengths of the ranges in which the score of an action lies, and the difference of two
     maximise : whether larger is better
@@ -108,6 +109,7 @@ class StandIn:
     scores: Floats
     products: Floats
     n: int
+    counts: Floats
     outcome: tuple[float, float]
     reach: tuple[float, float]
     maximise: bool
@@ -122,6 +124,10 @@ class StandIn:
     def best_action(self) -> int:
         """The action that is best where it is always played."""
         return int((self.constants if self.maximise else -self.constants).argmax())
+
+    def always(self, action: int) -> Ints:
+        """Return an action (m,) for every context."""
+        return np.full(len(self.sizes), action)
 
     def value(self, played: Ints) -> tuple[float, float]:
         """Return the mean of the scores of what is ``played`` (m,), and its standard error."""
@@ -196,6 +202,7 @@ def stand_in(
         scores,
         products,
         n,
+        totals[:, 0],
         _outcome(moments, totals, charge),
         _reach(moments, totals, base, charge, min_propensity, randomised=randomised),
         maximise,

@@ -181,6 +181,22 @@ class Learned(TypedDict):
     written: Annotated[dict[Text, Annotated[list[Digest], Field(max_length=100)]], Field(max_length=100)]
 
 
+@with_config(CLOSED)
+class CountedBlock(TypedDict):
+    """The sums over 2^level files of a log: those to learn from and those kept aside, as base64."""
+
+    level: Annotated[int, Field(ge=0, le=60)]
+    parts: Annotated[list[str], Field(min_length=1, max_length=2)]
+
+
+@with_config(CLOSED)
+class Counted(TypedDict):
+    """counted.json, in a folder of ``milpcb learn``: the sums over the first files of a log; ``of`` is of which."""
+
+    of: Digest
+    blocks: Annotated[list[CountedBlock], Field(max_length=60)]
+
+
 @with_config(OPEN)
 class Section(TypedDict):
     """A table of config.toml, as far as pages and figures read it."""

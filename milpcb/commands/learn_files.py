@@ -1,0 +1,95 @@
+"""``milpcb learn`` on logs that do not fit memory: Parquet files that are added up in one pass."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+from rich.table import Table
+
+from milpcb.commands.console import err, out
+from milpcb.commands.log_source import columns_of
+from milpcb.commands.steps import step
+from milpcb.errors import InputError
+
+if TYPE_CHECKING:
+    from milpcb.logs.one_pass.finding import OnePass
+
+NOT_HERE = (
+    "at_most", "never", "always", "parity", "no_worse", "monotone", "front", "what_if", "budget", "draws", "resamples",
+    "group",
+)  # fmt: skip  # options whose answers need the rows themselves
+METHOD = "--method"
+
+
+def wants_one_pass(log: Path, *, one_pass: bool) -> bool:
+    """Return whether a log is added up in one pass: if it is asked for, and where it is too large for memory."""
+    from milpcb.logs.one_pass.files import is_files, log_files
+
+    if one_pass:
+        return True
+    return (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
+
+
+def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> None:
+    """Learn from the files of a log in one pass, print what was found, and write the folder."""
+    from milpcb.commands.learn import make_estimator
+    from milpcb.logs.one_pass.counting import open_backend
+    from milpcb.logs.one_pass.files import log_files
+    from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of, write_pass
+
+    _check(ctx)
+    showing = partial(step, err)
+    files, columns = log_files(log), columns_of(given)
+    with showing("a sample, for cut points") as tick:
+        source = sample_of(files, columns, tick)
+    for note in source.notes:
+        err.print(f"note: {note}")
+    arguments = list(ctx.args)
+    if not any(argument.partition("=")[0] == METHOD for argument in arguments):
+        arguments += [METHOD, "snips"]
+        err.print("note: scores by --method snips, as one pass fits no models; ips is the other choice")
+    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
+    estimator = make_estimator(source, given, arguments, own)
+    backend = open_backend(given["backend"], given["workers"], given["scheduler"])
+    questions = PassQuestions(given["level"], given["holdout"], given["seed"])
+    found = learn_in_one_pass(files, source, estimator, questions, backend, folder, showing)
+    with showing("the page"):
+        path = write_pass(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
+    _print(found)
+    out.print(f"report: {path}")
+
+
+def _check(ctx: click.Context) -> None:
+    """Raise InputError where something is asked for that one pass cannot know."""
+    for name in NOT_HERE:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise InputError(
+                f"--{name.replace('_', '-')} needs the rows themselves, and the log is added up in one pass: leave it "
+                "out, or give a sample of the log that fits memory"
+            )
+
+
+def _print(found: OnePass) -> None:
+    from milpcb.logs.one_pass import words
+    from milpcb.offline import State
+
+    out.print(words.lead(found))
+    for warning in (*found.warnings, *found.learnt.diagnostics.words()):
+        err.print(f"warning: {warning}")
+    out.print()
+    rules = str(found.estimator.policy_)
+    out.print(rules if found.state == State.TARGET else f"What looked best:\n{rules}")
+    out.print()
+    unit = words.unit_of(found)
+    table = Table("", unit.words, f"{found.level:.0%} interval", "")
+    for line in words.worth(found):
+        table.add_row(*line.cells(unit))
+    out.print(table)
+    out.print(words.gain(found))
+    out.print(words.proof(found))

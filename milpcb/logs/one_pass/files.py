@@ -1,0 +1,114 @@
+"""The files of a log: a pattern such as 'logs/*.parquet', a folder of Parquet files, or one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+
+import polars as pl
+
+from milpcb.errors import InputError
+from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
+from milpcb.logs.source import Columns
+from milpcb.tables import parquet_pieces, parquet_rows
+
+Tick = Callable[[int, int], None]
+PIECE = 2**20  # rows that are read at a time
+LARGE = 100_000_000  # cells: a log beyond takes more than 8 GB in memory, and is read in one pass
+CONVERT = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a CSV file of any size"
+
+
+@dataclass(frozen=True)
+class LogFiles:
+    """The Parquet files of a log, by name, with the number of rows of each; all have the ``columns`` of the first."""
+
+    name: str
+    paths: tuple[Path, ...]
+    rows: tuple[int, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def large(self) -> bool:
+        """Whether the log takes more memory than a machine is sure to have."""
+        return sum(self.rows) * len(self.columns) > LARGE
+
+    def stamps(self) -> list[tuple[str, int, int]]:
+        """Return path, bytes and time of change of each file: where one of them changes, old sums are not of it."""
+        return [(str(path.resolve()), (stat := path.stat()).st_size, stat.st_mtime_ns) for path in self.paths]
+
+    def frame(self) -> pl.DataFrame:
+        """Return all rows at once."""
+        pieces = [piece for path in self.paths for piece in parquet_pieces(path, self.columns, PIECE)]
+        try:
+            return pl.concat(pieces, how="vertical_relaxed")
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"the files of {self.name} differ in the types of their columns: {error}") from error
+
+
+def is_files(log: Path) -> bool:
+    """Return whether a log is named as several files: by a pattern, or as a folder that holds Parquet files."""
+    return (log.is_dir() and any(log.glob("*.parquet"))) or (
+        not log.exists() and any(sign in str(log) for sign in "*?[")
+    )
+
+
+def log_files(log: Path) -> LogFiles:
+    """Return the files of a log; raises InputError where there are none, and where one is no Parquet file."""
+    found = sorted(log.glob("*.parquet")) if log.is_dir() else sorted(map(Path, glob(str(log)))) or [log]  # noqa: PTH207
+    if found == [log] and not log.exists():
+        raise InputError(f"no file is called {log}; in a pattern, * stands for any part of a name")
+    for path in found:
+        if path.suffix != ".parquet":
+            raise InputError(f"{path} is no Parquet file, and several files are read as Parquet only: {CONVERT}")
+    known = [parquet_rows(path) for path in found]
+    kept = [(path, rows) for path, (rows, _) in zip(found, known, strict=True) if rows]
+    if not kept:
+        raise InputError(f"{log} has no rows")
+    return LogFiles(str(log), tuple(path for path, _ in kept), tuple(rows for _, rows in kept), known[0][1])
+
+
+def named_columns(columns: Columns) -> LoggedColumns:
+    """Return the columns of what was done, what came of it and its probability; raises InputError without the last."""
+    if not (columns.randomised or columns.propensity):
+        raise InputError(
+            "one pass needs known propensities: --propensity COLUMN, or --randomised for a trial; they can be "
+            "estimated only from rows that fit memory"
+        )
+    return LoggedColumns(columns.action, columns.outcome, () if columns.randomised else columns.propensity)
+
+
+def wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:
+    """Return the columns that are read: those of the log, without those left out."""
+    named = (*named_columns(columns).names, *columns.features)
+    return tuple(
+        name
+        for name in dict.fromkeys((*named, *files.columns))
+        if name in named or not (columns.features or name in columns.leave_out)
+    )
+
+
+def sampled(files: LogFiles, columns: Columns, tick: Tick) -> Sample:
+    """Return a sample of the rows of all files; errors name the file."""
+    sample, total = Sample(named_columns(columns)), sum(files.rows)
+    while sample.step * MOST_ROWS < total:
+        sample.step *= 2
+    names = wanted(files, columns)
+    for path in files.paths:
+        start = sample.n
+        for piece in parquet_pieces(path, names, PIECE):
+            with placed(path, sample.n - start):
+                sample.add(piece)
+            tick(sample.n, total)
+    return sample
+
+
+@contextmanager
+def placed(path: Path, start: int) -> Iterator[None]:
+    """Put the name of a file, and the rows before those that are read, into an error about a row."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{path}, after {start:,} rows: {error}" if start else f"{path}: {error}") from error

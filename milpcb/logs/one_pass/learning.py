@@ -1,0 +1,114 @@
+"""From files to findings: a sample for cut points, the pass, the search, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from milpcb.checks import real
+from milpcb.errors import InputError
+from milpcb.estimators.layout import Layout
+from milpcb.experiments.run.backends import Backend
+from milpcb.logs.folder import policy_files, write_files
+from milpcb.logs.one_pass.checkpoint import Checkpoint, forget
+from milpcb.logs.one_pass.counting import Block, Counter, Parts, count
+from milpcb.logs.one_pass.files import LogFiles, Tick, named_columns, sampled
+from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of, parts_of
+from milpcb.logs.one_pass.page import page, rule_pictures
+from milpcb.logs.source import Columns, Source, make_source
+
+Step = Callable[[str], AbstractContextManager[Tick]]
+
+
+@dataclass(frozen=True)
+class PassQuestions:
+    """How one pass is asked.
+
+    level : how often intervals hold
+    holdout : share (0..1) of the rows that are kept aside
+    seed : of which these are
+    """
+
+    level: float = 0.95
+    holdout: float = 0.0
+    seed: int = 0
+
+
+def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> Source:
+    """Return a sample of the rows of a log, checked; raises InputError, UnknownNameError."""
+    if columns.group:
+        raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
+    return make_source(files.name, sampled(files, columns, tick).table, columns)
+
+
+def learn_in_one_pass(
+    files: LogFiles,
+    source: Source,
+    estimator: Any,
+    questions: PassQuestions,
+    backend: Backend,
+    folder: Path,
+    step: Step,
+) -> OnePass:
+    """Add up the files, and learn from the sums.
+
+    An interrupted pass leaves a file in ``folder``, by which the next goes on after the last whole file of the log.
+    Raises InputError with the name of a damaged file.
+    """
+    if questions.holdout:
+        real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
+    layout: Layout = estimator.layout(source.frame, source.log.actions)
+    columns = named_columns(source.columns)
+    counter = Counter(layout, columns, estimator.min_propensity, questions.holdout, questions.seed)
+    kept = Checkpoint(folder, counter, files)
+
+    def keep(number: int, blocks: list[Block]) -> None:
+        if number < len(files.paths):
+            kept.keep(blocks)
+
+    with step(f"adding up {sum(files.rows):,} rows of {len(files.paths):,} files") as tick:
+        parts = count(counter, files, backend, kept.blocks(), keep, tick)
+    with step("the best rule"):
+        return _found(files, source, estimator, questions, layout, parts)
+
+
+def _found(
+    files: LogFiles, source: Source, estimator: Any, questions: PassQuestions, layout: Layout, parts: Parts
+) -> OnePass:
+    columns, (learnt, other) = source.columns, parts
+    how = {"maximise": columns.maximise, "randomised": columns.randomised}
+    estimator.fit_moments(layout, learnt, **how)
+    contexts = layout.contexts(estimator.stand_in_.codes)
+    aside = None if other is None else estimator.stand_in(layout, other, **how)
+    value, gain = (None, None) if aside is None else aside_of(estimator, layout, aside, questions.level)
+    y, yy, _ = learnt.outcomes.sum(axis=0)
+    zero_one = learnt.ends[-2] <= 0 and learnt.ends[-1] <= 1 and y == yy  # y^2 is at most y, and y only at 0 and 1
+    return OnePass(
+        files.name,
+        columns,
+        estimator,
+        questions.level,
+        bool(zero_one and not any((estimator.treatment_cost or {}).values())),
+        source.notes,
+        source.warnings,
+        len(files.paths),
+        len(source.log),
+        estimator.stand_in_,
+        aside,
+        value,
+        gain,
+        claims_of(estimator, contexts, questions.level),
+        parts_of(estimator, contexts),
+    )
+
+
+def write_pass(found: OnePass, folder: Path, command: str) -> Path:
+    """Write policy and page into the folder, and remove what the pass left there; return the page."""
+    n = found.learnt.n + (0 if found.aside is None else found.aside.n)
+    kept = {"rows": n, "columns": list(found.estimator.feature_names_in_), "digest": None}
+    path = write_files(policy_files(found.estimator, kept, page(found, command), rule_pictures(found)), folder)
+    forget(folder)
+    return path

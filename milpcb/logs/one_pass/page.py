@@ -1,0 +1,125 @@
+"""The page on a log that was read in one pass: that of milpcb.logs.page, with what one pass can know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from milpcb.experiments.results.figures.drawing import Drawing, finish, render
+from milpcb.experiments.results.report import fill, picture
+from milpcb.logs.figures import values_drawing
+from milpcb.logs.one_pass import words
+from milpcb.logs.one_pass.finding import OnePass
+from milpcb.logs.page import SHOWN
+from milpcb.logs.words import charges_of
+from milpcb.offline import State
+from policies.leaves import LeafSummary
+
+Row = Sequence[str]
+
+
+def page(found: OnePass, command: str) -> str:
+    """Return the HTML page, which needs no network; ``command`` makes it again."""
+    unit, lines = words.unit_of(found), words.worth(found)
+    alike, learnt = words.alike(found), found.learnt
+    verdict = words.verdict(found)
+    best = float(learnt.constants[learnt.best_action])
+    return fill(
+        "learned.html.jinja",
+        title=f"What to do for whom? {found.name}",
+        subtitle=_subtitle(found),
+        mark=words.mark(found),
+        state=found.state,
+        verdict=verdict[0].upper() + verdict[1:],
+        advice=words.advice(found),
+        supported=found.state == State.TARGET,
+        checks=[*found.warnings, *learnt.diagnostics.words()],
+        notes=found.notes,
+        rules=str(found.estimator.policy_),
+        drawing=_drawn(found),
+        optimism=words.optimism(found),
+        unit=unit.words,
+        level=f"{found.level:.0%}",
+        worth=picture(values_drawing(unit, lines[:SHOWN], found.level, alike, best)),
+        values=[line.cells(unit) for line in lines],
+        gain=words.gain(found),
+        leaves=list(_parts(found)),
+        leaf_headings=["part", "action", "share of rows", "looks worth", "looks better than treating all alike by"],
+        asked=[],
+        asked_aside=[],
+        sure=False,
+        prices=[],
+        no_prices=words.GONE.format("the intervals of prices need"),
+        charges=charges_of(found.estimator.treatment_cost, maximise=learnt.maximise),
+        sentences=words.sentences(found),
+        claims=[],
+        guaranteed=[],
+        looks_best="",
+        front=None,
+        front_words=[],
+        front_rows=[],
+        front_rules=[],
+        front_unit="",
+        budget=None,
+        no_budget=words.GONE.format("the band of such a curve needs"),
+        budget_rows=[],
+        stable=[words.GONE.format("to draw them again needs")],
+        depths=[],
+        trust=list(_trust(found)),
+        shown=SHOWN,
+        sql=_source(found, "to_sql"),
+        python=_source(found, "to_python"),
+        command=command,
+    )
+
+
+def rule_pictures(found: OnePass) -> dict[str, bytes]:
+    """Return the drawing of the rule by the ending of its file; none where it has no drawing."""
+    return render(finish(_figure(found))) if hasattr(found.estimator.policy_, "figure") else {}
+
+
+def _figure(found: OnePass) -> Any:
+    unit, names = words.unit_of(found), list(found.actions)
+    leaves = [
+        LeafSummary(names.index(part.action), part.action, part.share, note=f"looks like {unit.value(part.value)}")
+        for part in found.parts
+    ]
+    return found.estimator.policy_.figure(leaves)
+
+
+def _drawn(found: OnePass) -> dict[str, Any] | None:
+    if not hasattr(found.estimator.policy_, "figure"):
+        return None
+    figure = finish(_figure(found))
+    return picture(Drawing("policy", "The rule", figure, "Drawing of the policy; its rules are written above.", ""))
+
+
+def _subtitle(found: OnePass) -> str:
+    n, aside = found.learnt.n, 0 if found.aside is None else found.aside.n
+    kept = f"; {aside:,} of them kept aside" if aside else ""
+    return f"{n + aside:,} decisions among {len(found.actions):,} actions, read in one pass{kept}"
+
+
+def _parts(found: OnePass) -> Iterator[Row]:
+    unit = words.unit_of(found)
+    for number, part in enumerate(found.parts, 1):
+        yield [str(number), part.action, f"{part.share:.1%}", unit.value(part.value), unit.amount(part.gain)]
+
+
+def _trust(found: OnePass) -> Iterator[Row]:
+    """Yield for each action how often it was done, and how far what is known of it can be trusted."""
+    known = found.learnt.diagnostics
+    for k, name in enumerate(found.actions):
+        yield [
+            name,
+            f"{int(found.learnt.counts[k]):,}",
+            f"{known.least_propensity[k]:.3g}",
+            f"{known.effective_size[k]:,.0f}",
+            f"{known.calibration[k]:.2f}",
+            "-",
+        ]
+
+
+def _source(found: OnePass, method: str) -> str:
+    decision = getattr(found.estimator.policy_, "decision", lambda: None)()
+    return "" if decision is None else str(getattr(found.estimator, method)())
