@@ -1,0 +1,356 @@
+"""``milpcb learn`` adds up the files of a log in one pass: whoever adds, and however often it is interrupted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from milpcb.cli import cli
+from milpcb.errors import InputError, MilpcbError, RunError
+from milpcb.estimators import LoggedPolicyTree
+from milpcb.estimators.layout import Layout
+from milpcb.experiments.run.backends.serial import Serial
+from milpcb.logs.one_pass import counting, files
+from milpcb.logs.one_pass.checkpoint import Checkpoint
+from milpcb.logs.one_pass.counting import Counter, count
+from milpcb.logs.one_pass.files import LogFiles, is_files, log_files, named_columns
+from milpcb.logs.one_pass.finding import OnePass, claims_of
+from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of
+from milpcb.logs.source import Columns
+from milpcb.offline import evaluate
+from milpcb.offline.intervals import bernstein
+
+COLUMNS = Columns("done", "y", maximise=True, propensity=("p",))
+ASKED = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "4", "--one-pass"]
+
+
+def rows(n: int, seed: int) -> pl.DataFrame:
+    """Return a log with whole scores: outcomes are whole, and propensities halves and quarters."""
+    rng = np.random.default_rng(seed)
+    x, z, done = rng.normal(size=n), rng.integers(0, 9, n), rng.integers(0, 3, n)
+    helps = np.where((x > 0) & (z < 6), done == 1, done == 2)
+    y = np.round(2 * helps + rng.normal(size=n))
+    names = np.array(["call", "mail", "none"])
+    p = rng.choice([0.25, 0.5], n)
+    return pl.DataFrame({"x": x, "z": z, "place": rng.choice(["a", "b"], n), "done": names[done], "y": y, "p": p})
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Return a folder of seven files."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(7):
+        rows(60 + number, number).write_parquet(folder / f"part{number}.parquet")
+    return folder
+
+
+def learner() -> LoggedPolicyTree:
+    """Return a learner, not fitted."""
+    return LoggedPolicyTree(method="ips", thresholds=4)
+
+
+def counter_of(found: LogFiles, aside: float = 0.0, seed: int = 0) -> Counter:
+    """Return what is counted of files."""
+    source = sample_of(found, COLUMNS, lambda *_: None)
+    layout: Layout = learner().layout(source.frame, source.log.actions)
+    return Counter(layout, named_columns(COLUMNS), 0.01, aside, seed)
+
+
+def learnt(folder: Path, out: Path, backend: Any = None, **asked: Any) -> OnePass:
+    """Learn from a folder."""
+    found = log_files(folder)
+    source = sample_of(found, COLUMNS, lambda *_: None)
+    backend = backend or Serial()
+    return learn_in_one_pass(
+        found, source, learner(), PassQuestions(**asked), backend, out, lambda _: nullcontext(lambda *_: None)
+    )
+
+
+def command(log: Path, out: Path, *options: str) -> str:
+    """Run ``milpcb learn`` and return what it prints."""
+    done = CliRunner().invoke(cli, ["learn", str(log), *options, "--out", str(out)], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.output
+
+
+class Backwards:
+    """A backend whose tasks finish in the opposite order."""
+
+    def map(self, work: Any, tasks: Any) -> Iterator[Any]:
+        """Yield every task with its result."""
+        yield from reversed(list(Serial().map(work, tasks)))
+
+
+class Interrupted:
+    """A backend that Ctrl-C ends after some files."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def map(self, work: Any, tasks: Any) -> Iterator[Any]:
+        """Yield some results, then raise."""
+        yield from Serial().map(work, tasks[: self.after])
+        raise KeyboardInterrupt
+
+
+class Counting(Serial):
+    """A backend that keeps the names of the files that it is handed."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def map(self, work: Any, tasks: Any) -> Iterator[Any]:
+        """See Serial."""
+        self.names += [path.name for _, path in tasks]
+        yield from super().map(work, tasks)
+
+
+def test_one_pass_finds_what_memory_finds(logs: Path, tmp_path: Path) -> None:
+    """Rule, value and standard error over files are those of a fit to all rows at once."""
+    found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()
+    X = whole.select("x", "z", "place")
+    in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
+    seen = evaluate(in_memory.scores_, in_memory.policy_, contexts=X).value
+    assert (found.estimator.predict(X) == in_memory.predict(X)).all()
+    assert found.claims.value.value == pytest.approx(seen.value, abs=1e-12)
+    assert found.claims.value.standard_error == pytest.approx(seen.standard_error)
+    assert [part.share for part in found.parts] == pytest.approx(
+        [leaf.share for leaf in found.estimator.policy_.leaves(X)]
+    )
+
+
+def test_claims_are_bernstein_s_for_all_rules_at_once(logs: Path, tmp_path: Path) -> None:
+    """The interval of the value is the empirical Bernstein bound at the level that the number of rules leaves."""
+    found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()
+    X, K = whole.select("x", "z", "place"), 3
+    in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
+    scores = in_memory.scores_.table[np.arange(len(whole)), in_memory.policy_.predict(X)]
+    level = 1 - 0.05 / (np.exp(found.claims.log_size) * K)
+    lower, upper = bernstein(scores[:, None], np.array([found.learnt.reach[0]]), level, 0)
+    assert (found.claims.value.lower, found.claims.value.upper) == pytest.approx((lower[0], upper[0]), rel=1e-6)
+    assert found.claims.log_size > 5
+    assert found.claims.most >= found.claims.gain.value
+
+
+def test_no_rule_gains_more_than_what_is_claimed(logs: Path, tmp_path: Path) -> None:
+    """Of other rules, drawn at random from the class, none has a gain whose interval ends beyond the most claimed."""
+    found = learnt(logs, tmp_path / "out")
+    layout = counter_of(log_files(logs)).layout
+    contexts, rng = layout.contexts(found.learnt.codes), np.random.default_rng(0)
+    claims = claims_of(found.estimator, contexts, 0.95)
+    each, best = np.log(4 / 0.05) + claims.log_size + np.log(3), found.learnt.best_action
+    beyond = 7 * each / (3 * (found.learnt.n - 1)) * found.learnt.reach[1]
+    for _ in range(200):
+        f, g, h = rng.integers(0, contexts.shape[1], 3)
+        right = contexts[:, f] > rng.choice(contexts[:, f])
+        below = np.where(
+            right, contexts[:, g] > rng.choice(contexts[:, g]), contexts[:, h] > rng.choice(contexts[:, h])
+        )
+        played = rng.integers(0, 3, 4)[2 * right + below]
+        gain, error = found.learnt.gain(played, best)
+        assert gain + np.sqrt(2 * each) * error + beyond <= claims.most + 1e-9
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.3])
+def test_sums_are_the_same_to_the_last_bit_in_any_order(logs: Path, aside: float) -> None:
+    """Files that finish in another order give the same bits, as does any number of files."""
+    found = log_files(logs)
+    counter = counter_of(found, aside)
+    for n in range(1, 8):
+        some = LogFiles(found.name, found.paths[:n], found.rows[:n], found.columns)
+        parts = [
+            count(counter, some, backend, [], lambda *_: None, lambda *_: None) for backend in (Serial(), Backwards())
+        ]
+        for one, other in zip(*parts, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                assert one.cells.tobytes() == other.cells.tobytes()
+                assert one.outcomes.tobytes() == other.outcomes.tobytes()
+
+
+def test_rows_kept_aside_are_drawn_by_their_place(logs: Path) -> None:
+    """About a share of the rows is kept aside, others with another seed; both parts together are the log."""
+    found = log_files(logs)
+    both = [
+        count(counter_of(found, 0.3, seed), found, Serial(), [], lambda *_: None, lambda *_: None) for seed in (0, 1)
+    ]
+    everything = count(counter_of(found), found, Serial(), [], lambda *_: None, lambda *_: None)[0]
+    for kept, aside in both:
+        assert aside is not None
+        assert np.array_equal((kept + aside).cells, everything.cells)  # whole scores: sums are exact
+        assert 0.2 < len(aside) / len(everything) < 0.4
+    assert both[0][1] is not None
+    assert both[1][1] is not None
+    assert not np.array_equal(both[0][1].cells, both[1][1].cells)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 6])
+def test_an_interrupted_pass_goes_on_after_the_last_whole_file(logs: Path, tmp_path: Path, after: int) -> None:
+    """The files that were counted are not read again, and the sums are those of a pass that was not interrupted."""
+    out, whole = tmp_path / "out", learnt(logs, tmp_path / "other", holdout=0.3)
+    with pytest.raises(KeyboardInterrupt):
+        learnt(logs, out, Interrupted(after), holdout=0.3)
+    backend = Counting()
+    found = learnt(logs, out, backend, holdout=0.3)
+    assert backend.names == [f"part{number}.parquet" for number in range(after, 7)]
+    assert np.array_equal(found.learnt.products, whole.learnt.products)
+    assert str(found.estimator.policy_) == str(whole.estimator.policy_)
+    assert found.value_aside == whole.value_aside
+
+
+@pytest.mark.parametrize("changed", ["rows", "time", "a new file", "seed", "one byte"])
+def test_old_sums_are_not_used_for_anything_else(logs: Path, tmp_path: Path, changed: str) -> None:
+    """Where a file, the files, a setting or the kept sums have changed, the pass begins anew."""
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        learnt(logs, out, Interrupted(3), holdout=0.3)
+    if changed == "rows":
+        rows(80, 99).write_parquet(logs / "part1.parquet")
+    elif changed == "time":
+        os.utime(logs / "part1.parquet", ns=(1, 1))
+    elif changed == "a new file":
+        rows(30, 98).write_parquet(logs / "part00.parquet")
+    elif changed == "one byte":
+        kept = out / "counted.json"
+        content = kept.read_bytes()
+        kept.write_bytes(content.replace(b"AA", b"AB", 1))
+    backend, asked = Counting(), {"holdout": 0.3, "seed": int(changed == "seed")}
+    if changed == "one byte":
+        with pytest.raises(RunError, match=r"counted\.json is not as milpcb learn wrote it"):
+            learnt(logs, out, backend, **asked)
+    else:
+        learnt(logs, out, backend, **asked)
+    assert len(backend.names) == len(log_files(logs).paths)
+
+
+def test_a_checkpoint_of_other_tables_is_not_used(logs: Path, tmp_path: Path) -> None:
+    """Sums that are too few for the cells, under a seal that fits, are not read."""
+    found = log_files(logs)
+    counter = counter_of(found)
+    kept = Checkpoint(tmp_path, counter, found)
+    sums = counter.layout.empty()
+    sums.cells = sums.cells[:-1]
+    kept.keep([(0, (sums, None))])
+    assert kept.blocks() == []
+
+
+def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_path: Path) -> None:
+    """One line names the file; once it is whole again, the pass goes on after the files before it."""
+    out, content = tmp_path / "out", (logs / "part4.parquet").read_bytes()
+    found, counter = log_files(logs), counter_of(log_files(logs))
+    kept = Checkpoint(out, counter, found)
+    (logs / "part4.parquet").write_bytes(b"PAR1" + bytes(len(content) - 8) + content[-4:])
+    with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file, or a damaged one"):
+        count(counter, found, Serial(), [], lambda _, blocks: kept.keep(blocks), lambda *_: None)
+    assert [level for level, _ in kept.blocks()] == [2]
+    with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file"):
+        log_files(logs)
+
+
+def test_a_wrong_row_is_named_with_its_file(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing outcome is named with file, rows before, and row."""
+    monkeypatch.setattr(files, "PIECE", 50)
+    frame = rows(60, 5)
+    frame[53, "y"] = None
+    frame.write_parquet(logs / "part5.parquet")
+    with pytest.raises(InputError, match=r"part5\.parquet, after 50 rows: row 4: 'y' is missing"):
+        sample_of(log_files(logs), COLUMNS, lambda *_: None)
+
+
+def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
+    """A worker that dies ends in one line about the file."""
+
+    class Dying:
+        def map(self, work: Any, tasks: Any) -> Iterator[Any]:
+            del work
+            yield tasks[0], MemoryError("its worker died 3 times")
+
+    found = log_files(logs)
+    with pytest.raises(InputError, match=r"part0\.parquet could not be added up: its worker died 3 times"):
+        count(counter_of(found), found, Dying(), [], lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("log", ["*.parquet", "part[0-6].parquet", "."])
+def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log: str) -> None:
+    """A pattern and a folder are learnt from in one pass; the folder has page and policy, and no sums are left."""
+    out = tmp_path / "out"
+    assert "in the rows kept aside" in command(logs / log, out, *ASKED, "--holdout", "0.3").replace("\n", " ")
+    assert {"report.html", "policy.json", "policy.sql"} <= {path.name for path in out.iterdir()}
+    assert not (out / "counted.json").exists()
+    page = (out / "report.html").read_text()
+    assert "this rule, rows kept aside" in page
+    assert "read in one pass" in page
+    assert "Not known: the log was read in one pass" in page
+
+
+def test_a_small_folder_is_read_into_memory(logs: Path, tmp_path: Path) -> None:
+    """Without the option, files that fit memory are one log, with all that the page can have."""
+    out, asked = tmp_path / "out", [option for option in ASKED if option != "--one-pass"]
+    command(logs, out, *asked, "--draws", "0", "--resamples", "0", "--method", "ips")
+    assert "read in one pass" not in (out / "report.html").read_text()
+
+
+def test_a_large_log_is_read_in_one_pass_unasked(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a number of cells no option is needed."""
+    monkeypatch.setattr(files, "LARGE", 1000)
+    command(logs, tmp_path / "out", *(option for option in ASKED if option != "--one-pass"))
+    assert "read in one pass" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--at-most", "call=0.2"], "--at-most needs the rows themselves"),
+        (["--draws", "10"], "--draws needs the rows themselves"),
+        (["--group", "z"], "--group needs the rows themselves"),
+        (["--method", "dr"], "method"),
+        (["--thresholds", "all"], "every cut"),
+        (["--holdout", "2"], "holdout"),
+        (["--backend", "none"], "none"),
+    ],
+)
+def test_what_one_pass_cannot_know_is_refused(logs: Path, tmp_path: Path, more: list[str], words: str) -> None:
+    """One line names the option, and nothing is written."""
+    with pytest.raises(MilpcbError, match=words):
+        command(logs, tmp_path / "out", *ASKED, *more)
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_propensities_and_absent_files_are_refused(logs: Path, tmp_path: Path) -> None:
+    """One pass estimates no propensities; a pattern without files, and files of another kind, are named."""
+    with pytest.raises(InputError, match="known propensities"):
+        command(logs, tmp_path / "out", *(option for option in ASKED if option not in {"--propensity", "p"}))
+    with pytest.raises(InputError, match="no file is called"):
+        command(logs / "x*.parquet", tmp_path / "out", *ASKED)
+    (logs / "more.csv").write_text("x,done,y\n1,a,2\n")
+    with pytest.raises(InputError, match=r"more\.csv is no Parquet file"):
+        command(logs / "*", tmp_path / "out", *ASKED)
+
+
+def test_what_is_not_of_a_pass_is_not_replaced(logs: Path, tmp_path: Path) -> None:
+    """A file of somebody else under the name of the kept sums is left as it is, and named."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "counted.json").write_text("mine")
+    with pytest.raises(RunError, match=r"counted\.json is not as milpcb learn wrote it"):
+        command(logs, out, *ASKED)
+    assert (out / "counted.json").read_text() == "mine"
+
+
+def test_a_folder_is_files_only_where_it_holds_parquet(logs: Path, tmp_path: Path) -> None:
+    """A run directory is none, nor is a file; a pattern is."""
+    assert is_files(logs)
+    assert is_files(tmp_path / "*.parquet")
+    assert not is_files(tmp_path)
+    assert not is_files(logs / "part0.parquet")
+    assert counting.open_backend("serial", None, None) is not None
