@@ -22,7 +22,7 @@ from milpcb.logs.one_pass import counting, files
 from milpcb.logs.one_pass.checkpoint import Checkpoint
 from milpcb.logs.one_pass.counting import Counter, count
 from milpcb.logs.one_pass.files import LogFiles, is_files, log_files, named_columns
-from milpcb.logs.one_pass.finding import OnePass, claims_of
+from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of
 from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of
 from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
@@ -140,6 +140,18 @@ def test_claims_are_bernstein_s_for_all_rules_at_once(logs: Path, tmp_path: Path
     assert (found.claims.value.lower, found.claims.value.upper) == pytest.approx((lower[0], upper[0]), rel=1e-6)
     assert found.claims.log_size > 5
     assert found.claims.most >= found.claims.gain.value
+
+
+def test_rows_kept_aside_have_ordinary_intervals(logs: Path, tmp_path: Path) -> None:
+    """Value and gain over the best constant, with their ends, are those of an evaluation of the rows."""
+    found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()
+    X = whole.select("x", "z", "place")
+    in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
+    seen = evaluate(in_memory.scores_, found.estimator.policy_, contexts=X)
+    layout = counter_of(log_files(logs)).layout
+    value, gain = aside_of(found.estimator, layout, found.learnt, 0.95)
+    assert (value.lower, value.upper) == pytest.approx((seen.value.lower, seen.value.upper))
+    assert (gain.value, gain.lower, gain.upper) == pytest.approx((seen.gain.value, seen.gain.lower, seen.gain.upper))
 
 
 def test_no_rule_gains_more_than_what_is_claimed(logs: Path, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
         at_level(found.gain(estimator.played_, k), quantile, beyond * found.reach[1])
         for k in range(len(found.constants))
     ]
-    gain = _least(gains, found.best_action)
+    gain = _over_best(gains, gains, found.best_action)
     best, squares = found.best_action, found.squares(found.best_action)
     spread = np.sqrt(max(0.0, -_least_cost(estimator, contexts, -squares)) / found.n / (found.n - 1))
     sign = 1.0 if found.maximise else -1.0
@@ -144,10 +144,10 @@ def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
 
 def aside_of(estimator: Any, layout: Any, aside: StandIn, level: float) -> tuple[IntervalEstimate, IntervalEstimate]:
     """Return the value of the policy in the rows kept aside, and its gain over whichever constant is the best."""
-    played = np.asarray(estimator.found_.predict(layout.contexts(aside.codes)))
-    quantile = float(norm.ppf((1 + level) / 2))
-    gains = [at_level(aside.gain(played, k), quantile) for k in range(len(aside.constants))]
-    return at_level(aside.value(played), quantile), _least(gains, aside.best_action)
+    played, K = np.asarray(estimator.found_.predict(layout.contexts(aside.codes))), len(aside.constants)
+    quantile, at_once = (float(norm.ppf(1 - (1 - level) / 2 / times)) for times in (1, K))
+    each, all_hold = ([at_level(aside.gain(played, k), reach) for k in range(K)] for reach in (quantile, at_once))
+    return at_level(aside.value(played), quantile), _over_best(each, all_hold, aside.best_action)
 
 
 def parts_of(estimator: Any, contexts: Floats) -> tuple[Part, ...]:
@@ -164,13 +164,14 @@ def parts_of(estimator: Any, contexts: Floats) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _least(gains: list[IntervalEstimate], best: int) -> IntervalEstimate:
-    """Return the gain over the constant that looks best, with ends for that over the best in truth: the least of all.
+def _over_best(each: list[IntervalEstimate], at_once: list[IntervalEstimate], best: int) -> IntervalEstimate:
+    """Return the gain over the constant that looks best, with ends for that over the best in truth.
 
-    As milpcb.offline.evaluate has it: the gain over the best is the least of the gains over any one.
+    The gain over the best is the least of the gains over any one; milpcb.offline.evaluate explains why the lower ends
+    may hold for each by itself, and the upper ends must hold for all ``at_once``.
     """
-    own = gains[best]
-    lower, upper = min(each.lower for each in gains), min(each.upper for each in gains)
+    own = each[best]
+    lower, upper = min(one.lower for one in each), min(one.upper for one in at_once)
     return IntervalEstimate(own.value, own.standard_error, lower, max(own.value, upper))
 
 
