@@ -87,14 +87,14 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     check_folder(folder)
     showing = partial(step, err)
     if wants_one_pass(log, one_pass=given["one_pass"]):
-        learn_files(ctx, log, folder, given)
+        learn_files(ctx, log, folder, given, _estimator)
         return
     with showing(f"reading {log.name}") as tick:
         source, limits = _read(log, given, tick)
     for note in (*source.notes, *_memory(source)):
         err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    estimator = make_estimator(source, given, ctx.args, own)
+    estimator = _estimator(source, given, ctx.args, own)
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
     asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
@@ -124,7 +124,7 @@ def _memory(source: Source) -> Iterator[str]:
         yield f"{rows:,} rows of {columns} features: this takes about {needed / 1e9:.1f} GB of memory."
 
 
-def make_estimator(source: Source, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
+def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
     """Return the estimator that the options describe; raises InputError on a wrong one."""
     from milpcb import estimators
     from milpcb.commands.class_options import options_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,9 +37,13 @@ def wants_one_pass(log: Path, *, one_pass: bool) -> bool:
     return (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
 
 
-def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> None:
-    """Learn from the files of a log in one pass, print what was found, and write the folder."""
-    from milpcb.commands.learn import make_estimator
+def learn_files(
+    ctx: click.Context, log: Path, folder: Path, given: dict[str, Any], make_estimator: Callable[..., Any]
+) -> None:
+    """Learn from the files of a log in one pass, print what was found, and write the folder.
+
+    ``make_estimator`` is that of the command: by a sample of the log, what was given, further options, and own ones.
+    """
     from milpcb.logs.one_pass.counting import open_backend
     from milpcb.logs.one_pass.files import log_files
     from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of, write_pass

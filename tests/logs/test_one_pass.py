@@ -19,10 +19,10 @@ from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
 from milpcb.experiments.run.backends.serial import Serial
 from milpcb.logs.one_pass import counting, files
-from milpcb.logs.one_pass.checkpoint import Checkpoint
 from milpcb.logs.one_pass.counting import Counter, count
 from milpcb.logs.one_pass.files import LogFiles, is_files, log_files, named_columns
 from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of
+from milpcb.logs.one_pass.kept_sums import KeptSums
 from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of
 from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
@@ -245,11 +245,11 @@ def test_old_sums_are_not_used_for_anything_else(logs: Path, tmp_path: Path, cha
     assert len(backend.names) == len(log_files(logs).paths)
 
 
-def test_a_checkpoint_of_other_tables_is_not_used(logs: Path, tmp_path: Path) -> None:
+def test_kept_sums_of_other_tables_are_not_used(logs: Path, tmp_path: Path) -> None:
     """Sums that are too few for the cells, under a seal that fits, are not read."""
     found = log_files(logs)
     counter = counter_of(found)
-    kept = Checkpoint(tmp_path, counter, found)
+    kept = KeptSums(tmp_path, counter, found)
     sums = counter.layout.empty()
     sums.cells = sums.cells[:-1]
     kept.keep([(0, (sums, None))])
@@ -260,7 +260,7 @@ def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_pat
     """One line names the file; once it is whole again, the pass goes on after the files before it."""
     out, content = tmp_path / "out", (logs / "part4.parquet").read_bytes()
     found, counter = log_files(logs), counter_of(log_files(logs))
-    kept = Checkpoint(out, counter, found)
+    kept = KeptSums(out, counter, found)
     (logs / "part4.parquet").write_bytes(b"PAR1" + bytes(len(content) - 8) + content[-4:])
     with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file, or a damaged one"):
         count(counter, found, Serial(), [], lambda _, blocks: kept.keep(blocks), lambda *_: None)

@@ -10,7 +10,7 @@ three times as long as ordinary ones. Rows kept aside have ordinary ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,12 @@ class Claims:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the rule: its action, its share of the rows, the value there and the gain over the best constant."""
+    """A part of the rule: its action, its share of the rows, the value there and the gain over the best constant.
 
+    ``summary`` is what drawings have of it.
+    """
+
+    summary: Any
     action: str
     share: float
     value: float
@@ -156,11 +160,12 @@ def parts_of(estimator: Any, contexts: Floats) -> tuple[Part, ...]:
     part: Ints = np.asarray(policy.apply(contexts))
     sign, other = 1.0 if found.maximise else -1.0, found.best_action
     parts = []
-    for number, action in enumerate(policy.leaf_actions):
+    for number, (action, summary) in enumerate(zip(policy.leaf_actions, policy.leaves(contexts), strict=True)):
         here = part == number
         size = found.sizes[here].sum()
         own, alike = (found.scores[here, k].sum() / max(size, 1.0) for k in (action, other))
-        parts.append(Part(found.diagnostics.actions[action], size / found.n, own, sign * (own - alike)))
+        name, share = found.diagnostics.actions[action], float(size / found.n)
+        parts.append(Part(replace(summary, name=name, share=share), name, share, own, sign * (own - alike)))
     return tuple(parts)
 
 

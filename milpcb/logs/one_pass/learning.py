@@ -13,10 +13,10 @@ from milpcb.errors import InputError
 from milpcb.estimators.layout import Layout
 from milpcb.experiments.run.backends import Backend
 from milpcb.logs.folder import policy_files, write_files
-from milpcb.logs.one_pass.checkpoint import Checkpoint, forget
 from milpcb.logs.one_pass.counting import Block, Counter, Parts, count
 from milpcb.logs.one_pass.files import LogFiles, Tick, named_columns, sampled
 from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of, parts_of
+from milpcb.logs.one_pass.kept_sums import KeptSums, forget
 from milpcb.logs.one_pass.page import page, rule_pictures
 from milpcb.logs.source import Columns, Source, make_source
 
@@ -63,7 +63,7 @@ def learn_in_one_pass(
     layout: Layout = estimator.layout(source.frame, source.log.actions)
     columns = named_columns(source.columns)
     counter = Counter(layout, columns, estimator.min_propensity, questions.holdout, questions.seed)
-    kept = Checkpoint(folder, counter, files)
+    kept = KeptSums(folder, counter, files)
 
     def keep(number: int, blocks: list[Block]) -> None:
         if number < len(files.paths):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
@@ -13,7 +14,6 @@ from milpcb.logs.one_pass.finding import OnePass
 from milpcb.logs.page import SHOWN
 from milpcb.logs.words import charges_of
 from milpcb.offline import State
-from policies.leaves import LeafSummary
 
 Row = Sequence[str]
 
@@ -79,11 +79,8 @@ def rule_pictures(found: OnePass) -> dict[str, bytes]:
 
 
 def _figure(found: OnePass) -> Any:
-    unit, names = words.unit_of(found), list(found.actions)
-    leaves = [
-        LeafSummary(names.index(part.action), part.action, part.share, note=f"looks like {unit.value(part.value)}")
-        for part in found.parts
-    ]
+    unit = words.unit_of(found)
+    leaves = [replace(part.summary, note=f"looks like {unit.value(part.value)}") for part in found.parts]
     return found.estimator.policy_.figure(leaves)
 
 

@@ -23,7 +23,7 @@ from milpcb.offline.moments import Moments
 from milpcb.types import Floats
 
 
-class Checkpoint:
+class KeptSums:
     """The sums of the first files of a log, in a folder."""
 
     def __init__(self, folder: Path, counter: Counter, files: LogFiles) -> None:
