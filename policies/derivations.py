@@ -69,8 +69,13 @@ class ListedTerms(Terms):
         add_up, every = self.adder(contexts), self.derivations()
         tables = [asked.costs, *key_tables(*asked.costs.shape), *(row.weights for row in asked.rows)]
         parts = [np.append(self.parts(add_up(table)), 0.0) for table in tables]
-        heads, tails = Lists(every.heads, every.head_state), Lists(every.tails, every.tail_state)
+        heads = Lists(every.heads, every.head_state, self.sizes(every.heads))
+        tails = Lists(every.tails, every.tail_state, self.sizes(every.tails))
         return near(heads, tails, parts, self.policy, asked)
+
+    def sizes(self, lists: Ints) -> Ints:
+        """Return how large heads or tails (n, h) are: of policies that label alike the smallest is shown."""
+        return np.asarray(np.count_nonzero(lists < lists.max(initial=0), axis=1))
 
     def parts(self, totals: Floats) -> Floats:
         """Return the totals (n_parts,) of the parts."""

@@ -23,18 +23,19 @@ _STATE = np.uint64(0xD6E8FEB86659FD93)  # an odd number: marks of two states dif
 
 
 class _Side(NamedTuple):
-    """Heads, or tails, by state and cost: their numbers, states, costs and marks (n,), and weights (R, n) in rows."""
+    """Heads, or tails: their numbers, states, sizes, costs and marks (n,), and weights (R, n) in rows."""
 
     number: Ints
     state: Ints
+    size: Ints
     costs: Floats
     marks: Marks
     weights: Floats
 
     def take(self, places: Ints) -> _Side:
         """Return some of them, in this order."""
-        number, state, costs, own, weights = self
-        return _Side(number[places], state[places], costs[places], own[places], weights[:, places])
+        number, state, size, costs, own, weights = self
+        return _Side(number[places], state[places], size[places], costs[places], own[places], weights[:, places])
 
     def least(self, n_states: int) -> Floats:
         """Return the least cost (n_states,) in each state."""
@@ -44,10 +45,14 @@ class _Side(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Heads, or tails: the numbers of their parts (n, h), and their states (n,), counted from 0."""
+    """Heads, or tails: the numbers of their parts (n, h), their states (n,), counted from 0, and their sizes (n,).
+
+    Of derivations that label alike the one of least size is taken.
+    """
 
     lists: Ints
     state: Ints
+    size: Ints
 
 
 def near(
@@ -90,6 +95,8 @@ def _found(heads: _Side, tails: _Side, head: Ints, tail: Ints, asked: Within) ->
         weights = held[head] + others[tail]
         kept = (row.lower <= weights) & (weights <= row.upper)
         head, tail = head[kept], tail[kept]
+    small = np.argsort(heads.size[head] + tails.size[tail], kind="stable")
+    head, tail = head[small], tail[small]
     first = first_of_each(heads.marks[head] + tails.marks[tail])
     head, tail = head[first], tail[first]
     costs = heads.costs[head] + tails.costs[tail]
@@ -98,13 +105,14 @@ def _found(heads: _Side, tails: _Side, head: Ints, tail: Ints, asked: Within) ->
 
 
 def _side(half: Lists, parts: list[Floats]) -> _Side:
-    """Return heads, or tails, those of a state once that label alike: the first of them."""
-    lists, state = half
+    """Return heads, or tails, those of a state once that label alike: the smallest of them."""
+    lists, state, size = half
     costs, *others = (sum((part[numbers] for numbers in lists.T), np.zeros(len(lists))) for part in parts)
     own = marks(others[:2])
-    first = first_of_each(own + state.astype(np.uint64) * _STATE)
     weights = np.array(others[2:]).reshape(len(others) - 2, len(lists))
-    return _Side(np.arange(len(lists)), state, costs, own, weights).take(first)
+    small = np.argsort(size, kind="stable")
+    first = small[first_of_each((own + state.astype(np.uint64) * _STATE)[small])]
+    return _Side(np.arange(len(lists)), state, size, costs, own, weights).take(first)
 
 
 class _Pairs:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
+from milpcb.checks import real
 from milpcb.commands.console import err, out
 from milpcb.commands.log_source import source_of, source_options
 from milpcb.commands.steps import step
@@ -58,6 +59,7 @@ NOTED = 1e9  # bytes
     metavar="WISH",
     help="Its price, as of 'without age'; see the page on logs.",
 )
+@click.option("--near", type=float, metavar="AMOUNT", help="Rules that look worth so much less do as well [by a band].")
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
@@ -85,6 +87,8 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
+    if given["near"] is not None:
+        real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
     showing = partial(step, err)
     if wants_one_pass(log, one_pass=given["one_pass"]):
         learn_files(ctx, log, folder, given, _estimator)
@@ -96,7 +100,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
-    asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"]}
+    asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"], "near": given["near"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     found = find(source, estimator, questions, showing)
     with showing("the page"):
@@ -218,7 +222,7 @@ def _budget(source: Source, given: dict[str, Any]) -> str | None:
 
 
 def _print(found: Findings) -> None:
-    from milpcb.logs import words
+    from milpcb.logs import near_words, words
 
     out.print(words.lead(found))
     for warning in words.checks(found):
@@ -236,6 +240,9 @@ def _print(found: Findings) -> None:
         out.print(sentence)
     if found.questions.wishes:
         out.print(_price_table(found))
+    if found.questions.near is not None:
+        for sentence in near_words.near(found):
+            out.print(sentence)
     if found.front:
         out.print(_front_table(found))
     if found.asked:

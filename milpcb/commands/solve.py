@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from milpcb import own_folder, registry, supply
+from milpcb.checks import real
+from milpcb.commands import near as near_best
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
 from milpcb.errors import InputError
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg."
 )
+@click.option("--near", type=float, metavar="SLACK", help="Also show all policies that cost at most this much more.")
 @click.option("--explain", is_flag=True, help="Also print which way the answer is found, and why.")
 @click.pass_context
 def solve(
@@ -37,6 +40,7 @@ def solve(
     solver: str | None,
     time_limit: float | None,
     targets: tuple[Path, ...],
+    near: float | None,
     *,
     explain: bool,
 ) -> None:
@@ -54,6 +58,8 @@ def solve(
     own_folder.look_in(Path.cwd())  # for a policy class of one's own
     for target in targets:
         check_ending(target)
+    if near is not None:
+        real("--near", near, "finite and not negative", lambda slack: slack >= 0)
     features, rows = read_table(contexts)
     actions, matrix = read_table(costs)
     if matrix.shape[1] < 2:
@@ -67,6 +73,11 @@ def solve(
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
     out.print(f"time: {1e3 * answer.seconds:.2f} ms with {_asked(kind, solver)}")
+    if near is not None:
+        found = oracle.near_best(matrix, near)
+        for line in near_best.lines(found):
+            out.print(line)
+        out.print(near_best.beside(found, rows, matrix))
     if explain:
         out.print(oracle.explain())
     if targets:

@@ -17,6 +17,7 @@ from milpcb.logs.budget import BudgetValue, budget_values
 from milpcb.logs.front import Front, front
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
+from milpcb.logs.near import AsGood, as_good
 from milpcb.logs.source import Source, numbered
 from milpcb.logs.what_if import Wisher, what_if
 from milpcb.offline import (
@@ -33,7 +34,7 @@ from milpcb.offline import (
     kept_aside,
     stability,
 )
-from milpcb.offline.arguing import Price
+from milpcb.offline.arguing import Price, gain_band
 from milpcb.types import Ints
 
 WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
@@ -54,6 +55,8 @@ class Asked:
     seed : of everything that is drawn
     limits : on other outcomes, which the rule keeps with the confidence ``level``
     wishes : strings whose prices are asked for, see milpcb.logs.what_if
+    front : a second outcome, and which way is better; "" for none
+    near : how much less a rule may look worth to do as well as the best; None: it goes by the band
     """
 
     level: float = 0.95
@@ -66,6 +69,7 @@ class Asked:
     limits: tuple[Limit, ...] = ()
     wishes: tuple[str, ...] = ()
     front: str = ""
+    near: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +98,7 @@ class Findings:
     asked, asked_aside : what was asked of the policy and whether it is kept, in the rows learnt from and in those aside
     budget : the curve of values; () where it was not asked, or would claim what is not shown
     prices : what it would cost to have the rule otherwise; () where it is not the best by the estimates
+    near : the rules that do as well; None where it was not asked, or the rule is not the best by the estimates
     front : rules that are the best for some weighting of two outcomes; None where it was not asked
     guaranteed : the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
 
@@ -113,6 +118,7 @@ class Findings:
     budget: tuple[BudgetValue, ...]
     guaranteed: Guaranteed | None
     prices: tuple[Price, ...]
+    near: AsGood | None
     front: Front | None
 
     @property
@@ -201,7 +207,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         () if other is None else _kept(estimator, other),
         _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
         guaranteed(estimator, learnt.frame, questions.level, questions.draws),
-        _prices(source, estimator, learnt, problem, reference, questions, step),
+        *_otherwise(source, estimator, learnt, problem, reference, questions, step),
         _front(source, estimator, learnt, problem, questions, step),
     )
 
@@ -209,8 +215,8 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
 def _by_estimates(estimator: Any, questions: Asked) -> bool:
     """Return whether the rule is the best one of its class by the estimates; raises InputError if it has to be."""
     own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
-    if own_way and (questions.wishes or questions.front):
-        asked = "--what-if is" if questions.wishes else "--front is"
+    if own_way and (questions.wishes or questions.front or questions.near is not None):
+        asked = "--what-if is" if questions.wishes else "--front is" if questions.front else "--near is"
         raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
     return not own_way
 
@@ -225,7 +231,7 @@ def _front(
         return front(questions.front, source, estimator, problem, learnt.scores, learnt.numbers, tick)
 
 
-def _prices(
+def _otherwise(
     source: Source,
     estimator: Any,
     learnt: ScoredRows,
@@ -233,15 +239,18 @@ def _prices(
     reference: Reference,
     questions: Asked,
     step: Step,
-) -> tuple[Price, ...]:
-    """Return the prices of the wishes; those of a rule by the estimates alone."""
+) -> tuple[tuple[Price, ...], AsGood | None]:
+    """Return the prices of the wishes, and the rules that do as well; both of a rule by the estimates alone."""
     if not _by_estimates(estimator, questions):
-        return ()
+        return (), None
+    wisher = Wisher(estimator, learnt.frame, problem, source.table[learnt.numbers])
     with step("what it would cost to have it otherwise") as tick:
-        options = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED), "seed": questions.seed}
-        table = source.table[learnt.numbers]
-        wisher = Wisher(estimator, learnt.frame, problem, table)
-        return what_if(wisher, learnt.scores, reference, questions.wishes, **options, progress=tick)
+        options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
+        options |= {"seed": questions.seed, "progress": tick}
+        band = gain_band(wisher.question, learnt.scores, reference, **options) if questions.draws else None
+        found = what_if(wisher, learnt.scores, band, questions.wishes)
+    with step("the rules that do as well"):
+        return found, as_good(wisher, estimator.policy_, learnt.scores, band, found, questions.near)
 
 
 def _guards(source: Source, estimator: Any, learnt: ScoredRows, questions: Asked) -> list[NoWorseThan]:

@@ -73,7 +73,7 @@ def front(
         raise InputError(f"--front '{text}': {error}; take fewer --thresholds, or less --depth") from error
     signs = [-1.0 if each.maximise else 1.0 for each in (scores, second)]
     points = tuple(
-        Balance(signs[0] * point.a, signs[1] * point.b, str(_in_words(point.policy, estimator.policy_)))
+        Balance(signs[0] * point.a, signs[1] * point.b, str(in_words(point.policy, estimator.policy_)))
         for point in found
     )
     binary = set(np.unique(second.log.outcome).tolist()) <= {0.0, 1.0}
@@ -87,6 +87,6 @@ def _parts(text: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def _in_words(policy: Any, printed: Any) -> Any:
+def in_words(policy: Any, printed: Any) -> Any:
     """Return a policy with the names of columns and actions that the printed one has."""
     return replace(policy, names=printed.names) if hasattr(printed, "names") else policy

@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
 from milpcb.experiments.results.report import fill, picture
-from milpcb.logs import front_words, words
+from milpcb.logs import front_words, near_words, words
 from milpcb.logs.figures import budget_drawing, front_drawing, rule_figure, worth_drawing
 from milpcb.logs.findings import Findings
 from milpcb.logs.what_if import lines as price_lines
@@ -51,6 +51,9 @@ def page(found: Findings, command: str) -> str:
         sure=bool(found.questions.limits),
         prices=list(price_lines(found.prices, unit.amount)),
         no_prices=words.no_prices(found),
+        near=near_words.near(found),
+        no_near=near_words.no_near(found),
+        near_rules=[(unit.value(each.value), each.rules) for each in found.near.rules] if found.near else [],
         charges=words.charges(found),
         sentences=words.sentences(found),
         claims=words.claims_table(found),

@@ -28,17 +28,18 @@ from milpcb.estimators.base import Problem
 from milpcb.estimators.rising import joints_of
 from milpcb.frames import read_columns
 from milpcb.named_constraints import NamedConstraint, always, never, parity
-from milpcb.offline import Reference, Scores
+from milpcb.offline import Scores
 from milpcb.offline.arguing import (
     First,
+    GainBand,
     InOrder,
     Option,
     Price,
     Question,
     Under,
     Without,
+    banded_prices,
     keep,
-    price_intervals,
     prices,
 )
 
@@ -78,12 +79,16 @@ class Wisher:
                 return make(text.strip(), *found.groups())
         raise InputError(f"cannot read --what-if '{text}': write one of {FORMS}")
 
+    def columns(self) -> list[str]:
+        """Return the names of the columns that the rule reads."""
+        words = str(self._estimator.policy_)
+        names = dict.fromkeys(column.name for column in self._columns)
+        return [name for name in names if name_in_words(name) in words]
+
     def usual(self) -> Wishes:
         """Return what people ask first: without each column that the rule reads, and with one depth or leaf less."""
         policy: Any = self._estimator.policy_
-        words = str(policy)
-        names = dict.fromkeys(column.name for column in self._columns)
-        found: Wishes = [self.wish(f"without {name}") for name in names if name_in_words(name) in words]
+        found: Wishes = [self.wish(f"without {name}") for name in self.columns()]
         policies: Any = self.question.policies
         if not hasattr(policies, "max_leaves") or not hasattr(policies, "depth"):
             return found
@@ -154,21 +159,17 @@ class Wisher:
         return [str(action) for action in self._estimator.actions_.tolist()]
 
 
-def what_if(
-    wisher: Wisher, scores: Scores, reference: Reference, texts: Sequence[str], **options: Any
-) -> tuple[Price, ...]:
-    """Return the price per row of each wish, and of what people ask first; by ``options`` of price_intervals.
+def what_if(wisher: Wisher, scores: Scores, band: GainBand | None, texts: Sequence[str]) -> tuple[Price, ...]:
+    """Return the price per row of each wish, and of what people ask first; with intervals by a band.
 
-    Where no draws are asked for, prices have no intervals, and only those of ``texts`` are found.
+    Where there is no band, prices have no intervals, and only those of ``texts`` are found.
     """
-    if not (texts or options["draws"]):
-        return ()
     asked = [wisher.wish(text) for text in texts]
-    if not options["draws"]:
-        return tuple(prices(wisher.question, scores.costs / scores.weight.sum(), asked))
+    if band is None:
+        return tuple(prices(wisher.question, scores.costs / scores.weight.sum(), asked)) if texts else ()
     names = {wish.name for wish in asked}
     wishes = [*asked, *(wish for wish in wisher.usual() if wish.name not in names)]
-    return tuple(price_intervals(wisher.question, scores, reference, wishes, **options))
+    return tuple(banded_prices(wisher.question, scores, band, wishes))
 
 
 def lines(found: Sequence[Price], amount: Callable[[float], str]) -> Iterator[tuple[str, str, str]]:

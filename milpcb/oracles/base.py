@@ -152,6 +152,7 @@ class Oracle(Capable, ABC):
             self._counted(self._profile),
             self._counted(self._best_policy),
             self._listing,
+            self.contexts,
             rows,
             self.opening,
         )

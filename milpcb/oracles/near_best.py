@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from math import floor
 
 import numpy as np
@@ -18,20 +19,22 @@ from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
 
 # Profiles that are asked for a list of policies, where the class has no quicker way.
 MOST_QUESTIONS = 5_000
+MOST_COMPARED = 1_000  # policies whose labels are compared with each other
 
 
 @dataclass(frozen=True, eq=False)
 class Asking:
     """What an oracle is asked, about costs of its own shape (g, K).
 
-    ``listing`` is the class's own list, or None; ``group`` (m,) the row of these costs that each context has, and
-    ``opening`` how the oracle was opened.
+    ``listing`` is the class's own list, or None; ``group`` (m,) the row of these costs that each of the ``contexts``
+    has, and ``opening`` how the oracle was opened.
     """
 
     value: Callable[[Floats], float]
     profile: Callable[[Floats, int], Floats]
     policy: Callable[[Floats], Policy]
     listing: Callable[[Within], Listing | None]
+    contexts: Floats
     group: Ints
     opening: Opening | None
 
@@ -65,12 +68,24 @@ class NearBest:
 
     @cached_property
     def actions(self) -> Bools:
-        """(m, K): which actions these policies play on each context; one profile for each distinct context."""
-        rows = np.unique(self._ask.group)
+        """(m, K): which actions these policies play on each context."""
+        return self.played(np.arange(len(self._ask.group)))
+
+    def played(self, rows: Ints) -> Bools:
+        """Return (n, K): which actions they play on some of the contexts, given by their ``rows`` (n,).
+
+        One profile for each distinct context, unless the class lists fewer policies than that.
+        """
+        group, listing = self._ask.group[rows], self._listing
         found = np.zeros(self._costs.shape, dtype=bool)
-        for row in rows.tolist():
-            found[row] = self._ask.profile(self._costs, row) <= self._bound
-        return found[self._ask.group]
+        asked = np.unique(group)
+        if listing is not None and listing.complete and len(listing.totals) < len(asked):
+            for policy in self.policies():
+                found[group, policy.predict(self._ask.contexts[rows])] = True
+        else:
+            for row in asked.tolist():
+                found[row] = self._ask.profile(self._costs, row) <= self._bound
+        return found[group]
 
     @property
     def agreed(self) -> Bools:
@@ -119,6 +134,17 @@ class NearBest:
         except InfeasibleError:
             return np.inf
 
+    @property
+    def listed(self) -> bool:
+        """Whether the class lists them itself; else ``count`` takes at least a profile for each distinct context."""
+        return self._listing is not None
+
+    def different(self, number: int) -> list[FoundPolicy]:
+        """Return a best policy, and then up to ``number`` in all: those that differ most among the 1 000 cheapest."""
+        some = list(islice(self.policies(), MOST_COMPARED))
+        labels = np.array([policy.predict(self._ask.contexts) for policy in some])
+        return [some[place] for place in far_apart(labels, number)]
+
     @cached_property
     def _listing(self) -> Listing | None:
         return self._ask.listing(Within(self._costs, self._least, self._bound))
@@ -133,6 +159,15 @@ class NearBest:
     @cached_property
     def _all_asked(self) -> list[Policy]:
         return list(self._asked_for.policies())
+
+
+def far_apart(labels: Ints, number: int) -> list[int]:
+    """Return the first of some labelings (n, m), and then each the one that is farthest from the nearest before it."""
+    chosen, apart = [0], np.full(len(labels), labels.shape[1] + 1)
+    while len(chosen) < min(number, len(labels)):
+        apart = np.minimum(apart, (labels != labels[chosen[-1]]).sum(axis=1))
+        chosen.append(int(apart.argmax()))
+    return chosen
 
 
 class _OneByOne:

@@ -93,6 +93,10 @@ class TreeTerms(ListedTerms):
         """Return the trees asked for, where subtrees are few enough to be listed."""
         return super().near(contexts, asked) if self._listed else None
 
+    def sizes(self, lists: Ints) -> Ints:
+        """Return how many leaves differ in action from the one before."""
+        return np.asarray(np.count_nonzero(np.diff(lists % self.n_actions, axis=1), axis=1))
+
     def policy(self, parts: list[int]) -> DecisionTree:
         """Return the tree of these leaves, where a test fails before where it holds."""
         return DecisionTree(self._grown(np.array(parts), 0, {}), self._names)

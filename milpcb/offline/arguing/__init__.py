@@ -8,13 +8,14 @@ question (two for every cut, for the first question of a tree), asked of the ora
 from milpcb.offline.arguing.first_question import First
 from milpcb.offline.arguing.monotone import InOrder, Monotone
 from milpcb.offline.arguing.pareto import FrontPoint, pareto, supported
-from milpcb.offline.arguing.prices import Price, price_intervals, prices
+from milpcb.offline.arguing.prices import GainBand, Price, banded_prices, gain_band, price_intervals, prices
 from milpcb.offline.arguing.question import Question
 from milpcb.offline.arguing.wishes import Option, Under, Wish, Without, alike, keep
 
 __all__ = [
     "First",
     "FrontPoint",
+    "GainBand",
     "InOrder",
     "Monotone",
     "Option",
@@ -24,6 +25,8 @@ __all__ = [
     "Wish",
     "Without",
     "alike",
+    "banded_prices",
+    "gain_band",
     "keep",
     "pareto",
     "price_intervals",

@@ -61,27 +61,72 @@ def prices(question: Question, costs: Any, wishes: Sequence[Wish]) -> list[Price
 
 
 def price_intervals(
-    question: Question,
-    scores: Scores,
-    reference: Reference,
-    wishes: Sequence[Wish],
-    *,
-    level: float = 0.95,
-    draws: int = 200,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    question: Question, scores: Scores, reference: Reference, wishes: Sequence[Wish], **options: Any
 ) -> list[Price]:
     """Return prices by a log, in the unit of the outcome per row, with ends that hold for all wishes at once.
 
-    The band holds for all policies of the class, so the best of them is worth in truth between the greatest lower end
-    and the greatest upper end, and so is the best of those that grant a wish; the price is between their differences,
-    and not below 0. Without policies that grant it the price is infinite.
+    The best policy of the class is worth in truth between the ends of the band, and so is the best of those that grant
+    a wish; the price is between their differences, and not below 0. Without policies that grant it the price is
+    infinite.
 
     Parameters
     ----------
     question : the class on the n rows of the log
     scores, reference : what is gained, and over what: any one is valid
     wishes : see ``prices``
+    options : level, draws, seed and progress, of ``gain_band``
+
+    """
+    return banded_prices(question, scores, gain_band(question, scores, reference, **options), wishes)
+
+
+@dataclass(frozen=True, eq=False)
+class GainBand:
+    """A band for the gains of all policies of a class at once, in the unit of the outcome per row.
+
+    Attributes
+    ----------
+    reach : how far the ends are from the floors
+    floors : two tables of costs (n, K): a policy gains at least the first total, negative, less the reach, and at most
+        the second total, negative, and a third more than the reach
+    lower, upper : the greatest lower end and the greatest upper end of all policies of the class
+
+    """
+
+    reach: float
+    floors: tuple[Floats, Floats]
+    lower: float
+    upper: float
+
+    def ends(self, asked: Granting) -> tuple[float, float]:
+        """Return the greatest lower end and the greatest upper end of some policies."""
+        low, high = (-asked.best(floor).value for floor in self.floors)
+        return low - self.reach, high + self.reach / UPPER
+
+    @property
+    def slack(self) -> float:
+        """By how much the total of the second floor may be above the least one of a policy not shown to be worse.
+
+        Such a policy's upper end is not below the greatest lower end of the class. One that is, is worse than the best.
+        """
+        return max(0.0, self.upper - self.lower)
+
+
+def gain_band(
+    question: Question,
+    scores: Scores,
+    reference: Reference,
+    *,
+    level: float = 0.95,
+    draws: int = 200,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> GainBand:
+    """Return the band, see milpcb.offline.band, around one reference.
+
+    Parameters
+    ----------
+    question, scores, reference : the class on the n rows of the log, what is gained, and over what
     level : how often all ends hold
     draws : searches on resamples, two questions each
     seed : of the resamples
@@ -102,23 +147,24 @@ def price_intervals(
         noise.append(max(up, UPPER * down, 0.0))
         if progress is not None:
             progress(draw + 1, times)
-    reach, floors = quantile(np.array(noise), level), [-process.floor(sign) for sign in (1.0, -1.0)]
+    floors = -process.floor(1.0), -process.floor(-1.0)
+    band = GainBand(quantile(np.array(noise), level), floors, 0.0, 0.0)
+    lower, upper = band.ends(question)
+    return replace(band, lower=lower, upper=upper)
+
+
+def banded_prices(question: Question, scores: Scores, band: GainBand, wishes: Sequence[Wish]) -> list[Price]:
+    """Return the prices of ``price_intervals``, given the band."""
     costs = scores.costs / scores.weight.sum()
-
-    def ends(asked: Granting) -> tuple[float, float]:
-        low, high = (-asked.best(floor).value for floor in floors)
-        return low - reach, high + reach / UPPER
-
-    (lower, upper), of_class = ends(question), question.best(costs).value
-    del process, sampled
+    of_class = question.best(costs).value
     question.close()  # a million rows that are opened take a gigabyte: one class at a time
     found = []
     for wish in wishes:
         asked = wish.of(question)
         price = _price(wish, asked, costs, of_class)
         if price.best is not None:
-            own_lower, own_upper = ends(asked)
-            price = replace(price, lower=max(0.0, lower - own_upper), upper=max(0.0, upper - own_lower))
+            lower, upper = band.ends(asked)
+            price = replace(price, lower=max(0.0, band.lower - upper), upper=max(0.0, band.upper - lower))
         found.append(price)
         del asked
     return found
