@@ -1,0 +1,79 @@
+"""What scripts/reproduce/everything.py compares: every number that pages.toml names is on its page and in its study."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+from milpcb import registry
+from milpcb.experiments.study.config import read_config
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def everything():
+    """Return scripts/reproduce/everything.py."""
+    spec = spec_from_file_location("everything", ROOT / "scripts" / "reproduce" / "everything.py")
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def named(everything):
+    """Return pages.toml."""
+    return tomllib.loads(everything.PAGES.read_text(encoding="utf-8"))
+
+
+def test_every_number_has_its_place_in_a_study(everything, named):
+    """Its learner, environment, policies and horizon are those of the study's config."""
+    claims = list(everything.claims(named))
+    assert len(claims) > 200
+    for study in {claim.study for claim in claims}:
+        config = read_config(ROOT / study)
+        known = {
+            "learner": {learner.label for learner in config.learners},
+            "environment": {part.label for part in config.environments},
+            "policies": {part.label for part in config.policies},
+            "horizon": set(config.experiment.horizon),
+        }
+        for claim in (claim for claim in claims if claim.study == study):
+            assert all(value in known[key] for key, value in claim.about.items()), claim
+            assert claim.value in ("regret", "certificate", "bound", "guarantee")
+
+
+def test_every_heading_that_is_named_is_on_the_page(everything, named):
+    """A table whose headings were changed would be compared no more."""
+    for table in named["table"]:
+        header, *rows = everything.table_after((ROOT / table["page"]).read_text(encoding="utf-8"), table["after"])
+        assert set(table["columns"]) <= set(header)
+        assert set(table.get("rows", {})) <= {row[0] for row in rows}
+
+
+def test_every_picture_has_its_study(named):
+    """The picture is there, its study too, and its figure is one that is known."""
+    for picture in named["picture"]:
+        assert (ROOT / picture["file"]).is_file()
+        assert (ROOT / picture["study"]).is_file()
+        assert picture["figure"] in registry.entries("figure")
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("1 205", [1205.0]),
+        ("-80", [-80.0]),
+        ("338 / 301 / - / 1 205", [338.0, 301.0, None, 1205.0]),
+        ("16 312, for one law", [16312.0]),
+        ("none", [None]),
+        ("", [None]),
+    ],
+)
+def test_cells_are_read(cell, found, everything):
+    """Spaces stand between thousands, slashes between numbers; words are no number."""
+    assert everything.numbers(cell) == found
