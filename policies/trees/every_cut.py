@@ -12,16 +12,17 @@ u < v of a feature, with the contexts W between them, every cut c has
 
 since the best of a sum is at least the sum of the bests. With S(W), the best subtree of depth d - 1 on W alone, the two
 halves of W give T(W) >= min(T(first) + S(second), S(first) + T(second)). Halves are runs of 2^h codes, so at depth 2 S
-for all heights h is one more pass for every pair of features; at more depth T is not known, and is taken as 0. The
+for all heights h is one more pass for every pair of features; at more depth it is taken as 0, as it does not pay. The
 interval with the least bound is halved first, and the search ends when that bound reaches the least V evaluated so far
 (root_frontier.py). How many cuts are evaluated depends on the costs, hardly on how many there are: some tens a feature.
 
 Structure limits are kept where a cut is evaluated. Bounds hold without them, as a tree within the limits is a tree; two
 things make them as tight as without. Where the tree of another cut is taken to the contexts below u, its leaves lose at
 most the rows of W: at depth 2, L(u) and R(v) in the first bound are the best stumps whose leaves are short of so many
-rows at most, for shortages of 0, 1, 2, 4, ... rows; at more depth, of 0 or of any number. Where it is taken to the
-contexts below v, leaves gain rows: the second bound is within the limits. How many leaves there are on either side of
-the root, and which features are tested, is part of what is asked: there is a line of root cuts for each way.
+rows at most, for shortages of 0, 1, 2, 4, ... rows. At more depth the first bound is left out, as other shortages would
+be searches of their own. Where the tree is taken to the contexts below v, leaves gain rows: the second bound is within
+the limits. How many leaves there are on either side of the root, and which features are tested, is part of what is
+asked: there is a line of root cuts for each way.
 
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all

@@ -1,9 +1,10 @@
 """The search by root cuts on a table of rows: at depth d it asks itself at depth d - 1, and stumps are compiled.
 
-The sides of a root cut are asked with a cut-off. Let a cut c be evaluated between the ends u < v of its interval, where
-W are the rows between c and v. No cut between c and v has a tree of less than L(c) + R(v) + T(W). So once L(c) is known
-to be at least (the least cost so far) - R(v) - T(W), these cuts are ruled out, c with them, and the search for L(c)
-stops; that for R(c) likewise. What it returns then is a bound.
+The sides of a root cut are asked with a cut-off. Let a cut c be evaluated between the ends u < v of its interval. No
+cut between c and v has a tree of less than L(c) + R(v). So once L(c) is known to be at least (the least cost so far)
+- R(v), these cuts are ruled out, c with them, and the search for L(c) stops; that for R(c) likewise. What it returns
+then is a bound. Within limits that is not so, as leaves may be too small; there the search stops once L(c) - D + R(u)
+rules out the cuts between u and c, where D is of the contexts between.
 """
 
 from __future__ import annotations
@@ -22,16 +23,13 @@ from policies.trees.root_frontier import (
     DONE,
     ENDS,
     FULL,
-    HEIGHT,
     HIGH,
     LEAST,
     LINE,
     LOW,
-    NUMBER,
     Levels,
     Lines,
     Segments,
-    entry,
     give_back,
     grown,
     lower_bound,
@@ -133,7 +131,7 @@ class Hunt:
 
     def __init__(self, table: RootTable, question: RootQuestion, cut_off: float = np.inf) -> None:
         pairs = question.depth == 2
-        # Of deeper subtrees two levels are asked for: within the limits, and without them.
+        # Deeper subtrees are asked for within the limits alone: of those without, the bound stays 0.
         levels = question.levels if pairs or question.levels is NO_LIMITS else _two(question.levels)
         self._table, self._question, self._levels = table, question, levels
         self._lines, self._segments = _lines(question), _segments(table, bounded=pairs)
@@ -195,23 +193,24 @@ class Hunt:
         for side in (1, 0):
             rows = side_rows(self._table, root.feature, root.cut, holds=side == 1)
             question = self._question.of_side(root, side)
-            for level in range(len(self._levels.levels)):
-                free = replace(question, levels=NO_LIMITS) if level else question
-                found = find(rows, free, self._cut_off(side, root))
-                frontier.best[side, end, level] = max(frontier.best[side, end, level], found.lower)
-                exact = exact and (level > 0 or found.lower == found.upper)
+            found = find(rows, question, self._cut_off(side, root))
+            frontier.best[side, end, 0] = max(frontier.best[side, end, 0], found.lower)
+            exact = exact and found.lower == found.upper
         give_back(*self._asked, frontier, end, exact)
         return end
 
     def _cut_off(self, side: int, root: Root) -> float:
-        """Return what the cost of a side rules out all cuts up to the interval's other end with."""
-        frontier, f = self._frontier, root.feature
-        far = int(frontier.state[HIGH if side else LOW])
-        beyond = frontier.best[1 - side, far, -1]
-        height, number = int(frontier.state[HEIGHT]) - 1, 2 * int(frontier.state[NUMBER]) + side
-        between = entry(self._segments, self._segments.trees, f, height, number)
-        least = self.upper
-        return least - beyond - between if least < np.inf else np.inf
+        """Return what the cost of a side rules out half of the interval with: by the first bound, if it is of use."""
+        frontier, table, f, least = self._frontier, self._table, root.feature, self.upper
+        if least == np.inf:
+            return np.inf
+        low, high = int(frontier.state[LOW]), int(frontier.state[HIGH])
+        if self._levels is NO_LIMITS:
+            return least - float(frontier.best[1 - side, high if side else low, 0])
+        end = low if side else high
+        cut = frontier.cuts[end] if end > 1 else (-1 if end == 0 else table.last[f])
+        between = abs(table.spreads[f, cut + 1] - table.spreads[f, root.cut + 1])
+        return least - float(frontier.best[1 - side, end, 0]) + float(between)
 
     def _root(self, line: int, cut: int) -> Root:
         lines = self._lines

@@ -9,8 +9,8 @@ Three tables:
 pairs of features against pairs of literals
     the same question by both routes, which take turns; answers must agree, or the script stops
 all cut points
-    opening, the first value, which is proved, and how many root cuts were evaluated of how many there are; at the
-    smallest size the value must be that of all pairs of cuts
+    opening, a value, which is proved, and how many root cuts were evaluated of how many there are, beside published
+    figures of others; at the smallest size the value must be that of all pairs of cuts
 the worth of cut points
     mean saving per context on the planted tree, by thresholds: on the contexts learned from and on 100 000 fresh ones
 
@@ -47,7 +47,28 @@ SEED = 0
 N_ACTIONS = 3
 GAIN = 0.5
 ROUTES = [(1000, 30, 3, 2), (1000, 30, 9, 2), (10_000, 10, 9, 2), (10_000, 30, 9, 2), (10_000, 10, 9, 3)]
-ALL = [(300, 5), (1000, 10), (1000, 30), (10_000, 10), (10_000, 30), (100_000, 10)]
+ALL = [
+    (300, 5, 2),
+    (1000, 10, 2),
+    (1000, 30, 2),
+    (2000, 10, 2),
+    (10_000, 10, 2),
+    (10_000, 30, 2),
+    (100_000, 10, 2),
+    (100_000, 30, 2),
+    (500, 5, 3),
+    (2000, 10, 3),
+]
+# What the authors of fastpolicytree publish of it and of policytree (arXiv 2506.15435), for K = 3 and continuous
+# features, on their machine, by depth, contexts and features. None of it was run here.
+PEERS = ("fastpolicytree, published", "policytree, published")
+PUBLISHED = {
+    (2, 2000, 10): dict(zip(PEERS, ("0.70 s", "3.5 s"), strict=True)),
+    (2, 10_000, 30): dict(zip(PEERS, ("45.8 s", ""), strict=True)),
+    (2, 100_000, 30): dict(zip(PEERS, ("2.1 h", "7.4 h, every tenth cut"), strict=True)),
+    (3, 500, 5): dict(zip(PEERS, ("7.7 s", ""), strict=True)),
+    (3, 2000, 10): dict(zip(PEERS, ("38 min", "12.4 h"), strict=True)),
+}
 WORTH = [(1000, 10), (10_000, 10), (100_000, 10)]
 THRESHOLDS: list[int | str] = [3, 9, 31, "all"]
 FRESH = 100_000
@@ -63,7 +84,7 @@ def main() -> None:
     most = 1000 if arguments.quick else 10**9
     tables = {
         "pairs of features against pairs of literals, one value": [against(*s) for s in ROUTES if s[0] <= most],
-        "all cut points, depth 2": [
+        "all cut points": [
             all_cuts(*size, planted=planted) for size in ALL if size[0] <= most for planted in (False, True)
         ],
         "what cut points are worth: mean saving, at most 0.5": [worth(*size) for size in WORTH if size[0] <= most],
@@ -119,18 +140,17 @@ def against(n: int, d: int, cuts: int, depth: int) -> Row:
     return row
 
 
-def all_cuts(n: int, d: int, *, planted: bool) -> Row:
-    """Time opening and one value with every cut point."""
+def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> Row:
+    """Time opening and one value with every cut point; beside it, what others publish."""
     rng = np.random.default_rng(SEED)
     contexts = rng.normal(size=(n, d))
     costs = costs_on(contexts, rng, planted=planted)
-    opening, opened = timed(DecisionTrees(N_ACTIONS, thresholds="all").on, contexts)
-    search = opened.search()
-    n_evaluated = evaluations(search.value, costs)  # the first question, which compiles
-    seconds, value = timed(search.value, costs, turns=1 if n > 10_000 else 3)
-    if (n, d) == ALL[0]:
-        check_same(value, FeaturePairSearch(Literals.of(contexts, "all"), N_ACTIONS, 2, Names()).value(costs))
+    opening, opened = timed(DecisionTrees(N_ACTIONS, depth=depth, thresholds="all").on, contexts)
+    seconds, (value, n_evaluated) = timed(evaluations, opened.search().value, costs, turns=3 if n <= 10_000 else 1)
+    if (n, d, depth) == ALL[0]:
+        check_same(value, FeaturePairSearch(Literals.of(contexts, "all"), N_ACTIONS, depth, Names()).value(costs))
     return {
+        "depth": depth,
         "contexts": n,
         "features": d,
         "costs": "planted" if planted else "noise",
@@ -139,11 +159,12 @@ def all_cuts(n: int, d: int, *, planted: bool) -> Row:
         "value, s": seconds,
         "root cuts evaluated": n_evaluated,
         "of": (n - 1) * d,
+        **PUBLISHED.get((depth, n, d), dict.fromkeys(PEERS, "")),
     }
 
 
-def evaluations(ask: Callable[[Floats], float], costs: Floats) -> int:
-    """Return how many root cuts of the whole tree a question evaluates."""
+def evaluations(ask: Callable[[Floats], float], costs: Floats) -> tuple[float, int]:
+    """Return the answer, and how many root cuts of the whole tree the question evaluates."""
     run, counts = root_search.Hunt.run, [0]
 
     def counted(hunt: root_search.Hunt, look: Callable[[], None] | None = None) -> root_search.RootAnswer:
@@ -152,9 +173,9 @@ def evaluations(ask: Callable[[Floats], float], costs: Floats) -> int:
         return found
 
     root_search.Hunt.run = counted  # type: ignore[method-assign,assignment]
-    ask(costs)
+    value = ask(costs)
     root_search.Hunt.run = run  # type: ignore[method-assign]
-    return counts[0]
+    return value, counts[0]
 
 
 def worth(n: int, d: int) -> Row:
@@ -182,7 +203,7 @@ def show(title: str, rows: Sequence[Row]) -> None:
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(*(f"{entry:.3g}" if isinstance(entry, float) else str(entry) for entry in row.values()))
-    Console(width=170).print(table)
+    Console(width=200).print(table)
 
 
 if __name__ == "__main__":
