@@ -21,7 +21,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         [],
         {"SIZES": [(40, 4)], "ASKED_OF_HIGHS": {(40, 4): 1}, "MATRICES": 2, "HORIZON": 300},
     ),
-    "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
+    "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3, 2), (40, 3, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
     "depth_by_validation": (["--logs", "1"], {"N": 400}),
     "linear": (
         ["--queries", "1"],

@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=2000)
     parser.add_argument("--interrupts", type=int, default=50)
     arguments = parser.parse_args()
-    policy_class.route = lambda *_: Route.ROOTS  # type: ignore[assignment]  # small tables would take another way
+    policy_class.route = lambda *_: Route.ROOTS  # type: ignore[attr-defined]  # small ones would not
     counts = Counter(outcome for number in range(arguments.tables) for outcome in table(number))
     long_search.FIRST = -np.inf  # every search offers at once what Ctrl-C does
     root_search.SLICE = 1e5  # and looks up often
@@ -72,7 +72,8 @@ def table(number: int) -> Iterator[str]:
     oracle = open_oracle(trees, contexts, "search")
     answer = oracle.minimise(costs * unit)
     profile = oracle.profile(costs * unit, row) / unit
-    labels = answer.policy.predict(contexts)
+    policy: Any = answer.policy
+    labels = policy.predict(contexts)
     others = [costs.copy() for _ in range(n_actions)]
     for action, priced in enumerate(others):
         priced[row] += 1e4
@@ -85,7 +86,7 @@ def table(number: int) -> Iterator[str]:
         and abs(answer.upper / unit - least) <= near
         and abs(costs[np.arange(m), labels].sum() - least) <= near
         and np.allclose(profile, expected, rtol=0.0, atol=near)
-        and (not kept or kept.allow(answer.policy.root, contexts, counts_of(logged, n_actions, kept)))
+        and (not kept or kept.allow(policy.root, contexts, counts_of(logged, n_actions, kept)))
     )
     yield kind if right else f"WRONG {kind}: table {number}"
 
