@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from milpcb.actions import action_name
+from milpcb.checks import LARGEST
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
 from milpcb.extras import needs
@@ -97,6 +98,7 @@ class Sample:
         kept = (numbers % self.step == 0) | self._is_new(frame)
         rows = np.flatnonzero(kept)
         self._frames.append(frame[rows.tolist(), :] if len(rows) < len(frame) else frame)
+        _check_sizes(self._frames[-1])
         self._numbers.append(numbers[rows])
         while sum(map(len, self._numbers)) > MOST_ROWS + self._new:
             self._thin()
@@ -199,6 +201,14 @@ class LoggedBatch:
                 f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
             )
         return cls({name: _read(frame, name) for name in names}, action, outcome, propensity)
+
+
+def _check_sizes(frame: Any) -> None:
+    """Raise InputError where a number is larger than any that policies read, as damaged files have."""
+    for name in frame.columns:
+        column = frame.get_column(name)
+        if column.dtype.is_float() and ((column.abs() > LARGEST) & ~column.is_nan()).any():  # NaN is greater, too
+            raise InputError(f"column '{clipped(name)}' has numbers that are infinite or beyond {LARGEST:g}")
 
 
 def _read(frame: Any, name: str) -> tuple[Any, Ints | None]:

@@ -46,7 +46,7 @@ def log(n: int = 900, seed: int = 0) -> pl.DataFrame:
         {
             "x0": x0,
             "x1": x1,
-            "age": [None if lost else age for lost, age in zip(rng.random(n) < 0.1, rng.random(n), strict=True)],
+            "age": [None if lost < 0.1 else np.nan if lost < 0.2 else lost for lost in rng.random(n)],
             "region": rng.choice(["north", "south", "west"], n),
             "old": rng.random(n) < 0.3,
             "action": done.astype(str),
@@ -158,9 +158,9 @@ def test_few_contexts_stand_for_the_rows(bins: tuple[int, ...], order: int) -> N
 def test_a_sample_is_of_bounded_size_and_keeps_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond its size every s-th row stays, and every row with a first missing value or a first string."""
     monkeypatch.setattr(samples, "MOST_ROWS", 100)
-    frame = pl.DataFrame({"x": np.arange(5000.0), "s": ["a"] * 5000})
+    frame = pl.DataFrame({"x": np.arange(5000.0), "s": ["a"] * 5000, "y": [1.0] * 5000})
     frame[3001, "x"], frame[3003, "s"], frame[4005, "s"] = None, "b", None
-    found = Sample.of(batches(frame, 700), LoggedColumns("s", "x", ()))
+    found = Sample.of(batches(frame, 700), LoggedColumns("s", "y", ()))
     numbers = found.table["x"].fill_null(3001).to_list()
     assert {3001, 3003, 4005} <= set(numbers)
     assert {number for number in numbers if number % found.step} == {3001, 3003, 4005}

@@ -279,6 +279,18 @@ def test_a_wrong_row_is_named_with_its_file(logs: Path, monkeypatch: pytest.Monk
         sample_of(log_files(logs), COLUMNS, lambda *_: None)
 
 
+def test_an_absurd_number_is_named_with_its_file(logs: Path) -> None:
+    """A damaged file may hold any number; one that no policy reads is named with the file, be it sampled or counted."""
+    frame = rows(60, 5)
+    frame[53, "x"] = 1e300
+    counter = counter_of(log_files(logs))
+    frame.write_parquet(logs / "part5.parquet")
+    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' has numbers that are infinite"):
+        sample_of(log_files(logs), COLUMNS, lambda *_: None)
+    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' has numbers that are infinite"):
+        counter.of_file((5, logs / "part5.parquet"))
+
+
 def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
     """A worker that dies ends in one line about the file."""
 
