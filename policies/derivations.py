@@ -17,7 +17,7 @@ from milpcb.marks import key_tables
 from milpcb.protocols import Listing, Within
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy
-from policies.near_lists import Lists, near
+from policies.near_lists import meet, side_of
 
 MOST_HELD = 4 * 10**7  # numbers of parts: 160 MB
 
@@ -65,13 +65,22 @@ class ListedTerms(Terms):
         """Return the policy of one derivation, given the numbers of its parts, those of the head first."""
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
-        """Return the policies asked for, from the heads and tails; see Terms.near."""
+        """Return the policies asked for, from the heads and tails; see Terms.near.
+
+        None where too many derivations break a row before one is found that keeps it.
+        """
         add_up, every = self.adder(contexts), self.derivations()
         tables = [asked.costs, *key_tables(*asked.costs.shape), *(row.weights for row in asked.rows)]
         parts = [np.append(self.parts(add_up(table)), 0.0) for table in tables]
-        heads = Lists(every.heads, every.head_state, self.sizes(every.heads))
-        tails = Lists(every.tails, every.tail_state, self.sizes(every.tails))
-        return near(heads, tails, parts, self.policy, asked)
+        heads = side_of(every.heads, every.head_state, self.sizes(every.heads), parts)
+        tails = side_of(every.tails, every.tail_state, self.sizes(every.tails), parts)
+        found = meet(heads, tails, asked.least, asked.bound, asked.rows)
+
+        def policy(number: int) -> Policy:
+            head, tail = every.heads[found.head[number]], every.tails[found.tail[number]]
+            return self.policy([*head.tolist(), *tail.tolist()])
+
+        return Listing(found.side.costs, policy, found.complete) if len(found.head) else None
 
     def sizes(self, lists: Ints) -> Ints:
         """Return how large heads or tails (n, h) are: of policies that label alike the smallest is shown."""

@@ -8,22 +8,25 @@ within the bound are then checked against the side constraints, and are one wher
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.marks import Marks, first_of_each, marks
-from milpcb.protocols import Listing, Within
-from milpcb.types import Floats, Ints, Policy
+from milpcb.protocols import LabelRow
+from milpcb.types import Floats, Ints
 
 MOST_PAIRS = 2_000_000  # heads with a tail that are looked at: half a second
 HALVINGS = 30  # of a bound that leaves too many of them
 _STATE = np.uint64(0xD6E8FEB86659FD93)  # an odd number: marks of two states differ
 
 
-class _Side(NamedTuple):
-    """Heads, or tails: their numbers, states, sizes, costs and marks (n,), and weights (R, n) in rows."""
+class Side(NamedTuple):
+    """Heads, or tails: their numbers, states, sizes, costs and marks (n,), and weights (R, n) in rows.
+
+    Of derivations that label alike the one of least size is taken.
+    """
 
     number: Ints
     state: Ints
@@ -32,10 +35,10 @@ class _Side(NamedTuple):
     marks: Marks
     weights: Floats
 
-    def take(self, places: Ints) -> _Side:
+    def take(self, places: Ints) -> Side:
         """Return some of them, in this order."""
         number, state, size, costs, own, weights = self
-        return _Side(number[places], state[places], size[places], costs[places], own[places], weights[:, places])
+        return Side(number[places], state[places], size[places], costs[places], own[places], weights[:, places])
 
     def least(self, n_states: int) -> Floats:
         """Return the least cost (n_states,) in each state."""
@@ -44,56 +47,48 @@ class _Side(NamedTuple):
         return least
 
 
-class Lists(NamedTuple):
-    """Heads, or tails: the numbers of their parts (n, h), their states (n,), counted from 0, and their sizes (n,).
-
-    Of derivations that label alike the one of least size is taken.
-    """
-
-    lists: Ints
-    state: Ints
-    size: Ints
-
-
-def near(
-    heads: Lists, tails: Lists, parts: list[Floats], policy: Callable[[list[int]], Policy], asked: Within
-) -> Listing | None:
-    """Return the policies asked for; None where too many derivations break a row before one is found that keeps it.
+def side_of(lists: Ints, state: Ints, size: Ints, parts: Sequence[Floats]) -> Side:
+    """Return heads, or tails, those of a state once that label alike: the smallest of them.
 
     Parameters
     ----------
-    heads, tails : those of all derivations
+    lists : (n, h) the numbers of their parts
+    state, size : (n,)
     parts : the totals of the parts, of the costs, of both tables of keys (milpcb/marks.py), and of each row's weights
-    policy : makes the policy of a derivation from its parts
-    asked : which policies
 
     """
-    every, others = _side(heads, parts), _side(tails, parts)
-    pairs = _Pairs(every, others, asked.bound)
-    complete = pairs.few(asked.bound)
-    bound = asked.bound if complete else pairs.affordable(asked.least, asked.bound)
-    found = _found(pairs.heads, pairs.tails, *pairs.within(bound), asked)
-
-    def made(number: int) -> Policy:
-        head, tail = heads.lists[found.head[number]], tails.lists[found.tail[number]]
-        return policy([*head.tolist(), *tail.tolist()])
-
-    return Listing(found.costs, made, complete) if len(found.costs) else None
+    costs, *others = (sum((part[numbers] for numbers in lists.T), np.zeros(len(lists))) for part in parts)
+    own = marks(others[:2])
+    weights = np.array(others[2:]).reshape(len(others) - 2, len(lists))
+    small = np.argsort(size, kind="stable")
+    first = small[first_of_each((own + state.astype(np.uint64) * _STATE)[small])]
+    return Side(np.arange(len(lists)), state, size, costs, own, weights).take(first)
 
 
-class _Found(NamedTuple):
-    """The derivations found, by cost: total costs (n,), and the numbers of their heads and tails (n,)."""
+class Met(NamedTuple):
+    """Heads and tails that have met, by cost: as heads or tails of one state, and the numbers of both halves (n,).
 
-    costs: Floats
+    ``complete`` is false where the bound was lowered, as too many are within it.
+    """
+
+    side: Side
     head: Ints
     tail: Ints
+    complete: bool
 
 
-def _found(heads: _Side, tails: _Side, head: Ints, tail: Ints, asked: Within) -> _Found:
-    """Return the pairs that keep all rows, by cost, one of those that label alike."""
-    for held, others, row in zip(heads.weights, tails.weights, asked.rows, strict=True):
-        weights = held[head] + others[tail]
-        kept = (row.lower <= weights) & (weights <= row.upper)
+def meet(heads: Side, tails: Side, least: float, bound: float, rows: Sequence[LabelRow] = ()) -> Met:
+    """Return the derivations of total cost at most ``bound`` that keep all rows, one of those that label alike.
+
+    Where they are too many it is those within a lower bound, not below ``least``; some of them where even so they are.
+    """
+    pairs = _Pairs(heads, tails, bound)
+    complete = pairs.few(bound)
+    heads, tails = pairs.heads, pairs.tails
+    head, tail = pairs.within(bound if complete else pairs.affordable(least, bound))
+    for held, others, row in zip(heads.weights, tails.weights, rows, strict=False):
+        total = held[head] + others[tail]
+        kept = (row.lower <= total) & (total <= row.upper)
         head, tail = head[kept], tail[kept]
     small = np.argsort(heads.size[head] + tails.size[tail], kind="stable")
     head, tail = head[small], tail[small]
@@ -101,25 +96,23 @@ def _found(heads: _Side, tails: _Side, head: Ints, tail: Ints, asked: Within) ->
     head, tail = head[first], tail[first]
     costs = heads.costs[head] + tails.costs[tail]
     order = np.lexsort((tails.number[tail], heads.number[head], costs))
-    return _Found(costs[order], heads.number[head[order]], tails.number[tail[order]])
-
-
-def _side(half: Lists, parts: list[Floats]) -> _Side:
-    """Return heads, or tails, those of a state once that label alike: the smallest of them."""
-    lists, state, size = half
-    costs, *others = (sum((part[numbers] for numbers in lists.T), np.zeros(len(lists))) for part in parts)
-    own = marks(others[:2])
-    weights = np.array(others[2:]).reshape(len(others) - 2, len(lists))
-    small = np.argsort(size, kind="stable")
-    first = small[first_of_each((own + state.astype(np.uint64) * _STATE)[small])]
-    return _Side(np.arange(len(lists)), state, size, costs, own, weights).take(first)
+    head, tail = head[order], tail[order]
+    side = Side(
+        np.arange(len(order)),
+        np.zeros(len(order), dtype=np.int64),
+        heads.size[head] + tails.size[tail],
+        costs[order],
+        heads.marks[head] + tails.marks[tail],
+        heads.weights[:, head] + tails.weights[:, tail],
+    )
+    return Met(side, heads.number[head], tails.number[tail], complete)
 
 
 class _Pairs:
     """The heads and tails with a partner of total cost at most ``bound``, and the pairs of them."""
 
-    def __init__(self, heads: _Side, tails: _Side, bound: float) -> None:
-        n_states = 1 + int(max(heads.state.max(), tails.state.max()))
+    def __init__(self, heads: Side, tails: Side, bound: float) -> None:
+        n_states = 1 + int(max(heads.state.max(initial=0), tails.state.max(initial=0)))
         least, others = heads.least(n_states), tails.least(n_states)
         heads = heads.take(np.flatnonzero(heads.costs + others[heads.state] <= bound))
         tails = tails.take(np.flatnonzero(tails.costs + least[tails.state] <= bound))

@@ -11,7 +11,7 @@ import numpy as np
 
 from milpcb.checks import whole, whole_array
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, Search, Terms
+from milpcb.protocols import Listing, Opened, Search, Terms, Within
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.derivations import too_many
@@ -267,6 +267,10 @@ class OpenedTrees(Opened):
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""
         return _tree_terms(self._literals.tests, self.n_actions, self._depth, self._names)
+
+    def near(self, asked: Within) -> Listing | None:
+        """Return the trees asked for, of a class that has terms."""
+        return self.terms().near(self.contexts, asked) if "terms" in self.capabilities else None
 
     def policies(self) -> Iterator[DecisionTree]:
         """List all trees within the limits, small depths first; a split has two different sides."""

@@ -21,6 +21,7 @@ from policies.names import Names
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import add_cells, fold, reach
 from policies.trees.geometry import path_totals
+from policies.trees.near_trees import NearTrees
 from policies.trees.options import n_listed, subtrees
 from policies.trees.rule import DecisionTree, Leaf, Node, split
 from policies.trees.semirings import Soft
@@ -74,7 +75,7 @@ class TreeTerms(ListedTerms):
         from policies.trees.constrained import ConstrainedTrees
         from policies.weighted_folds import KeptTerms
 
-        if self._listed:
+        if self.listed:
             return KeptTerms(self, rows)
         return ConstrainedTrees(self, self._tests, self.depth, self._names, rows)
 
@@ -90,8 +91,14 @@ class TreeTerms(ListedTerms):
         return Derivations(fails, fails + size, state, state)
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
-        """Return the trees asked for, where subtrees are few enough to be listed."""
-        return super().near(contexts, asked) if self._listed else None
+        """Return the trees asked for: of depth 3 and more root by root, others where subtrees are few enough."""
+        if self.listed:
+            return super().near(contexts, asked)
+        pairs = TreeTerms(self._tests, self.n_actions, LISTED_DEPTH, self._names)
+        if self.depth <= LISTED_DEPTH or not pairs.listed:
+            return None
+        found = NearTrees(pairs, self._tests, outcomes(contexts, self._tests), self.depth, pairs.node, asked)
+        return found.listing(lambda root: DecisionTree(root, self._names))
 
     def sizes(self, lists: Ints) -> Ints:
         """Return how many leaves differ in action from the one before."""
@@ -99,7 +106,11 @@ class TreeTerms(ListedTerms):
 
     def policy(self, parts: list[int]) -> DecisionTree:
         """Return the tree of these leaves, where a test fails before where it holds."""
-        return DecisionTree(self._grown(np.array(parts), 0, {}), self._names)
+        return DecisionTree(self.node(parts), self._names)
+
+    def node(self, parts: list[int]) -> Node:
+        """Return its root."""
+        return self._grown(np.array(parts), 0, {})
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add to the leaves that each context may reach, by a compiled pass."""
@@ -122,7 +133,7 @@ class TreeTerms(ListedTerms):
         return float(levels[-1][0]), DecisionTree(root, self._names)
 
     @property
-    def _listed(self) -> bool:
+    def listed(self) -> bool:
         """Whether the subtrees on both sides of all roots are few enough to be listed."""
         return self.depth <= LISTED_DEPTH and not too_many(n_listed(self.n_literals, self.n_actions, self.depth))
 

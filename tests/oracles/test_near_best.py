@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from milpcb.offline.arguing import Question, Without, prices
 from milpcb.oracles import near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules, near_lists
+from policies.trees import near_trees
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 RNG = np.random.default_rng(0)
@@ -85,6 +86,31 @@ def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, k
     assert not found.exact
     assert 0 < found.count < len(every)
     assert totals(found.policies()) == every[: found.count]
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
+    """Over three literals they label the eight patterns in any way; where they are too many it is the cheapest."""
+    contexts = np.array(list(product((0.0, 1.0), repeat=3)))
+    costs = np.random.default_rng(1).integers(0, 6, (8, 3)).astype(float)
+    rules = [share_at_most(0, 0.25, n_contexts=8, n_actions=3)] if constrained else []
+    labels = np.array(list(product(range(3), repeat=8)))
+    labels = labels[(labels == 0).sum(axis=1) <= (2 if constrained else 8)]
+    every = np.sort(costs[np.arange(8), labels].sum(axis=1))
+    every = every[every <= every[0] + 4].tolist()
+    oracle = open_oracle(DecisionTrees(3, depth=3), contexts, "search", constraints=rules)
+    found = oracle.near_best(costs, 4)
+    assert (found.listed, found.exact) == (True, True)
+    assert totals(found.policies(), contexts, costs) == every
+    monkeypatch.setattr(near_lists, "MOST_PAIRS", 300)
+    some = oracle.near_best(costs, 4)
+    assert not some.exact
+    assert totals(some.policies(), contexts, costs) == every[: some.count]
+    monkeypatch.setattr(near_trees, "MOST_WORK", 0)
+    monkeypatch.setattr(near_best, "MOST_QUESTIONS", 100)
+    asked = oracle.near_best(costs, 4)
+    assert not asked.listed
+    assert totals(asked.policies(), contexts, costs) == every[: asked.count]
 
 
 def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
