@@ -37,5 +37,7 @@ def marks(totals: Sequence[Floats]) -> Marks:
 
 def first_of_each(found: Marks) -> npt.NDArray[np.int64]:
     """Return where each mark occurs first, in the order of the places."""
-    _, first = np.unique(found, return_index=True)
-    return np.sort(first)
+    order = np.argsort(found)
+    ranked = found[order]
+    starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: len(found)])
+    return np.sort(np.minimum.reduceat(order, starts)) if len(starts) else order

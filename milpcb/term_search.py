@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+
+import numpy as np
 
 from milpcb.protocols import Policy, Search, Terms
 from milpcb.types import Floats, Ints
@@ -37,6 +39,11 @@ class TermSearch(Search):
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``."""
         return self._terms.profile(self._add_up(costs), self._place(row))
+
+    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        """Return (n, K): the profiles at some rows, of totals that are added up once."""
+        totals = self._add_up(costs)
+        return np.array([self._terms.profile(totals, self._place(row)) for row in rows])
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""

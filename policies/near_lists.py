@@ -95,7 +95,7 @@ def meet(heads: Side, tails: Side, least: float, bound: float, rows: Sequence[La
     first = first_of_each(heads.marks[head] + tails.marks[tail])
     head, tail = head[first], tail[first]
     costs = heads.costs[head] + tails.costs[tail]
-    order = np.lexsort((tails.number[tail], heads.number[head], costs))
+    order = np.argsort(costs, kind="stable")
     head, tail = head[order], tail[order]
     side = Side(
         np.arange(len(order)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any, TypeVar, cast
@@ -150,6 +150,7 @@ class Oracle(Capable, ABC):
         asking = Asking(
             self._counted(self._value),
             self._counted(self._profile),
+            self._counted_profiles,
             self._counted(self._best_policy),
             self._listing,
             self.contexts,
@@ -231,6 +232,15 @@ class Oracle(Capable, ABC):
     @abstractmethod
     def _profile(self, costs: Floats, row: int) -> Floats:
         """Return V[a] for the distinct context ``row``."""
+
+    def _profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        """Return (n, K): the profiles at some distinct contexts."""
+        return np.array([self._profile(costs, row) for row in rows])
+
+    def _counted_profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        found: Floats = self._counted(self._profiles)(costs, rows)
+        self.calls += len(rows) - 1
+        return found
 
     def _listing(self, asked: Within) -> Listing | None:
         """Return the policies asked for where the class has a list of its own, for costs (g, K); None where not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -32,6 +32,7 @@ class Asking:
 
     value: Callable[[Floats], float]
     profile: Callable[[Floats, int], Floats]
+    profiles: Callable[[Floats, Sequence[int]], Floats]
     policy: Callable[[Floats], Policy]
     listing: Callable[[Within], Listing | None]
     contexts: Floats
@@ -83,8 +84,7 @@ class NearBest:
             for policy in self.policies():
                 found[group, policy.predict(self._ask.contexts[rows])] = True
         else:
-            for row in asked.tolist():
-                found[row] = self._ask.profile(self._costs, row) <= self._bound
+            found[asked] = self._ask.profiles(self._costs, asked.tolist()) <= self._bound
         return found[group]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError
@@ -80,6 +80,9 @@ class SearchOracle(Oracle):
 
     def _profile(self, costs: Floats, row: int) -> Floats:
         return self._search.profile(costs, row)
+
+    def _profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        return self._search.profiles(costs, rows)
 
     def _listing(self, asked: Within) -> Listing | None:
         return self._opened_class.near(asked)

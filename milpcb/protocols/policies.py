@@ -115,6 +115,10 @@ class Search(ABC):
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return V[a] (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
 
+    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        """Return (n, K): the profiles at some rows, of the same costs."""
+        return np.array([self.profile(costs, row) for row in rows])
+
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the sum of exp(-rate * total cost) over the derivations that play a on ``row``.
 
