@@ -22,7 +22,7 @@ HALVINGS = 30  # of a bound that leaves too many of them
 _STATE = np.uint64(0xD6E8FEB86659FD93)  # an odd number: marks of two states differ
 
 
-class Side(NamedTuple):
+class Halves(NamedTuple):
     """Heads, or tails: their numbers, states, sizes, costs and marks (n,), and weights (R, n) in rows.
 
     Of derivations that label alike the one of least size is taken.
@@ -35,10 +35,10 @@ class Side(NamedTuple):
     marks: Marks
     weights: Floats
 
-    def take(self, places: Ints) -> Side:
+    def take(self, places: Ints) -> Halves:
         """Return some of them, in this order."""
         number, state, size, costs, own, weights = self
-        return Side(number[places], state[places], size[places], costs[places], own[places], weights[:, places])
+        return Halves(number[places], state[places], size[places], costs[places], own[places], weights[:, places])
 
     def least(self, n_states: int) -> Floats:
         """Return the least cost (n_states,) in each state."""
@@ -47,7 +47,7 @@ class Side(NamedTuple):
         return least
 
 
-def side_of(lists: Ints, state: Ints, size: Ints, parts: Sequence[Floats]) -> Side:
+def side_of(lists: Ints, state: Ints, size: Ints, parts: Sequence[Floats]) -> Halves:
     """Return heads, or tails, those of a state once that label alike: the smallest of them.
 
     Parameters
@@ -62,7 +62,7 @@ def side_of(lists: Ints, state: Ints, size: Ints, parts: Sequence[Floats]) -> Si
     weights = np.array(others[2:]).reshape(len(others) - 2, len(lists))
     small = np.argsort(size, kind="stable")
     first = small[first_of_each((own + state.astype(np.uint64) * _STATE)[small])]
-    return Side(np.arange(len(lists)), state, size, costs, own, weights).take(first)
+    return Halves(np.arange(len(lists)), state, size, costs, own, weights).take(first)
 
 
 class Met(NamedTuple):
@@ -71,13 +71,13 @@ class Met(NamedTuple):
     ``complete`` is false where the bound was lowered, as too many are within it.
     """
 
-    side: Side
+    side: Halves
     head: Ints
     tail: Ints
     complete: bool
 
 
-def meet(heads: Side, tails: Side, least: float, bound: float, rows: Sequence[LabelRow] = ()) -> Met:
+def meet(heads: Halves, tails: Halves, least: float, bound: float, rows: Sequence[LabelRow] = ()) -> Met:
     """Return the derivations of total cost at most ``bound`` that keep all rows, one of those that label alike.
 
     Where they are too many it is those within a lower bound, not below ``least``; some of them where even so they are.
@@ -97,7 +97,7 @@ def meet(heads: Side, tails: Side, least: float, bound: float, rows: Sequence[La
     costs = heads.costs[head] + tails.costs[tail]
     order = np.argsort(costs, kind="stable")
     head, tail = head[order], tail[order]
-    side = Side(
+    side = Halves(
         np.arange(len(order)),
         np.zeros(len(order), dtype=np.int64),
         heads.size[head] + tails.size[tail],
@@ -111,7 +111,7 @@ def meet(heads: Side, tails: Side, least: float, bound: float, rows: Sequence[La
 class _Pairs:
     """The heads and tails with a partner of total cost at most ``bound``, and the pairs of them."""
 
-    def __init__(self, heads: Side, tails: Side, bound: float) -> None:
+    def __init__(self, heads: Halves, tails: Halves, bound: float) -> None:
         n_states = 1 + int(max(heads.state.max(initial=0), tails.state.max(initial=0)))
         least, others = heads.least(n_states), tails.least(n_states)
         heads = heads.take(np.flatnonzero(heads.costs + others[heads.state] <= bound))

@@ -19,7 +19,7 @@ from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Ints, Policy
 from policies.derivations import ListedTerms
 from policies.literals import Test
-from policies.near_lists import Met, Side, meet, side_of
+from policies.near_lists import Halves, Met, meet, side_of
 from policies.trees.geometry import path_totals
 from policies.trees.rule import Node, split
 
@@ -35,7 +35,7 @@ class TooManyTreesError(Exception):
 class _Below:
     """Trees on some contexts by cost, and what makes one."""
 
-    side: Side
+    side: Halves
     node: Callable[[int], Node]
     complete: bool = True
 
@@ -101,7 +101,7 @@ class NearTrees:
             raise TooManyTreesError
         return _Below(found.side, partial(_met, found, made), found.complete)
 
-    def _derivations(self, here: Bools) -> tuple[Side, Side, Callable[[int, int], Node]]:
+    def _derivations(self, here: Bools) -> tuple[Halves, Halves, Callable[[int, int], Node]]:
         """Return the stumps below all roots."""
         every, width = self._every, self._tables.shape[2]
         totals = path_totals(self._held[here], self._tables[here], 2).reshape(-1, width).T
@@ -114,7 +114,7 @@ class NearTrees:
 
         return heads, tails, made
 
-    def _by_root(self, here: Bools, height: int, bound: float) -> tuple[Side, Side, Callable[[int, int], Node]]:
+    def _by_root(self, here: Bools, height: int, bound: float) -> tuple[Halves, Halves, Callable[[int, int], Node]]:
         """Return the trees where each root fails, and where it holds, with a partner within the bound."""
         roots: list[tuple[Test, _Below, _Below]] = []
         for test, holds in zip(self._tests, self._truth.T, strict=True):
@@ -158,18 +158,18 @@ def _met(found: Met, made: Callable[[int, int], Node], number: int) -> Node:
 class _Joined(NamedTuple):
     """The trees below several roots on one side, a state for each root: which root, and which of its trees (n,)."""
 
-    side: Side
+    side: Halves
     root: Ints
     first: Ints
 
 
-def _joined(sides: Sequence[Side], n_rows: int) -> _Joined:
+def _joined(sides: Sequence[Halves], n_rows: int) -> _Joined:
     """Return the sides of several roots as one, with ``n_rows`` weights."""
     nothing = np.zeros(0, dtype=np.int64)
-    none = Side(nothing, nothing, nothing, np.zeros(0), np.zeros(0, dtype=np.uint64), np.zeros((n_rows, 0)))
+    none = Halves(nothing, nothing, nothing, np.zeros(0), np.zeros(0, dtype=np.uint64), np.zeros((n_rows, 0)))
     parts = [none, *sides]
     root = np.repeat(np.arange(-1, len(sides)), [len(part.costs) for part in parts])
-    side = Side(
+    side = Halves(
         np.arange(len(root)),
         root,
         np.concatenate([part.size for part in parts]),
