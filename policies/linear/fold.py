@@ -1,8 +1,8 @@
 """The least total and the summed weights of the rows of all support tables, given the prices of their labels.
 
 Supports are visited in order of a lower bound, sum_p min_a Q[a, p]; the search ends when it exceeds the incumbent. On
-each a walk through the diagram of its table turns round by the same bound for the patterns left. A derivation is a
-support and a row of its table, so a labeling comes once with every support it can be made on: a constant with all.
+each a walk through the diagram of its table (walks.py) looks for something less. A derivation is a support and a row of
+its table, so a labeling comes once with every support it can be made on: a constant with all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from milpcb.types import Floats, Ints
 from policies.linear.supports import Batch, Supports
 
 if TYPE_CHECKING:
-    from policies.linear.table_kernels import Sides
+    from policies.linear.walks import Sides
+
+_AT_ONCE = 2**12  # supports whose prices are handed over
 
 
 class Prices(NamedTuple):
@@ -47,11 +49,11 @@ class SideTotals(NamedTuple):
 
 
 class FoundRow(NamedTuple):
-    """The least total of all rows, and which row it is: of ``batch``, its ``support`` and its table."""
+    """The least total of all rows, and which row it is: of the table of ``batch``, on ``columns`` (s,)."""
 
     total: float
     batch: Batch
-    support: int
+    columns: Ints
     row: int
 
 
@@ -95,16 +97,17 @@ class TableFold:
 
     def log_weights(self, prices: Sequence[Prices], patterns: Sequence[Ints], rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the rows by their label at a context."""
-        from policies.linear.table_kernels import weigh_kept, weigh_supports
+        from policies.linear.table_kernels import weigh_supports
+        from policies.linear.walks import weigh_kept
 
         logs = []
         for batch, sides, (base, above), here in zip(self._batches, self._sides, prices, patterns, strict=True):
             child, before, first = batch.table.diagram
             own = np.empty((len(base), 1 + len(above)))
             if self._any_sides:
-                weigh_kept(child, before, above, here, sides, rate, own)
+                weigh_kept(child, before, batch.axes, _by_support(above), here, sides, rate, own)
             else:
-                weigh_supports(child, first, above, here, rate, own)
+                weigh_supports(child, first, _by_support(above), here, rate, own)
             logs.append(np.logaddexp.reduce(-own - rate * base[:, None], axis=0))
         return np.asarray(np.logaddexp.reduce(logs, axis=0))
 
@@ -116,32 +119,44 @@ class TableFold:
         self, prices: Sequence[Prices], bounds: Sequence[Floats], patterns: Sequence[Ints], action: int
     ) -> FoundRow | None:
         """Return the least total of the rows that play an action, if not negative, at the patterns; None for none."""
-        from policies.linear.table_kernels import search_supports  # with it numba, which takes a second to import
-
         best, found = np.inf, None
-        for batch, sides, (base, above), low, here in zip(
-            self._batches, self._sides, prices, bounds, patterns, strict=True
-        ):
-            child, before, _ = batch.table.diagram
-            for first in (True, False):
-                order = _in_order(low, best, first=first)
-                best, support, row = search_supports(child, before, above, base, low, order, here, action, sides, best)
-                if row >= 0:
-                    found = FoundRow(best, batch, support, row)
+        for number in range(len(self._batches)):
+            on_batch = self._search_batch(number, prices[number], bounds[number], patterns[number], action, best)
+            if on_batch is not None:
+                best, found = on_batch.total, on_batch
+        return found
+
+    def _search_batch(
+        self, number: int, prices: Prices, bounds: Floats, patterns: Ints, action: int, best: float
+    ) -> FoundRow | None:
+        """Return the least total on the supports of a batch; None where it is not below ``best``."""
+        from policies.linear.walks import Sides, search_supports  # with it numba, which takes a second to import
+
+        batch, sides, found = self._batches[number], self._sides[number], None
+        child, before, _ = batch.table.diagram
+        some, left = np.array([bounds.argmin()]), None  # one alone, so that few others need to be put in order
+        while len(some):
+            own = Sides(sides.weights[..., some], sides.lower[:, some], sides.upper[:, some])
+            above, base, low, here = prices.above[..., some], prices.base[some], bounds[some], patterns[some]
+            best, support, row, turn = search_supports(
+                child, before, batch.axes, _by_support(above), base, low, here, action, own, best
+            )
+            if row >= 0:
+                found = FoundRow(best, batch, batch.turned(int(some[support]), turn), row)
+            left = np.flatnonzero(bounds < best) if left is None else left[bounds[left] < best]
+            left = left[np.argsort(bounds[left], kind="stable")]
+            some, left = left[:_AT_ONCE], left[_AT_ONCE:]
         return found
 
 
-def _in_order(bounds: Floats, best: float, *, first: bool) -> Ints:
-    """Return the supports (n,) that may undercut the incumbent, lowest bound first; or just the first, to get one."""
-    if first:
-        return np.array([bounds.argmin()])
-    left = np.flatnonzero(bounds < best)
-    return left[np.argsort(bounds[left], kind="stable")]
+def _by_support(above: Floats) -> Floats:
+    """Return prices (K-1, P, n) as (n, K-1, P)."""
+    return np.ascontiguousarray(above.transpose(2, 0, 1))
 
 
 def _side_arrays(batch: Batch, number: int, sides: Sequence[SideTotals]) -> Sides:
     """Return what kernels need of the side constraints on the supports of a batch."""
-    from policies.linear.table_kernels import Sides
+    from policies.linear.walks import Sides
 
     n_above, n = batch.table.diagram.child.shape[1] - 1, len(batch.supports)
     on = [side.weights[number] for side in sides]

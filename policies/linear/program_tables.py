@@ -90,4 +90,4 @@ class TableEncoding(Encoding):
             if support < len(batch.supports):
                 break
             column -= len(batch.supports) * len(batch.table.labels)
-        return self._supports.rule(batch, support, row)
+        return self._supports.rule(batch, batch.supports[support], row)

@@ -34,8 +34,8 @@ class TableSearch(Search):
 
     def minimise(self, costs: Floats) -> tuple[float, LinearRule]:
         """Return the least total cost and a rule that attains it: of equals, one whose support has the lowest bound."""
-        _, batch, support, row = self._fold.least(self._prices(costs))
-        rule = self._supports.rule(batch, support, row)
+        _, batch, columns, row = self._fold.least(self._prices(costs))
+        rule = self._supports.rule(batch, columns, row)
         return float(costs[np.arange(len(costs)), rule.predict(self._contexts)].sum()), rule
 
     def profile(self, costs: Floats, row: int) -> Floats:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
 from math import comb, log10, prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from policies.linear.labelings import Grid, LabelTable, Shape, labels_to_build, 
 from policies.linear.nested_sums import NestedSums
 from policies.linear.rule import LinearRule
 from policies.literals import LARGEST
+
+if TYPE_CHECKING:
+    from policies.linear.walks import Axes
 
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
@@ -42,25 +46,49 @@ _CHUNK = 2**12
 class Batch:
     """The supports (n, s) that share a table, as columns in the order of the table's.
 
-    ``sizes`` (s,) counts the values of the columns, and ``places`` (P, n) lists which sums of NestedSums make up their
-    prices.
+    ``shapes`` (s,) are those of the columns, and ``places`` (P, n) lists which sums of NestedSums make up their prices.
     """
 
     table: LabelTable
-    sizes: tuple[int, ...]
+    shapes: tuple[Shape, ...]
     supports: Ints
     places: Ints
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each column has."""
+        return tuple(len(shape.grid) for shape in self.shapes)
+
+    @cached_property
+    def axes(self) -> Axes:
+        """The columns as the search needs them: any that has the shape of the last one may take its place."""
+        from policies.linear.walks import Axes  # with it numba, which takes a second to import
+
+        sizes, s = np.array(self.sizes, dtype=np.int64), len(self.sizes)
+        strides = np.append(np.cumprod(sizes[:0:-1])[::-1], 1)[:s]
+        alike = np.array([shape == self.shapes[-1] for shape in self.shapes], dtype=bool)
+        patterns = np.arange(len(self.places)).reshape(self.sizes)
+        turns = [np.swapaxes(patterns, axis, -1).ravel() if alike[axis] else patterns.ravel() for axis in range(s)]
+        return Axes(sizes, strides, np.array([*turns, patterns.ravel()]), alike)
+
+    def turned(self, support: int, axis: int) -> Ints:
+        """Return the columns (s,) of a support where one has changed places with the last; ``axis`` s for none."""
+        columns: Ints = self.supports[support].copy()
+        if axis < len(columns):
+            columns[[axis, -1]] = columns[[-1, axis]]
+        return columns
 
     def prices(self, sums: Floats) -> Floats:
         """Return Q (K-1, P, n) from the sums (K-1, all): the lowest value has what all have, less the others'."""
         prices = np.empty((len(sums), *self.places.shape))
         for start in range(0, len(self.supports), _CHUNK):
-            some = sums[:, self.places[:, start : start + _CHUNK]]
-            by_value = some.reshape(len(sums), *self.sizes, -1)
-            for axis in range(1, by_value.ndim - 1):
-                values = np.moveaxis(by_value, axis, 0)
-                values[0] -= values[1] if len(values) == 2 else values[1:].sum(axis=0)
-            prices[:, :, start : start + _CHUNK] = some
+            for action, into in zip(sums, prices, strict=True):
+                some = np.take(action, self.places[:, start : start + _CHUNK])
+                by_value = some.reshape(*self.sizes, -1)
+                for axis in range(by_value.ndim - 1):
+                    values = np.moveaxis(by_value, axis, 0)
+                    values[0] -= values[1] if len(values) == 2 else values[1:].sum(axis=0)
+                into[:, start : start + _CHUNK] = some
         return prices
 
 
@@ -145,9 +173,8 @@ class Supports:
             codes[:, c] = np.minimum(np.searchsorted(grid, values), len(grid) - 1)
         return codes
 
-    def rule(self, batch: Batch, support: int, row: int) -> LinearRule:
-        """Return the rule of a row of the table on one support of its batch."""
-        columns = batch.supports[support]
+    def rule(self, batch: Batch, columns: Ints, row: int) -> LinearRule:
+        """Return the rule of a row of a batch's table on ``columns`` (s,)."""
         patterns = _mixed(self._codes[columns].T, batch.sizes)
         totals = np.zeros(len(self.scored.columns), dtype=np.int64)
         totals[columns] = batch.table.weights[row]
@@ -182,7 +209,7 @@ class Supports:
 
     def _batch(self, shapes: tuple[Shape, ...], columns: Ints) -> Batch:
         sizes = tuple(len(shape.grid) for shape in shapes)
-        return Batch(self._table(shapes), sizes, columns, self._nested.places(columns, sizes))
+        return Batch(self._table(shapes), shapes, columns, self._nested.places(columns, sizes))
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
         return support_table(shapes, self.scored.n_cuts)

@@ -66,8 +66,8 @@ class TableTerms(Terms):
 
     def minimise(self, totals: Floats) -> tuple[float, LinearRule]:
         """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
-        total, batch, support, row = self._fold.least(self._prices(totals))
-        return total, self._supports.rule(batch, support, row)
+        total, batch, columns, row = self._fold.least(self._prices(totals))
+        return total, self._supports.rule(batch, columns, row)
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""

@@ -278,7 +278,7 @@ def test_budgets_hold_on_a_larger_pool() -> None:
     program = open_oracle(rules, contexts, constraints=[LabelConstraint(weights, 9.0, "budget")])
     every = Supports(rules.on(contexts).scored)
     rows = [(b, s, r) for b in every.batches for s in range(len(b.supports)) for r in range(len(b.table.labels))]
-    labelings = np.array([every.rule(*row).predict(contexts) for row in rows])
+    labelings = np.array([every.rule(b, b.supports[s], r).predict(contexts) for b, s, r in rows])
     allowed = totals(labelings, costs)[labelings.sum(axis=1) <= 9]
     assert program.value(costs) == allowed.min()
 
