@@ -21,6 +21,8 @@ from policies.linear.diagram import Diagram, Labels
 
 # Numbers held at a time.
 _BLOCK = 2**21
+# The weights that make all threshold functions of 0, 1, ... columns of two values.
+_ALL_MADE_BY = (0, 1, 1, 2, 3, 5)
 
 Grid = tuple[int, ...]
 
@@ -57,6 +59,13 @@ class LabelTable:
         """Return ((K-1) P, N): whether the label is k, for k = 1..K-1 and each pattern."""
         actions = 1 + np.arange(int(self.labels.max()))[:, None]
         return np.asarray((self.labels[:, None] == actions).reshape(len(self.labels), -1).astype(float).T)
+
+
+def enough(shapes: Sequence[Shape], n_cuts: int) -> tuple[Shape, ...]:
+    """Return the shapes with no larger weights than it takes to make all that these make."""
+    if n_cuts > 1 or len(shapes) >= len(_ALL_MADE_BY) or any(len(shape.grid) != 2 for shape in shapes):
+        return tuple(shapes)
+    return tuple(Shape(shape.grid, min(shape.bound, _ALL_MADE_BY[len(shapes)])) for shape in shapes)
 
 
 def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoredColumn
-from policies.linear.labelings import Grid, LabelTable, Shape, labels_to_build, support_table
+from policies.linear.labelings import Grid, LabelTable, Shape, enough, labels_to_build, support_table
 from policies.linear.nested_sums import NestedSums
 from policies.linear.rule import LinearRule
 from policies.literals import LARGEST
@@ -200,7 +200,9 @@ class Supports:
             order = np.argsort(rank[chosen, times], axis=1, kind="stable")
             columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, times]))
             for kind in sorted(set(map(tuple, ranks.tolist()))):
-                found[tuple(every[r] for r in kind)].append(columns[(ranks == np.array(kind)).all(axis=1)])
+                found[enough([every[r] for r in kind], scored.n_cuts)].append(
+                    columns[(ranks == np.array(kind)).all(axis=1)]
+                )
         return {shapes: np.concatenate(columns) for shapes, columns in found.items()}
 
     @cached_property
