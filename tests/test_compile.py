@@ -19,7 +19,10 @@ from milpcb.oracles import compiling
 # Files with compiled functions, and how often each of these is compiled: minima and soft minima, whatever the layout of
 # the tables. Those of trees have a test of their own.
 MOST = 2
-FILES = ("milpcb.contexts.kernels", "policies.linear.kernels", "policies.monotone.kernels", "policies.weighted_kernels")
+FILES = (
+    *("milpcb.contexts.kernels", "policies.linear.kernels", "policies.linear.table_kernels", "policies.linear.walks"),
+    *("policies.monotone.kernels", "policies.weighted_kernels"),
+)
 
 
 COUNTED = """
