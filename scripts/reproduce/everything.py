@@ -126,7 +126,8 @@ def _compared(claim: Claim, out: Path, *, quick: bool) -> str:
 def _quick(config: Path, out: Path) -> Path:
     """Return a config like this one with few rounds and seeds, its own files named by whole paths."""
     tables = tomllib.loads(config.read_text(encoding="utf-8"))
-    tables["experiment"] |= {"horizon": 200, "seeds": [0, 1], "checkpoints": 5}
+    several = isinstance(tables["experiment"]["horizon"], list)
+    tables["experiment"] |= {"horizon": [50, 100] if several else 100, "seeds": [0, 1], "checkpoints": 5}
     for learner in tables["learners"]:
         learner.pop("max_horizon", None)
     target = out / "configs" / config.name
