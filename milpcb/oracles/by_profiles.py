@@ -3,8 +3,8 @@
 A set of policies is given by what they play at some contexts; every other action there costs so much more that whoever
 plays it is beyond the bound. A profile at a further context has the actions that the policies of the set play there
 within the bound, and the least total of each: where there are several, each is a smaller set. A set whose policies
-agree at all contexts is one labeling. The set of least total is divided first, so labelings come in order of cost, and
-no question is asked of an empty set.
+agree at all contexts is one labeling. The set of least total is divided first, of equal ones the one with the fewest
+contexts left, so labelings come in order of cost, and no question is asked of an empty set.
 """
 
 from __future__ import annotations
@@ -48,17 +48,20 @@ class ByProfiles:
 
     def __iter__(self) -> Iterator[Policy]:
         numbers = count()
-        sets: list[tuple[float, int, tuple[Cell, ...], tuple[int, ...]]] = [(0.0, next(numbers), (), self._contested)]
+        sets: list[tuple[float, int, int, tuple[Cell, ...], tuple[int, ...]]] = [
+            (0.0, 0, next(numbers), (), self._contested)
+        ]
         while sets:
-            _, _, played, rows = heappop(sets)
+            *_, played, rows = heappop(sets)
             costs = self._priced(played)
             place, profile = self._divided(costs, rows)
             if profile is None:
                 yield self._minimise(costs)
             else:
+                left = rows[place + 1 :]
                 for action in np.flatnonzero(profile <= self._bound).tolist():
-                    cell = (rows[place], action)
-                    heappush(sets, (float(profile[action]), next(numbers), (*played, cell), rows[place + 1 :]))
+                    cells = (*played, (rows[place], action))
+                    heappush(sets, (float(profile[action]), len(left), next(numbers), cells, left))
 
     def _divided(self, costs: Floats, rows: tuple[int, ...]) -> tuple[int, Floats | None]:
         """Return the first place of ``rows`` at which several actions are played, and the profile; None for none."""

@@ -123,6 +123,15 @@ def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
     assert found.actions.all()
 
 
+def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
+    """If all monotone rules cost the same, the first is found before the others are begun, and so on."""
+    monkeypatch.setattr(near_best, "MOST_QUESTIONS", 60)
+    found = open_oracle(MonotoneRules(3), CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
+    assert not found.listed
+    assert not found.exact
+    assert found.count > 5
+
+
 def test_constraints_that_the_cheapest_break_leave_questions(monkeypatch):
     """Where all policies that may be looked at break a side constraint, profiles find those that keep it."""
     rule = share_at_most(0, 0.1, n_contexts=20, n_actions=3)
