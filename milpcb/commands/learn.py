@@ -67,7 +67,11 @@ NOTED = 1e9  # bytes
 @click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
 @click.option("--seed", default=0, show_default=True, help="Of everything that is drawn.")
-@click.option("--one-pass", is_flag=True, help="Add up the rows, and never hold them; large logs are read so anyway.")
+@click.option(
+    "--one-pass/--in-memory",
+    default=None,
+    help="Add up the rows and never hold them, or hold them  [default: one pass beyond 100 million cells].",
+)
 @click.option("--backend", default="serial", show_default=True, help="Of one pass: serial, processes or dask.")
 @click.option("--workers", type=int, help="Of one pass: how many processes or Dask workers add up files.")
 @click.option("--scheduler", metavar="ADDRESS", help="Of one pass: the Dask scheduler whose workers add up files.")

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from milpcb.logs.one_pass.finding import OnePass
 
 NOT_HERE = (
-    "at_most", "never", "always", "parity", "no_worse", "monotone", "front", "what_if", "budget", "draws", "resamples",
-    "group",
+    "at_most", "never", "always", "parity", "no_worse", "monotone", "front", "near", "what_if", "budget", "draws",
+    "resamples", "group",
 )  # fmt: skip  # options whose answers need the rows themselves
 METHOD = "--method"
 
 
-def wants_one_pass(log: Path, *, one_pass: bool) -> bool:
-    """Return whether a log is added up in one pass: if it is asked for, and where it is too large for memory."""
+def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
+    """Return whether a log is added up in one pass: as it is asked for, else where it takes much memory."""
     from milpcb.logs.one_pass.files import is_files, log_files
 
-    if one_pass:
-        return True
+    if one_pass is not None:
+        return one_pass
     return (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
 
 
@@ -76,7 +76,7 @@ def _check(ctx: click.Context) -> None:
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise InputError(
                 f"--{name.replace('_', '-')} needs the rows themselves, and the log is added up in one pass: leave it "
-                "out, or give a sample of the log that fits memory"
+                "out, or hold the log, or a sample of it, in memory (--in-memory)"
             )
 
 

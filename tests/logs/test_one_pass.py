@@ -317,6 +317,16 @@ def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log:
     assert "Not known: the log was read in one pass" in page
 
 
+def test_csv_files_and_other_folders_are_no_such_logs(tmp_path: Path) -> None:
+    """A CSV file is named with how to make it Parquet; a folder without Parquet files too."""
+    (tmp_path / "log.csv").write_text("x,done,y,p\n1,a,2,0.5\n")
+    with pytest.raises(InputError, match=r"log\.csv is no Parquet file.*scan_csv"):
+        command(tmp_path / "log.csv", tmp_path / "out", *ASKED)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="empty holds no Parquet file"):
+        command(tmp_path / "empty", tmp_path / "out", *ASKED)
+
+
 def test_a_small_folder_is_read_into_memory(logs: Path, tmp_path: Path) -> None:
     """Without the option, files that fit memory are one log, with all that the page can have."""
     out, asked = tmp_path / "out", [option for option in ASKED if option != "--one-pass"]
@@ -325,10 +335,16 @@ def test_a_small_folder_is_read_into_memory(logs: Path, tmp_path: Path) -> None:
 
 
 def test_a_large_log_is_read_in_one_pass_unasked(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a number of cells no option is needed."""
-    monkeypatch.setattr(files, "LARGE", 1000)
-    command(logs, tmp_path / "out", *(option for option in ASKED if option != "--one-pass"))
-    assert "read in one pass" in (tmp_path / "out" / "report.html").read_text()
+    """Beyond a number of cells no option is needed, and there is one to hold the rows all the same."""
+    monkeypatch.setattr(files, "LARGE", 300)
+    asked = [option for option in ASKED if option != "--one-pass"]
+    for number, log in enumerate([logs, logs / "part1.parquet"]):
+        out = tmp_path / f"out{number}"
+        command(log, out, *asked)
+        assert "read in one pass" in (out / "report.html").read_text()
+    held = tmp_path / "held"
+    command(logs, held, *asked, "--in-memory", "--draws", "0", "--resamples", "0", "--method", "ips")
+    assert "read in one pass" not in (held / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

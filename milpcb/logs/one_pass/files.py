@@ -60,6 +60,8 @@ def log_files(log: Path) -> LogFiles:
     found = sorted(log.glob("*.parquet")) if log.is_dir() else sorted(map(Path, glob(str(log)))) or [log]  # noqa: PTH207
     if found == [log] and not log.exists():
         raise InputError(f"no file is called {log}; in a pattern, * stands for any part of a name")
+    if not found:
+        raise InputError(f"{log} holds no Parquet file; name files by a pattern in quotes, as in 'logs/*.parquet'")
     for path in found:
         if path.suffix != ".parquet":
             raise InputError(f"{path} is no Parquet file, and several files are read as Parquet only: {CONVERT}")
@@ -75,7 +77,7 @@ def named_columns(columns: Columns) -> LoggedColumns:
     if not (columns.randomised or columns.propensity):
         raise InputError(
             "one pass needs known propensities: --propensity COLUMN, or --randomised for a trial; they can be "
-            "estimated only from rows that fit memory"
+            "estimated from rows in memory only (--in-memory)"
         )
     return LoggedColumns(columns.action, columns.outcome, () if columns.randomised else columns.propensity)
 
