@@ -330,7 +330,7 @@ def test_the_program_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("MOST_PRICES", "15 supports of 2 features have 60 prices, more than 1"),
         ("MOST_SUMS", "there are 49 sums over contexts, more than 1"),
-        ("MOST_LABELS", "takes 2420 labels, more than 1"),
+        ("MOST_LABELS", "takes 180 labels, more than 1"),
     ],
 )
 def test_what_is_too_large_for_tables_goes_another_way(
