@@ -49,9 +49,12 @@ class LongSearch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+        pressed = _pressed(error)
         # A subclass is somebody's signal to end the process, not a key that was pressed.
-        self.interrupted = kind is KeyboardInterrupt and self._offered and self._lines > 0
+        self.interrupted = type(pressed) is KeyboardInterrupt and self._offered and self._lines > 0
+        if pressed is not None and pressed is not error and not self.interrupted:
+            raise pressed
         return self.interrupted
 
     def look(self, lower: float, upper: float) -> None:
@@ -64,6 +67,13 @@ class LongSearch:
         offer = "; Ctrl-C ends the search with the best so far" if self._offered else ""
         gap = f"between {lower:.6g} and {upper:.6g}, gap {upper - lower:.3g}"
         _write(f"milpcb: {self._what}, {now - self._began:.0f} s: least total cost {gap}{offer}")
+
+
+def _pressed(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Return the interrupt that an error is, or was: from a call of compiled code it comes out in SystemErrors."""
+    while isinstance(error, SystemError):
+        error = error.__cause__
+    return error if isinstance(error, KeyboardInterrupt) else None
 
 
 def _write(line: str) -> None:

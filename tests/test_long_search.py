@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from milpcb.long_search import LongSearch, interrupts_end_everything
+from milpcb.long_search import FIRST, LongSearch, interrupts_end_everything
 
 
 class Clock:
@@ -71,6 +71,24 @@ def test_within_a_play_an_interrupt_ends_the_play() -> None:
     again = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
     _broken_off(again, KeyboardInterrupt)
     assert again.interrupted
+
+
+@pytest.mark.parametrize("seconds", [1.0, 3.0])
+def test_an_interrupt_within_compiled_code_is_one(seconds: float) -> None:
+    """Numba makes a SystemError of it: that ends the search alone, or is raised as the interrupt that it was."""
+    search = LongSearch("trees", best_so_far=True, now=Clock(0.0, seconds))
+    if seconds < FIRST:
+        with pytest.raises(KeyboardInterrupt):
+            _broken_off_within_a_kernel(search)
+    else:
+        _broken_off_within_a_kernel(search)
+    assert search.interrupted == (seconds > FIRST)
+
+
+def _broken_off_within_a_kernel(search: LongSearch) -> None:
+    with search:
+        search.look(0.0, 1.0)
+        raise SystemError from KeyboardInterrupt()
 
 
 def _broken_off(search: LongSearch, error: type[BaseException]) -> None:

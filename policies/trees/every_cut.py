@@ -85,8 +85,8 @@ class EveryCutSearch(FeaturePairSearch):
 
     def _hunted(self, costs: Floats, *, best_so_far: bool = False) -> tuple[Hunt, bool]:
         """Return the search after its end, and whether an interrupt ended it."""
-        hunt = Hunt(self._rows_with(costs), self._question)
         with LongSearch(f"trees of depth {self._depth} on every cut", best_so_far=best_so_far) as watched:
+            hunt = Hunt(self._rows_with(costs), self._question)
             hunt.run(lambda: watched.look(*self._bounds(costs, hunt)))
         return hunt, watched.interrupted
 
@@ -104,7 +104,6 @@ class EveryCutSearch(FeaturePairSearch):
 
     def _tree(self, costs: Floats, first: Root | None) -> DecisionTree:
         """Return the best tree with this root, None for one leaf."""
-        rows = self._rows_with(costs)
         chosen: dict[tuple[int, ...], tuple[RootQuestion, Root]] = {}
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
@@ -118,7 +117,9 @@ class EveryCutSearch(FeaturePairSearch):
             chosen[path] = question, root
             return self._literal(table, root)
 
-        root = grow(choose, self._literals, np.ones(len(costs), bool))
+        with LongSearch("the best tree"):  # it is quick, and an interrupt stays one
+            rows = self._rows_with(costs)
+            root = grow(choose, self._literals, np.ones(len(costs), bool))
         return DecisionTree(root, self._names)
 
     def _literal(self, table: RootTable, root: Root) -> int:

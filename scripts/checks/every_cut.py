@@ -17,9 +17,10 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr
 from functools import cache
+from io import StringIO
 from itertools import combinations
-from pathlib import Path
 from threading import Timer
 from time import perf_counter
 from typing import Any
@@ -45,8 +46,8 @@ def main() -> None:
     counts = Counter(outcome for number in range(arguments.tables) for outcome in table(number))
     long_search.FIRST = -np.inf  # every search offers at once what Ctrl-C does
     root_search.SLICE = 1e5  # and looks up often
-    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
-    counts += Counter(outcome for number in range(arguments.interrupts) for outcome in interrupt(number))
+    with redirect_stderr(StringIO()):
+        counts += Counter(outcome for number in range(arguments.interrupts) for outcome in interrupt(number))
     for outcome, number in sorted(counts.items()):
         print(f"{number:7} {outcome}")
     sys.exit(1 if any(outcome.startswith("WRONG") for outcome in counts) else 0)
