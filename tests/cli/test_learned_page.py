@@ -153,10 +153,15 @@ def test_the_log_of_the_policy_is_recognised(said, monkeypatch):
 def test_every_option_that_a_message_names_exists():
     """Whatever a line of these commands advises can be typed: the words of logs, commands and diagnostics are read."""
     root = Path(milpcb.__file__).parent
-    files = [*(root / "logs").glob("*.py"), *(root / "offline").glob("*.py")]
-    files += [root / "commands" / f"{name}.py" for name in ("learn", "evaluate", "log_source")]
+    files = [*(root / "logs").rglob("*.py"), *(root / "offline").glob("*.py")]
+    files += [root / "commands" / f"{name}.py" for name in ("learn", "learn_files", "evaluate", "log_source")]
     files += [root / "experiments/results/templates/learned.html.jinja"]
-    own = {option for command in (learn, evaluate) for each in command.params for option in each.opts}
+    own = {
+        option
+        for command in (learn, evaluate)
+        for each in command.params
+        for option in [*each.opts, *each.secondary_opts]
+    }
     classes = (LoggedPolicyTree, LoggedRuleList, LoggedScoringRule, LoggedThresholdRule)
     assert {cls.__name__ for cls in classes} == set(ESTIMATORS.values())
     own |= {f"--{name.replace('_', '-')}" for cls in classes for name in cls().get_params() if name not in HERE}
