@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -127,12 +128,20 @@ def parquet_pieces(path: Path, columns: Sequence[str], size: int) -> Iterator[pl
             raise UnknownNameError(f"column of {path}", name, there)
     for start in range(0, rows, size):
         with _whole(path):
-            piece = pl.scan_parquet(path).select(columns).slice(start, size).collect()
+            piece = _collected(pl.scan_parquet(path).select(columns).slice(start, size))
         for name in (name for name, kind in piece.schema.items() if kind == pl.String):
             longest = piece.select(pl.col(name).str.len_bytes().max()).item()
             if longest is not None and longest > LONGEST_TEXT:
                 raise InputError(_too_long(path, name, longest))
         yield piece
+
+
+def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return rows.collect()
+    except KeyboardInterrupt:
+        time.sleep(0)  # polars raises it, and then Python's own handler does: here, and in nobody's __exit__
+        raise
 
 
 @contextmanager
@@ -141,7 +150,7 @@ def _whole(path: Path) -> Iterator[None]:
     try:
         with _held_back():
             yield
-    except (KeyboardInterrupt, MemoryError):
+    except (GeneratorExit, KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # the reader panics at some broken files, which is no Exception
         reason = error.strerror if isinstance(error, OSError) else None
