@@ -30,6 +30,7 @@ ROOT_PASSES = 2.7
 # Root cuts of a feature that are evaluated where the costs have nothing to do with the features, the hardest case: at
 # the root, and at the last level, where a pass over the contexts below evaluates one.
 ROOT_CUTS, LAST_CUTS = 35, 20
+DEEPEST = 4  # each level more takes some tens of times a feature as long
 # Passes that take as long as what an evaluated root cut of depth 3 or more takes besides them.
 ASKING = 40_000
 # Seconds of a pass over one context and feature, for each action but the first; and the most that a search may take.
@@ -52,7 +53,7 @@ def route(literals: Literals, depth: int) -> Route:
     p, d, g = len(literals), len(literals.features), len(literals.contexts)
     if depth == 2 and p**2 > ROOT_STEP * g * d**2:
         return Route.ROOTS
-    if depth > 2 and ROOT_PASSES * p**3 * (2 * p) ** (depth - 3) > root_passes(literals, depth):
+    if 2 < depth <= DEEPEST and ROOT_PASSES * p**3 * (2 * p) ** (depth - 3) > root_passes(literals, depth):
         return Route.ROOTS
     levels = min(depth, 3)
     if p**levels > FEATURE_STEP * d**levels or p * g > MOST_ENTRIES:
