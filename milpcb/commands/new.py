@@ -19,7 +19,9 @@ NEXT = {
     "environment": "milpcb run my_world.toml",
     "solver": "pip install -e . && milpcb run my_solver.toml",
 }
-HELP = """Write working files to start from into FOLDER (the current one by default); no file is ever replaced.
+HELP = """Write working files to start from into FOLDER.
+
+That is the current one by default; no file is ever replaced.
 
 \b
   study        a config with four learners

@@ -17,12 +17,10 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.kernels import compiled
 from milpcb.types import Floats, Ints
 
 Codes = npt.NDArray[np.int32]  # half the memory of other numbers
 TERMS = 6  # the sums of a cell and an action: of 1, u, u y, u^2, u^2 y, u^2 y^2
-BLOCK = 4096  # rows whose terms stay in the processor's cache while the sets of columns go over them
 
 
 @dataclass(frozen=True)
@@ -88,10 +86,12 @@ class Moments:
 
         Propensities (n,) of what was done are raised to ``least``.
         """
+        from milpcb.offline.moments_kernel import add_terms  # with it numba, which who only predicts need not have
+
         raised = np.maximum(propensity, least)
         sets = np.array(self.grid.sets, dtype=np.int64).reshape(-1, min(self.grid.order, len(self.grid.bins)))
         starts, bins = np.array(self.grid.starts, dtype=np.int64), np.array(self.grid.bins, dtype=np.int64)
-        _add(sets, starts, bins, codes, action, 1.0 / raised, outcome, self.cells)
+        add_terms(sets, starts, bins, codes, action, 1.0 / raised, outcome, self.cells)
         for column, number in enumerate((outcome, outcome**2, propensity < least)):
             self.outcomes[:, column] += np.bincount(action, number, self.n_actions)
         for k in range(self.n_actions):
@@ -111,26 +111,3 @@ class Moments:
     def totals(self) -> Floats:
         """The sums (K, 6) of the terms over all rows, by what was done."""
         return np.asarray(self.cells[: self.grid.starts[1]].sum(axis=0))
-
-
-@compiled()
-def _add(
-    sets: Ints, starts: Ints, bins: Ints, codes: Codes, action: Ints, inverse: Floats, outcome: Floats, cells: Floats
-) -> None:
-    """Add the terms of rows to the cells of every set of columns."""
-    terms, where = np.empty((BLOCK, TERMS)), np.empty(BLOCK, dtype=np.int64)
-    for first in range(0, len(action), BLOCK):
-        n = min(BLOCK, len(action) - first)
-        for j in range(n):
-            u, y = inverse[first + j], outcome[first + j]
-            terms[j, 0], terms[j, 1], terms[j, 2] = 1.0, u, u * y
-            terms[j, 3], terms[j, 4], terms[j, 5] = u * u, u * u * y, (u * y) * (u * y)
-        for s in range(len(sets)):
-            where[:n] = 0
-            for f in sets[s]:
-                for j in range(n):
-                    where[j] = where[j] * bins[f] + codes[f, first + j]
-            for j in range(n):
-                cell = cells[starts[s] + where[j], action[first + j]]
-                for t in range(TERMS):
-                    cell[t] += terms[j, t]

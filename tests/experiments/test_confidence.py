@@ -12,7 +12,6 @@ from milpcb import open_oracle, rng
 from milpcb.errors import InputError
 from milpcb.experiments.results.confident import column_in, column_of
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.regret import DASH_DOTTED, DASHED
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.final_table import summary_table
 from milpcb.experiments.results.report import report
@@ -102,17 +101,14 @@ def test_an_interrupted_cell_keeps_its_certificates(tiny):
 
 
 def test_pictures_have_a_line_of_their_own(run):
-    """Dash-dotted lines are these certificates and nothing else; the legend and the caption name them."""
+    """Diamonds are these certificates and nothing else; the legend and the caption name them."""
     results = read_results(run)
     for name in ("regret", "regret_loglog"):
         (drawing,) = draw(results, [name])
-        styles = [line._unscaled_dash_pattern for line in drawing.figure.axes[0].lines]
-        drawn = [(offset, tuple(dashes or ())) for offset, dashes in styles]
+        markers = [line.get_marker() for line in drawing.figure.axes[0].lines]
         texts = [text.get_text() for legend in drawing.figure.legends for text in legend.get_texts()]
-        shown = any(dashes == DASH_DOTTED[1] for _, dashes in drawn)
-        assert shown == any("90\u202f% certificate" in text for text in texts)
-        assert DASHED != DASH_DOTTED
-        assert "Dash-dotted: means of the 90\u202f% certificates" in drawing.caption
+        assert ("d" in markers) == any("90\u202f% certificate" in text for text in texts)
+        assert "Diamonds are means of the 90\u202f% certificates" in drawing.caption
         assert "at any of all rounds, is at most 10\u202f%" in drawing.caption
 
 
@@ -124,15 +120,15 @@ def test_near_certificates_are_drawn(make_frame):
 
     regrets = [float(t) for t in range(1, 31)]
     frame = pl.concat([make_frame("exp4", seed, regrets) for seed in (0, 1)])
-    for shift, wanted in ((20.0, True), (500.0, False)):
+    for shift, wanted in ((8.0, True), (500.0, False)):
         asked = frame.with_columns(certificate_95=pl.col("regret") + shift + pl.col("seed"))
         (drawing,) = draw(Results(asked, "t"), ["regret"])
         axes = drawing.figure.axes[0]
-        lines = [line for line in axes.lines if tuple(line._unscaled_dash_pattern[1] or ()) == DASH_DOTTED[1]]
+        lines = [line for line in axes.lines if line.get_marker() == "d"]
         assert len(lines) == wanted
         if wanted:
-            assert lines[0].get_ydata()[-1] == 50.5
-            assert axes.get_ylim()[1] > 50.5
+            assert lines[0].get_ydata()[-1] == 38.5
+            assert axes.get_ylim()[1] > 38.5
 
 
 def test_tables_and_pages_have_the_column(run):

@@ -12,6 +12,7 @@ import polars as pl
 
 from milpcb.errors import InputError
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
+from milpcb.experiments.results.layout import INDEX
 from milpcb.logs.source import Columns
 from milpcb.tables import parquet_pieces, parquet_rows
 
@@ -49,10 +50,10 @@ class LogFiles:
 
 
 def is_files(log: Path) -> bool:
-    """Return whether a log is named as several files: by a pattern, or as a folder that holds Parquet files."""
-    return (log.is_dir() and any(log.glob("*.parquet"))) or (
-        not log.exists() and any(sign in str(log) for sign in "*?[")
-    )
+    """Return whether a log is named as several files: by a pattern, or as a folder of Parquet files that is no run."""
+    if log.is_dir():
+        return not (log / INDEX).exists() and any(log.glob("*.parquet"))
+    return not log.exists() and any(sign in str(log) for sign in "*?[")
 
 
 def log_files(log: Path) -> LogFiles:

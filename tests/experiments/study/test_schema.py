@@ -15,7 +15,8 @@ from milpcb.cli import cli
 from milpcb.experiments.study.schema import schema
 
 ROOT = Path(__file__).parents[3]
-STUDIES = sorted([*ROOT.glob("scripts/experiments/*.toml"), *ROOT.glob("scripts/reproduce/*.toml")])
+PLACES = ROOT / "scripts" / "reproduce" / "pages.toml"  # what everything.py compares: no study
+STUDIES = sorted({*ROOT.glob("scripts/experiments/*.toml"), *ROOT.glob("scripts/reproduce/*.toml")} - {PLACES})
 SMALL = """
 [experiment]
 name = "small"

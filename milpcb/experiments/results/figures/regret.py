@@ -161,7 +161,7 @@ def _certificates(results: Results) -> str:
     column = column_in(results.finals.columns)
     if column is None:
         return ends
-    return f"{ends} {SURE.words.capitalize()}: the {percent_of(column)}\u202f% certificates. {meaning(column)}"
+    return f"{ends} {SURE.words.capitalize()} the {percent_of(column)}\u202f% certificates. {meaning(column)}"
 
 
 def _far(panel: Panel) -> float:
