@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,37 +37,31 @@ MEAN = Mark("bars are mean certificates", {"marker": "_", "markersize": 11, "mar
 SURE = Mark("diamonds are means of", {"marker": "d", "markersize": 6, "markerfacecolor": "white"})
 
 
-def draw_marks(axes: Any, panel: Panel, looks: Mapping[str, Look], far: float, *, loglog: bool) -> Counter[str]:
-    """Draw the certificates of the whole run to the right of the curves, and make room; return what is drawn.
+def draw_marks(axes: Any, panel: Panel, looks: Mapping[str, Look], far: float, *, loglog: bool) -> dict[str, Mark]:
+    """Draw the certificates of the whole run to the right of the curves, and make room; return what is drawn, by name.
 
     Those above ``far`` are left out on a linear axis, and those that no logarithmic axis shows on that.
     """
-    drawn, end = Counter[str](), float(axes.dataLim.x1)
     lowest, highest = (LEAST, np.inf) if loglog else (-np.inf, far)
+    begin, room = float(axes.dataLim.x1), 4 * ROOM if loglog else ROOM
     certificates = {learner: _at_end(panel, learner) for learner in panel.learners}
-    places = (np.arange(len(certificates)) + 1) / (len(certificates) + 1)
-    for place, (learner, (mean, doubt, sure)) in zip(places, certificates.items(), strict=True):
-        x, colour = end * (1 + (4 * ROOM if loglog else ROOM) * place), looks[learner].colour
+    means, sures = [], []
+    for i, (learner, (mean, doubt, sure)) in enumerate(certificates.items(), start=1):
+        x, colour = begin * (1 + room * i / (len(certificates) + 1)), looks[learner].colour
         if lowest <= mean <= highest:
             axes.plot([x, x], [max(mean - doubt, lowest), mean + doubt], color=colour, linewidth=1, scaley=False)
             axes.plot(x, mean, color=colour, **MEAN.style, scaley=False)
-            drawn[CERTIFICATE] += 1
+            means.append(mean)
         if lowest <= sure <= highest:
             axes.plot(x, sure, color=colour, **SURE.style, scaley=False)
-            drawn[_sure_name(panel)] += 1
-    shown = [value for values in certificates.values() for value in values[::2] if lowest <= value <= highest]
-    if shown:
+            sures.append(sure)
+    if means or sures:
         low, high = axes.get_ylim()
-        axes.set_ylim(min(low, *shown), max(high, max(shown) * (1.2 if loglog else 1.04)))
-        axes.axvspan(end, end * (1 + (4 * ROOM if loglog else ROOM)), color="0.96", zorder=0, linewidth=0)
-        axes.set_xlim(right=end * (1 + (4 * ROOM if loglog else ROOM)))
-    return drawn
-
-
-def mark_entries(drawn: Mapping[str, int]) -> list[tuple[Any, str]]:
-    """Return the legend of the marks that are drawn."""
-    marks = {name: MEAN if name == CERTIFICATE else SURE for name in drawn}
-    return [(mark.handle(), name) for name, mark in sorted(marks.items(), key=lambda entry: entry[0] != CERTIFICATE)]
+        axes.set_ylim(min(low, *means, *sures), max(high, max(*means, *sures, low) * (1.2 if loglog else 1.04)))
+        end = begin * (1 + room)
+        axes.axvspan(begin, end, color="0.96", zorder=0, linewidth=0)
+        axes.set_xlim(right=end)
+    return ({CERTIFICATE: MEAN} if means else {}) | ({_sure_name(panel): SURE} if sures else {})
 
 
 def certificate_texts(panel: Panel) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,9 @@ from milpcb.experiments.results.figures.drawing import (
 from milpcb.experiments.results.figures.ends import (
     MEAN,
     SURE,
+    Mark,
     certificate_texts,
     draw_marks,
-    mark_entries,
     name_lines,
 )
 from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
@@ -84,7 +83,7 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     panels, finals = results.panels(longest(results.frame)), results.panels(results.finals)
     title = f"{results.title} ({count(results.seeds, 'seed')})"
     figure, every = curve_grid(len(panels), title)
-    with_fits, marked = loglog and len(results.horizons) > 1, Counter[str]()
+    with_fits, marked = loglog and len(results.horizons) > 1, dict[str, Mark]()
     for axes, panel, ends in zip(every, panels, finals, strict=True):
         _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
         if with_fits:
@@ -92,11 +91,11 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
                 draw_fit(axes, ends, learner, slope, results.looks[learner])
         _scale(axes, loglog=loglog)
         if not with_fits:
-            marked += draw_marks(axes, panel, results.looks, _far(panel), loglog=loglog)
+            marked |= draw_marks(axes, panel, results.looks, _far(panel), loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name)
     label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
-    marks = mark_entries(marked)
+    marks: list[tuple[Any, str]] = [(mark.handle(), name) for name, mark in marked.items()]
     if any(_near(panel, loglog=loglog) for panel in panels):
         marks.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
     texts = _texts(finals, with_fits=with_fits)
