@@ -1,4 +1,4 @@
-"""Formatting of numbers: the shortest decimal in a given range, or the shortest that reads back exactly."""
+"""Formatting of numbers: the shortest decimal in a given range, or exact, or as many digits as people can rely on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import numpy as np
 
 from milpcb.types import Floats
 
+THIN = "\u202f"  # a narrow space that no line is broken at, between thousands
 MOST_DIGITS = 17  # enough for any two floats to differ
+KEPT = 4  # first digits of a whole number that are never rounded away
+WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
+LEAST = 1e-9  # numbers nearer to 0 are rounding errors of sums
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])  # of ten, those that floats hold exactly
 
 
@@ -51,6 +55,52 @@ def written(number: float) -> str:
     if "e" in text and 1e-7 <= abs(number) < 1e21:
         text = format(Decimal(text), "f")
     return text.removesuffix(".0")
+
+
+def number(value: float, error: float = np.nan) -> str:
+    """Return a number as people write it: narrow spaces between thousands, no exponent, "none" if it is not finite.
+
+    With its standard error it ends at the greatest power of ten that is at most half the error (0.49 for 0.4879 with
+    0.02), but a whole number keeps its first four digits. Without, it is whole from 100 on, has one decimal from 1 on,
+    and three digits below.
+    """
+    return fixed(value, places(value, error))
+
+
+def estimate(value: float, low: float, high: float, error: float = np.nan) -> str:
+    """Return a value and the ends of its interval, "0.49 (0.45 to 0.53)", all with the same decimals.
+
+    ``error`` is the standard error; without, it is taken from the interval as one of 95 %.
+    """
+    known = error if np.isfinite(error) else (high - low) / WIDTH
+    digits = places(value, known)
+    return f"{fixed(value, digits)} ({fixed(low, digits)} to {fixed(high, digits)})"
+
+
+def places(value: float, error: float = np.nan) -> int:
+    """Return how many decimals ``number`` gives a value; below 0 for places before the point that are 0."""
+    size = abs(value)
+    if not np.isfinite(size):
+        return 0
+    if np.isfinite(error) and error > LEAST:
+        decimals = -_power(error / 2)
+        return decimals if decimals >= 0 else max(decimals, min(0, KEPT - 1 - _power(max(size, 1.0))))
+    if size >= 1 or size < LEAST:
+        return int(1 <= size < 100)
+    return 2 - _power(size)
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with so many decimals, narrow spaces between thousands and a minus sign; "none" if not finite."""
+    if not np.isfinite(value):
+        return "none"
+    text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    return text.replace(",", THIN).replace("-", "\u2212" if text.strip("-0.,") else "")
+
+
+def _power(x: float) -> int:
+    """Return the power of ten of the first digit of a number above 0."""
+    return Decimal(x).adjusted()
 
 
 def _rounded(x: float, digits: int) -> Iterator[float]:
