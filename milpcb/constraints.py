@@ -9,8 +9,7 @@ constraints of configs: arguments that a config cannot know (``contexts``, ``n_c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import fsum
 from typing import Any
@@ -20,49 +19,23 @@ import numpy.typing as npt
 
 from milpcb.checks import context_array, number_array, real, whole
 from milpcb.errors import InputError, UnknownNameError
+from milpcb.side_constraints import LabelConstraint, conflict
 from milpcb.types import Floats
 
-# "At most upper" allows for rounding: this share of the largest total that the weights can reach, in every oracle.
-TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class LabelConstraint:
-    """The rule ``sum_j weights[j, pi(x_j)] <= upper`` on a policy pi.
-
-    Parameters
-    ----------
-    weights : (m, K) over the rows of the contexts, of any sign
-    upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
-    name : what an error calls the constraint when no policy can satisfy it
-
-    """
-
-    weights: npt.ArrayLike
-    upper: float
-    name: str = ""
-
-    def matrix(self, n_contexts: int, n_actions: int) -> Floats:
-        """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
-        real("the upper of a constraint", self.upper, "a finite number", lambda _upper: True)
-        weights = number_array(f"the weights of constraint {self.label}", self.weights)
-        if weights.shape != (n_contexts, n_actions):
-            raise InputError(
-                f"constraint {self.label} has weights of shape {weights.shape}; give one row per context and one "
-                f"column per action: ({n_contexts}, {n_actions})"
-            )
-        if not np.isfinite(weights).all():
-            raise InputError(f"constraint {self.label} has NaN or infinite numbers; give finite weights and bound")
-        return weights
-
-    def largest(self, weights: Floats) -> float:
-        """Return the largest total that keeps the constraint, for ``weights`` (m, K) as ``matrix`` returns them."""
-        return float(self.upper) + TOLERANCE * float(np.abs(weights).max(axis=1).sum())
-
-    @property
-    def label(self) -> str:
-        """How messages call the constraint."""
-        return f"'{self.name}'" if self.name else f"(upper = {self.upper:g})"
+__all__ = [
+    "LabelConstraint",
+    "bounded_mean",
+    "close_rates",
+    "conflict",
+    "counted_at",
+    "forbidden",
+    "mean_at_most",
+    "must_play",
+    "never_play",
+    "parity",
+    "share_at_most",
+    "unit_share",
+]
 
 
 def bounded_mean(table: Floats, bound: float, weight: float, name: str) -> LabelConstraint:
@@ -218,24 +191,6 @@ def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: 
     _check_action(action, n_actions)
     table = counted_at(np.isin(np.arange(n_contexts), chosen), action, n_actions)
     return forbidden(table, f"never action {action} on {_count(chosen)}")
-
-
-def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
-    """Return the message on constraints that no policy satisfies together; it names a smallest set that conflicts.
-
-    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Each constraint
-    without which the others still conflict is left out (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991):
-    what stays conflicts, and no longer does without any one of them.
-    """
-    kept = list(range(len(constraints)))
-    for number in range(len(constraints)):
-        fewer = [other for other in kept if other != number]
-        if fewer and not feasible(fewer):
-            kept = fewer
-    names = ", ".join(constraints[number].label for number in kept)
-    if len(kept) == 1:
-        return f"no policy of the class satisfies the side constraint {names}; loosen it"
-    return f"no policy of the class satisfies the side constraints {names} together; loosen one of them"
 
 
 def _check_action(action: int, n_actions: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from milpcb.errors import InfeasibleError
 from milpcb.marks import first_of_each, key_tables, marks
-from milpcb.protocols import LabelRow, Listing, Policy, Search, Within
+from milpcb.protocols import Listing, Policy, Search, SideConstraint, Within
 from milpcb.types import Floats, Ints
 
 
@@ -55,19 +55,17 @@ class ListedSearch(Search):
         totals = self.totals(asked.costs)
         kept = totals <= asked.bound
         for row in asked.rows:
-            weights = self.totals(row.weights)
-            kept &= (row.lower <= weights) & (weights <= row.upper)
+            kept &= row.holds(self.totals(row.weights))
         numbers = np.flatnonzero(kept)
         own = marks([self.totals(table)[numbers] for table in key_tables(*asked.costs.shape)])
         numbers = numbers[first_of_each(own)]
         numbers = numbers[np.argsort(totals[numbers], kind="stable")]
         return Listing(totals[numbers], lambda i: self._policies[numbers[i]])
 
-    def under(self, rows: Sequence[LabelRow]) -> ListedSearch:
+    def under(self, rows: Sequence[SideConstraint]) -> ListedSearch:
         """Return the search through the policies that keep all ``rows``."""
         kept = np.ones(len(self._labels), dtype=bool)
         for row in rows:
-            totals = self.totals(row.weights)
-            kept &= (row.lower <= totals) & (totals <= row.upper)
+            kept &= row.holds(self.totals(row.weights))
         policies = [self._policies[i] for i in np.flatnonzero(kept).tolist()]
         return ListedSearch(policies, self._labels[kept], self._n_actions)

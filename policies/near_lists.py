@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.marks import Marks, first_of_each, marks
-from milpcb.protocols import LabelRow
+from milpcb.protocols import SideConstraint
 from milpcb.types import Floats, Ints
 
 MOST_PAIRS = 2_000_000  # heads with a tail that are looked at: half a second
@@ -77,7 +77,7 @@ class Met(NamedTuple):
     complete: bool
 
 
-def meet(heads: Halves, tails: Halves, least: float, bound: float, rows: Sequence[LabelRow] = ()) -> Met:
+def meet(heads: Halves, tails: Halves, least: float, bound: float, rows: Sequence[SideConstraint] = ()) -> Met:
     """Return the derivations of total cost at most ``bound`` that keep all rows, one of those that label alike.
 
     Where they are too many it is those within a lower bound, not below ``least``; some of them where even so they are.
@@ -87,8 +87,7 @@ def meet(heads: Halves, tails: Halves, least: float, bound: float, rows: Sequenc
     heads, tails = pairs.heads, pairs.tails
     head, tail = pairs.within(bound if complete else pairs.affordable(least, bound))
     for held, others, row in zip(heads.weights, tails.weights, rows, strict=False):
-        total = held[head] + others[tail]
-        kept = (row.lower <= total) & (total <= row.upper)
+        kept = row.holds(held[head] + others[tail])
         head, tail = head[kept], tail[kept]
     small = np.argsort(heads.size[head] + tails.size[tail], kind="stable")
     head, tail = head[small], tail[small]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols.tables import RestrictedTerms, TermRow, Terms
+from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.derivations import ListedTerms
 from policies.pairings import Pairing, Weighed, pairing
@@ -27,16 +27,16 @@ _OTHER = -1  # the action of a head where tails decide it, and of a tail where h
 class KeptTerms(RestrictedTerms):
     """The derivations of ``terms`` that keep all ``rows``."""
 
-    def __init__(self, terms: ListedTerms, rows: Sequence[TermRow]) -> None:
+    def __init__(self, terms: ListedTerms, rows: Sequence[SideConstraint]) -> None:
         super().__init__(terms)
         self._listed, self._rows = terms, tuple(rows)
         self._pairing, self._head_parts, self._tail_parts = _kept(terms, self._rows)
         size = len(self._pairing.by_head) + len(self._pairing.by_tail)
         self._front = np.empty((size, 2))
-        self._parts = np.append(terms.parts(rows[0].totals), 0.0)  # the last stands for no part, and is kept
+        self._parts = np.append(terms.parts(rows[0].weights), 0.0)  # the last stands for no part, and is kept
         self._played = lru_cache(1 + _MOST_KEPT // size)(self._played_at)
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms under these rows as well."""
         return self._listed.under((*self._rows, *rows))
 
@@ -103,10 +103,10 @@ class _Kept(NamedTuple):
     tail_parts: Array
 
 
-def _kept(terms: ListedTerms, rows: Sequence[TermRow]) -> _Kept:
+def _kept(terms: ListedTerms, rows: Sequence[SideConstraint]) -> _Kept:
     """Return the derivations in the order of the row that leaves the fewest."""
     every = terms.derivations()
-    parts = [np.append(terms.parts(row.totals), 0.0) for row in rows]
+    parts = [np.append(terms.parts(row.weights), 0.0) for row in rows]
     heads = Weighed(every.head_state, np.array([part[every.heads].sum(axis=1) for part in parts]))
     tails = Weighed(every.tail_state, np.array([part[every.tails].sum(axis=1) for part in parts]))
     found = pairing(heads, tails, np.array([[row.lower for row in rows], [row.upper for row in rows]]))

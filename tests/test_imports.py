@@ -39,7 +39,7 @@ LAYERS = (
         "milpcb.types",
     ),
     ("milpcb.bets", "milpcb.checks", "milpcb.csv_pieces", "milpcb.decimals", "milpcb.marks", "milpcb.program"),
-    ("milpcb.actions", "milpcb.columns"),
+    ("milpcb.actions", "milpcb.columns", "milpcb.side_constraints"),
     ("milpcb.arguments", "milpcb.conditions", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
     ("milpcb.made_columns", "milpcb.named_constraints", "milpcb.protocols"),
     ("milpcb.listed", "milpcb.term_search"),

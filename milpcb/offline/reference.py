@@ -23,12 +23,10 @@ from math import comb, prod
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.constraints import LabelConstraint
 from milpcb.errors import OracleInexact
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.scores import Scores
-from milpcb.oracles.opened_under import bands, reduced
-from milpcb.oracles.side_rows import SideRow
+from milpcb.side_constraints import LabelConstraint, merged, reduced
 from milpcb.types import Bools, Floats, Ints
 
 MOST_BASES = 20_000  # that are gone through to list all vertices
@@ -143,11 +141,8 @@ class Lotteries:
 
 def lotteries(constraints: Sequence[LabelConstraint], n: int, n_actions: int) -> Lotteries:
     """Return the lotteries that keep the ``constraints`` on n rows."""
-    weights = [constraint.matrix(n, n_actions) for constraint in constraints]
-    sides = [
-        SideRow(matrix, constraint.largest(matrix)) for matrix, constraint in zip(weights, constraints, strict=True)
-    ]
-    playable, left = reduced(bands(sides), (n, n_actions))
+    sides = [constraint.bound(n, n_actions) for constraint in constraints]
+    playable, left = reduced(merged(sides), (n, n_actions))
     patterns, stratum = np.ones((1, n_actions), bool), np.zeros(n, dtype=np.int64)
     if not playable.all():
         patterns, stratum = np.unique(playable, axis=0, return_inverse=True)

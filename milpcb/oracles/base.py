@@ -19,6 +19,7 @@ from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, Within
 from milpcb.protocols.capabilities import Capable
 from milpcb.protocols.tables import NOISE, Table
+from milpcb.side_constraints import LabelConstraint, SideConstraint
 from milpcb.types import Answer, Floats, Ints
 
 Answered = TypeVar("Answered")
@@ -215,6 +216,10 @@ class Oracle(Capable, ABC):
         raise InputError(
             "action weights need a class that factorises: open the oracle with kind 'search' or 'enumeration'"
         )
+
+    def _bound(self, constraints: Sequence[LabelConstraint]) -> list[SideConstraint]:
+        """Return side constraints on the distinct contexts."""
+        return [constraint.bound(self.n_contexts, self.n_actions, self._checked) for constraint in constraints]
 
     def _group_of(self, row: int) -> int:
         if type(row) is not int or not 0 <= row < self.n_contexts:

@@ -46,10 +46,8 @@ class EnumerationOracle(SearchOracle):
 
     def _allowed(self, constraints: tuple[LabelConstraint, ...], listed: ListedSearch, n_listed: int) -> Ints:
         """Return the numbers of the policies that keep all constraints; raises InfeasibleError when there is none."""
-        kept = np.ones((len(constraints), n_listed), dtype=bool)
-        for held, constraint in zip(kept, constraints, strict=True):
-            weights = constraint.matrix(self.n_contexts, self.n_actions)
-            held[:] = listed.totals(self._checked(weights)) <= constraint.largest(weights)
+        sides = self._bound(constraints)
+        kept = np.array([side.holds(listed.totals(side.weights)) for side in sides]).reshape(len(sides), n_listed)
         allowed = np.flatnonzero(kept.all(axis=0))
         if not len(allowed):
             raise InfeasibleError(conflict(constraints, lambda numbers: bool(kept[numbers].all(axis=0).any())))

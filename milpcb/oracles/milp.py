@@ -14,10 +14,11 @@ from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFail
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.program_table import ProgramTable
 from milpcb.oracles.query import Query
-from milpcb.oracles.side_rows import SideRow, with_side_rows
+from milpcb.oracles.side_rows import with_side_rows
 from milpcb.oracles.starts import open_starts
 from milpcb.program import Program
 from milpcb.protocols import Opened, Policy, Table
+from milpcb.side_constraints import SideConstraint
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
@@ -71,7 +72,7 @@ class MilpOracle(Oracle):
         self._time_limit, self._gap = check_time_limit(time_limit), check_gap(gap)
         self._solver, self._engine = solver, load_solver(solver)
         self._constraints = constraints
-        self._sides = [self._side(constraint) for constraint in constraints]
+        self._sides = self._bound(constraints)
         self._starts = open_starts(opened, self._encoding, self._sides)
         self._hold(self._sides)
         if constraints and not self._feasible():
@@ -195,11 +196,7 @@ class MilpOracle(Oracle):
 
     # ----------------------------------------------------------------- side constraints
 
-    def _side(self, constraint: LabelConstraint) -> SideRow:
-        weights = constraint.matrix(self.n_contexts, self.n_actions)
-        return SideRow(self._checked(weights), constraint.largest(weights))
-
-    def _hold(self, sides: Sequence[SideRow]) -> None:
+    def _hold(self, sides: Sequence[SideConstraint]) -> None:
         """Open the solver on the polytope and the rows of ``sides``."""
         self._held = sides
         self._n_cut_off = 0
@@ -220,7 +217,7 @@ class MilpOracle(Oracle):
         same = np.zeros((len(self._rows), self.n_actions))
         same[self._rows, labels] = 1.0
         self._session.close()
-        self._open(with_side_rows(self._encoding, self.program, [SideRow(same, len(labels) - 1.0)]))
+        self._open(with_side_rows(self._encoding, self.program, [SideConstraint(same, upper=len(labels) - 1.0)]))
 
     def _feasible(self) -> bool:
         """Return whether some policy keeps all side constraints; where the time limit ends the search first, True."""

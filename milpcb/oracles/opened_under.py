@@ -16,73 +16,11 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
-from milpcb.oracles.side_rows import SideRow
-from milpcb.protocols import (
-    Encoding,
-    LabelRow,
-    Listing,
-    Opened,
-    Policy,
-    PolicyClass,
-    Search,
-    TermRow,
-    Terms,
-    Within,
-)
+from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, Within
+from milpcb.side_constraints import SideConstraint, merged, reduced
 from milpcb.term_search import TermSearch
-from milpcb.types import Bools, Floats
 
 ONLY_SEARCHED = 'a class under side constraints has no {} here; use oracle kind "milp" or "enumeration"'
-
-
-class Band(LabelRow):
-    """The rule ``lower <= sum_j weights[j, pi(x_j)] <= upper`` on the distinct contexts."""
-
-    def playable(self, allowed: Bools) -> Bools:
-        """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the band."""
-        least, most = self._extremes(allowed)
-        lightest = least.sum() + (self.weights - least[:, None])
-        heaviest = most.sum() + (self.weights - most[:, None])
-        return np.asarray(allowed & (lightest <= self.upper) & (heaviest >= self.lower))
-
-    def breakable(self, allowed: Bools) -> bool:
-        """Return whether some labeling of ``allowed`` cells breaks the band."""
-        least, most = self._extremes(allowed)
-        return bool(most.sum() > self.upper or least.sum() < self.lower)
-
-    def _extremes(self, allowed: Bools) -> tuple[Floats, Floats]:
-        """Return the least and the largest weight (g,) of each context."""
-        least = np.where(allowed, self.weights, np.inf).min(axis=1)
-        return least, np.where(allowed, self.weights, -np.inf).max(axis=1)
-
-
-def bands(sides: Sequence[SideRow]) -> list[Band]:
-    """Return the constraints, each together with its negative and its repetitions."""
-    found: dict[bytes, Band] = {}
-    for side in sides:
-        key, negative = (side.weights + 0.0).tobytes(), (0.0 - side.weights).tobytes()  # where -0.0 is 0.0
-        if negative in found:
-            band = found[negative]
-            found[negative] = Band(band.weights, max(band.lower, -side.largest), band.upper)
-        else:
-            band = found.get(key, Band(side.weights, -np.inf, np.inf))
-            found[key] = Band(band.weights, band.lower, min(band.upper, side.largest))
-    return list(found.values())
-
-
-def reduced(every: Sequence[Band], shape: tuple[int, int]) -> tuple[Bools, list[Band]]:
-    """Return the cells (g, K) that may be played, and the bands that can be broken by playing only these.
-
-    A cell forbidden by one band narrows the others, so they are gone through until nothing more is forbidden.
-    """
-    allowed, before = np.ones(shape, bool), np.zeros(shape, bool)
-    while (allowed != before).any():
-        before = allowed
-        for band in every:
-            allowed = band.playable(allowed)
-            if not allowed.any(axis=1).all():
-                return allowed, []
-    return allowed, [band for band in every if band.breakable(allowed)]
 
 
 class OpenedUnder(Opened):
@@ -92,13 +30,13 @@ class OpenedUnder(Opened):
     class has no recursion under what is left of the constraints.
     """
 
-    def __init__(self, opened: Opened, sides: Sequence[SideRow]) -> None:
+    def __init__(self, opened: Opened, sides: Sequence[SideConstraint]) -> None:
         self._opened = opened
         self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
         self.class_name, self.unsupported = opened.class_name or type(opened).__name__, opened.unsupported
         self.settings = opened.settings
         self.capabilities = opened.capabilities & {"search", "action_weights", "terms", "fixed"}
-        allowed, self._rows = reduced(bands(sides), (len(opened.contexts), opened.n_actions))
+        allowed, self._rows = reduced(merged(sides), (len(opened.contexts), opened.n_actions))
         self._forbidden = None if allowed.all() else ~allowed
         if self._rows:
             opened.require("side_rows")
@@ -147,15 +85,16 @@ class OpenedUnder(Opened):
     def _terms(self) -> Terms:
         """Return the terms under the rows alone."""
         terms = self._opened.terms()
+        if not self._rows:
+            return terms
         add_up = terms.adder(self.contexts)
-        rows = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in self._rows]
-        return terms.under(rows) if rows else terms
+        return terms.under([row.mapped(add_up) for row in self._rows])
 
     def near(self, asked: Within) -> Listing | None:
         """Return the policies asked for, those of the class that keep the constraints."""
         rows = list(self._rows)
         if self._forbidden is not None:
-            rows.append(Band(self._forbidden.astype(float), -np.inf, 0.5))
+            rows.append(SideConstraint(self._forbidden.astype(float), upper=0.5))
         return self._opened.near(replace(asked, rows=(*asked.rows, *rows)))
 
     def fixed(self) -> PolicyClass:

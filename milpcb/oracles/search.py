@@ -8,7 +8,6 @@ from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.opened_under import OpenedUnder
-from milpcb.oracles.side_rows import SideRow
 from milpcb.oracles.term_table import TermTable
 from milpcb.protocols import Listing, Opened, Policy, Search, Table, Within
 from milpcb.types import Floats, Stop
@@ -41,10 +40,7 @@ class SearchOracle(Oracle):
 
     def _under(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Opened:
         """Return the policies that keep all constraints; raises InfeasibleError where there are none."""
-        sides = []
-        for constraint in constraints:
-            weights = constraint.matrix(self.n_contexts, self.n_actions)
-            sides.append(SideRow(self._checked(weights), constraint.largest(weights)))
+        sides = self._bound(constraints)
 
         def under(numbers: Iterable[int]) -> OpenedUnder:
             return OpenedUnder(opened, [sides[number] for number in numbers])

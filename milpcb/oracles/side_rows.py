@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from milpcb.program import Program
 from milpcb.protocols import Encoding
-from milpcb.types import Floats, Ints
+from milpcb.side_constraints import SideConstraint
+from milpcb.types import Floats
 
 # Solvers let a row be broken by about 1e-6, and HiGHS 1.15's presolve loses solutions where numbers in a row differ by
 # less; side constraints allow 1e-9. So their rows are widened to this grid, and labelings in between cut off one by
@@ -17,20 +17,8 @@ from milpcb.types import Floats, Ints
 GRID = 2.0**-16
 
 
-@dataclass(frozen=True)
-class SideRow:
-    """A side constraint on the distinct contexts: ``sum_j weights[j, pi(x_j)] <= largest``, ``weights`` (g, K)."""
-
-    weights: Floats
-    largest: float
-
-    def keeps(self, labels: Ints) -> bool:
-        """Return whether a labeling (g,) keeps the constraint."""
-        return bool(self.weights[np.arange(len(labels)), labels].sum() <= self.largest)
-
-
-def with_side_rows(encoding: Encoding, program: Program, sides: Sequence[SideRow]) -> Program:
-    """Return the program with a row for each side constraint, a little wider than the constraint.
+def with_side_rows(encoding: Encoding, program: Program, sides: Sequence[SideConstraint]) -> Program:
+    """Return the program with a row for each side constraint, none bounded below, a little wider than the constraint.
 
     With the largest weight brought to between 1 and 2, coefficients are rounded down to multiples of GRID; what that
     takes away at most is added to the bound, and half of GRID. So no solver's tolerance loses a labeling.
@@ -43,7 +31,7 @@ def with_side_rows(encoding: Encoding, program: Program, sides: Sequence[SideRow
     offsets = scales * np.array([cost_map.offset for cost_map in maps])
     reach = 1.0 + scales * np.array([np.abs(side.weights).max(axis=1).sum() for side in sides])
     # No total is beyond the reach; a bound far beyond it is more than solvers take for a number.
-    upper = np.clip(scales * np.array([side.largest for side in sides]), -reach, reach) - offsets
+    upper = np.clip(scales * np.array([side.upper for side in sides]), -reach, reach) - offsets
     least = np.where(np.isfinite(program.column_lower), program.column_lower, 0.0)
     rounded = np.where(np.isfinite(program.column_lower), np.floor(matrix / GRID) * GRID, matrix)
     upper = upper - (matrix - rounded) @ least + GRID / 2

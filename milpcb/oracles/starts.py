@@ -16,8 +16,8 @@ import numpy as np
 
 from milpcb.errors import InfeasibleError, SearchTooLargeError
 from milpcb.oracles.opened_under import OpenedUnder
-from milpcb.oracles.side_rows import SideRow
 from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search
+from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Ints
 
 # Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them. This
@@ -34,7 +34,7 @@ class Start:
     x: Floats
 
 
-def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideRow]) -> Starts | None:
+def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideConstraint]) -> Starts | None:
     """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
     program = encoding.program
     quick = max(program.n_columns, program.n_rows) < FEWEST_COLUMNS or (program.integral and not sides)
@@ -46,7 +46,7 @@ def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideRow]) ->
 class Starts:
     """The search of a class under ``sides``, opened by the first question, and the points of its policies."""
 
-    def __init__(self, opened: Opened, encoding: InvertibleEncoding, sides: Sequence[SideRow]) -> None:
+    def __init__(self, opened: Opened, encoding: InvertibleEncoding, sides: Sequence[SideConstraint]) -> None:
         self._opened, self._encoding, self._sides = opened, encoding, sides
 
     @cached_property

@@ -8,7 +8,7 @@ times.
 from milpcb.protocols.contexts import ContextModel
 from milpcb.protocols.environments import Cache, Environment, Stream
 from milpcb.protocols.learners import Learner, ValueOracle
-from milpcb.protocols.listing import LabelRow, Listing, Within
+from milpcb.protocols.listing import Listing, Within
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
@@ -22,7 +22,8 @@ from milpcb.protocols.policies import (
     open_class,
 )
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
-from milpcb.protocols.tables import RestrictedTerms, Table, TermRow, Terms
+from milpcb.protocols.tables import RestrictedTerms, Table, Terms
+from milpcb.side_constraints import SideConstraint
 from milpcb.types import FoundPolicy, Policy
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "Environment",
     "FoundPolicy",
     "InvertibleEncoding",
-    "LabelRow",
     "Learner",
     "Listing",
     "Objective",
@@ -44,11 +44,11 @@ __all__ = [
     "Search",
     "Separator",
     "Session",
+    "SideConstraint",
     "Solver",
     "SolverInfo",
     "Stream",
     "Table",
-    "TermRow",
     "Terms",
     "ValueOracle",
     "Within",

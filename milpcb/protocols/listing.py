@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Policy
-
-
-@dataclass(frozen=True)
-class LabelRow:
-    """A side constraint on policies: lower <= sum_j weights[j, pi(x_j)] <= upper; ``weights`` is (g, K) as costs are.
-
-    The tolerance of milpcb.constraints is in the bounds already; one that is not there is infinite.
-    """
-
-    weights: Floats
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +24,7 @@ class Within:
     costs: Floats
     least: float
     bound: float
-    rows: tuple[LabelRow, ...] = ()
+    rows: tuple[SideConstraint, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

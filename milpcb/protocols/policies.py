@@ -13,8 +13,9 @@ from milpcb.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
 from milpcb.protocols.capabilities import Capable
-from milpcb.protocols.listing import LabelRow, Listing, Within
+from milpcb.protocols.listing import Listing, Within
 from milpcb.protocols.tables import Terms
+from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Ints, Policy, Stop
 
 
@@ -128,7 +129,7 @@ class Search(ABC):
         del costs, row, rate
         raise _not_given(self, "action_weights")
 
-    def under(self, rows: Sequence[LabelRow]) -> Search:
+    def under(self, rows: Sequence[SideConstraint]) -> Search:
         """Return the search over the policies alone that keep ``rows``, of a class that has no terms.
 
         Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError. Asked only where

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,22 +18,10 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.protocols.listing import Listing, Within
+from milpcb.side_constraints import SideConstraint
 from milpcb.types import Answer, Floats, Ints, Policy
 
 NOISE = ("contexts", "columns")  # where the noise of a table may be
-
-
-@dataclass(frozen=True)
-class TermRow:
-    """A side constraint on policies: lower <= the summed ``totals`` (n_terms,) of a policy's terms <= upper.
-
-    It is one more cost map: ``totals = terms.totals(contexts, weights)``. The tolerance of milpcb.constraints is in the
-    bounds already; one that is not there is infinite.
-    """
-
-    totals: Floats
-    lower: float
-    upper: float
 
 
 class Terms(ABC):
@@ -73,8 +60,8 @@ class Terms(ABC):
         """
         return partial(self.totals, contexts)
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
-        """Return the same terms with a recursion over the policies alone that keep ``rows``.
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        """Return the same terms with a recursion over the policies alone that keep ``rows``, of leaf totals.
 
         Where none keeps them, profiles are infinite and minimise raises InfeasibleError. Raises InputError where the
         class cannot do it: only an Opened with the capability "side_rows" is asked.

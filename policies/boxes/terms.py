@@ -11,7 +11,7 @@ from itertools import permutations
 
 import numpy as np
 
-from milpcb.protocols import TermRow, Terms
+from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.boxes.fold import by_action, rest
 from policies.boxes.geometry import BoxList
@@ -66,7 +66,7 @@ class BoxTerms(ListedTerms):
         others[action] = np.inf
         return float(ways[least]), BoxRule(self._boxes.intervals(b + 1), action, int(others.argmin()), self._names)
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with the recursion over the rules alone that keep ``rows``."""
         from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
 

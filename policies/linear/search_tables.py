@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milpcb.protocols import LabelRow, Search
+from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Floats, Ints
 from policies.linear.fold import Prices, SideTotals, TableFold
 from policies.linear.rule import LinearRule
@@ -16,7 +16,7 @@ from policies.linear.supports import Supports
 class TableSearch(Search):
     """The prices of the labels on every support, then the least of the rows of the tables."""
 
-    def __init__(self, supports: Supports, rows: Sequence[LabelRow] = ()) -> None:
+    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
         """Take the supports and the side constraints ``rows``."""
         self._supports, self._contexts, self._rows = supports, supports.scored.contexts, tuple(rows)
         self._fold = TableFold(supports, [self._side(row) for row in rows])
@@ -47,11 +47,11 @@ class TableSearch(Search):
         logs = self._fold.log_weights(self._prices(costs), self._patterns(row), rate)
         return logs - rate * float(costs[:, 0].sum())
 
-    def under(self, rows: Sequence[LabelRow]) -> TableSearch:
+    def under(self, rows: Sequence[SideConstraint]) -> TableSearch:
         """Return the search over the rows of the tables that keep all side constraints ``rows`` as well."""
         return TableSearch(self._supports, (*self._rows, *rows))
 
-    def _side(self, row: LabelRow) -> SideTotals:
+    def _side(self, row: SideConstraint) -> SideTotals:
         everywhere = float(row.weights[:, 0].sum())
         return SideTotals(self._prices(row.weights), row.lower - everywhere, row.upper - everywhere)
 

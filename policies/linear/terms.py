@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milpcb.protocols import TermRow, Terms
+from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.linear.fold import Prices, SideTotals, TableFold
 from policies.linear.rule import LinearRule
@@ -24,13 +24,13 @@ class TableTerms(Terms):
     constraints, only the rows of the tables count that keep them.
     """
 
-    def __init__(self, supports: Supports, rows: Sequence[TermRow] = ()) -> None:
+    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
         self._supports, self._rows = supports, tuple(rows)
         self.n_actions, self.n_features = supports.scored.n_cuts + 1, supports.scored.contexts.shape[1]
         self.n_touched = sum(len(batch.supports) for batch in supports.batches)
         self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
         self.n_terms = int(self._first[-1])
-        sides = [SideTotals(self._prices(row.totals), row.lower, row.upper) for row in rows]
+        sides = [SideTotals(self._prices(row.weights), row.lower, row.upper) for row in rows]
         self._fold = TableFold(supports, sides)
 
     @property
@@ -52,7 +52,7 @@ class TableTerms(Terms):
 
         return add_up
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with the search over the rows of the tables alone that keep ``rows`` as well."""
         return TableTerms(self._supports, (*self._rows, *rows))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milpcb.protocols import TermRow, Terms
+from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Bools, Floats, Ints
 from policies.derivations import Derivations, ListedTerms
 from policies.literals import Test, outcomes
@@ -64,7 +64,7 @@ class RuleListTerms(ListedTerms):
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return self._fold.log_weights(self._tables(-rate * totals), self._own(place))
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with the recursion over the lists alone that keep ``rows``."""
         from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
 

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milpcb.protocols import TermRow, Terms
+from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.derivations import Derivations, ListedTerms
 from policies.names import Names
@@ -56,7 +56,7 @@ class ThresholdTerms(ListedTerms):
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return self._fold.log_weights(-rate * self._padded(totals), self._bins(place))
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with the recursion over the rules alone that keep ``rows``."""
         from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
 

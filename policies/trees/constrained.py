@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import RestrictedTerms, TermRow, Terms
+from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.literals import Test
 from policies.names import Names
@@ -34,7 +34,7 @@ class ConstrainedTrees(RestrictedTerms):
         tests: list[Test],
         depth: int,
         names: Names,
-        rows: Sequence[TermRow],
+        rows: Sequence[SideConstraint],
         ends: Ends | None = None,
     ) -> None:
         super().__init__(terms)
@@ -44,7 +44,7 @@ class ConstrainedTrees(RestrictedTerms):
         self._by_action = self._recursion.with_columns(terms.n_actions)
         self._chosen = np.zeros(terms.n_actions, dtype=np.int64)
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms under these rows as well."""
         every = (*self._rows, *rows)
         return ConstrainedTrees(self.terms, self._tests, self._depth, self._names, every, self._ends)

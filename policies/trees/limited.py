@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.protocols import LabelRow, Search, TermRow
+from milpcb.protocols import Search, SideConstraint
 from milpcb.term_search import TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
@@ -88,7 +88,7 @@ class LimitedSearch(TreeSearch):
         choice = self._root(costs)[1]
         return None if choice is None else choice.literal
 
-    def under(self, rows: Sequence[LabelRow]) -> Search:
+    def under(self, rows: Sequence[SideConstraint]) -> Search:
         """Return the search over the trees within the limits that keep ``rows``; the class has no ``max_features``."""
         from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
         from policies.trees.side_arrays import Ends
@@ -99,7 +99,7 @@ class LimitedSearch(TreeSearch):
         counts = [path_totals(truth, self._rows, length) for length in range(self._depth + 1)]
         allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
         add_up = terms.adder(self._contexts)
-        of_terms = [TermRow(add_up(row.weights).copy(), row.lower, row.upper) for row in rows]
+        of_terms = [row.mapped(add_up) for row in rows]
         trees = self._literals.tests, self._depth, self._names
         return TermSearch(ConstrainedTrees(terms, *trees, of_terms, Ends(allowed, self._most)), self._contexts)
 

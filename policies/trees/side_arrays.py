@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.protocols import TermRow
+from milpcb.protocols import SideConstraint
 from milpcb.types import Bools, Floats, Ints
 from policies.pairings import Pairing, Weighed, pairing
 from policies.trees.side_kernels import Joined, States, Sums
@@ -60,7 +60,7 @@ class Recursion(NamedTuple):
         )
 
 
-def recursion(p: int, n_actions: int, depth: int, rows: Sequence[TermRow], ends: Ends | None) -> Recursion:
+def recursion(p: int, n_actions: int, depth: int, rows: Sequence[SideConstraint], ends: Ends | None) -> Recursion:
     """Return the recursion over trees of a ``depth`` over p literals that keep ``rows``, and ``ends`` where given.
 
     Without them all paths are full. Raises SearchTooLargeError where there is too much to keep.
@@ -83,15 +83,15 @@ def recursion(p: int, n_actions: int, depth: int, rows: Sequence[TermRow], ends:
     return Recursion(states, *_joined(found, states, bounds, most))
 
 
-def _scaled(rows: Sequence[TermRow], shape: tuple[int, int]) -> tuple[Floats, Floats]:
+def _scaled(rows: Sequence[SideConstraint], shape: tuple[int, int]) -> tuple[Floats, Floats]:
     """Return the weights (R, leaves, K) of rows, the largest between 1/2 and 1, and their bounds (2, R).
 
     Factors are powers of 2. A row that is bounded below alone is turned round.
     """
     weights, bounds = [], []
     for row in rows:
-        exponent = -int(np.frexp(np.abs(row.totals).max(initial=0.0))[1])
-        scaled, lower, upper = (np.ldexp(number, exponent) for number in (row.totals, row.lower, row.upper))
+        exponent = -int(np.frexp(np.abs(row.weights).max(initial=0.0))[1])
+        scaled, lower, upper = (np.ldexp(number, exponent) for number in (row.weights, row.lower, row.upper))
         turned = upper == np.inf
         weights.append((-scaled if turned else scaled).reshape(shape))
         bounds.append((-upper, -lower) if turned else (lower, upper))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.protocols import Listing, TermRow, Terms, Within
+from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.derivations import Derivations, ListedTerms, too_many
 from policies.literals import Test, outcomes
@@ -69,7 +69,7 @@ class TreeTerms(ListedTerms):
         held = truth.astype(float)
         return lambda costs: np.ascontiguousarray(path_totals(held, costs, self.depth)).ravel()
 
-    def under(self, rows: Sequence[TermRow]) -> Terms:
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with the recursion over the trees alone that keep ``rows``."""
         # Only for those who have rows.
         from policies.trees.constrained import ConstrainedTrees

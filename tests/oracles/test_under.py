@@ -8,8 +8,7 @@ import pytest
 from milpcb.constraints import LabelConstraint, mean_at_most, must_play, never_play, parity, share_at_most
 from milpcb.errors import InfeasibleError, InputError, OracleDisagreement
 from milpcb.oracles import open_oracle
-from milpcb.oracles.opened_under import Band, bands, reduced
-from milpcb.oracles.side_rows import SideRow
+from milpcb.side_constraints import SideConstraint, merged, reduced
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 from policies.weighted_folds import KeptTerms
 
@@ -45,7 +44,7 @@ def test_a_row_and_its_negative_are_one_band():
     """Repetitions keep the tightest bound; what is neither a repetition nor a negative stays by itself."""
     weights = np.array([[0.0, 1.0], [2.0, 0.0]])
     sides = [(weights, 2.0), (-weights, -1.0), (weights, 1.5), (weights.T, 9.0), (-weights, 0.0)]
-    found = bands([SideRow(table, largest) for table, largest in sides])
+    found = merged([SideConstraint(table, upper=largest) for table, largest in sides])
     assert [(band.lower, band.upper) for band in found] == [(1.0, 1.5), (-np.inf, 9.0)]
     assert found[0].weights is weights
 
@@ -54,18 +53,18 @@ def test_guard_rails_are_cells_and_nothing_else():
     """A row that only forbids actions at contexts leaves no row over, from above or from below."""
     weights = np.zeros((3, 2))
     weights[1, 0] = 1.0
-    allowed, rows = reduced([Band(weights, -np.inf, 1e-9)], (3, 2))
+    allowed, rows = reduced([SideConstraint(weights, -np.inf, 1e-9)], (3, 2))
     assert allowed.tolist() == [[True, True], [False, True], [True, True]]
     assert rows == []
-    allowed, rows = reduced([Band(weights, 1.0 - 1e-9, np.inf)], (3, 2))
+    allowed, rows = reduced([SideConstraint(weights, 1.0 - 1e-9, np.inf)], (3, 2))
     assert allowed.tolist() == [[True, True], [True, False], [True, True]]
     assert rows == []
 
 
 def test_what_one_row_forbids_narrows_the_others():
     """A cell that is forbidden can no longer make a row light enough for another one."""
-    first = Band(np.array([[5.0, 0.0], [0.0, 0.0]]), -np.inf, 1.0)  # action 1 at context 0
-    second = Band(np.array([[0.0, 1.0], [0.0, 1.0]]), -np.inf, 1.0)  # so action 0 at context 1
+    first = SideConstraint(np.array([[5.0, 0.0], [0.0, 0.0]]), -np.inf, 1.0)  # action 1 at context 0
+    second = SideConstraint(np.array([[0.0, 1.0], [0.0, 1.0]]), -np.inf, 1.0)  # so action 0 at context 1
     for order in ([first, second], [second, first]):
         allowed, rows = reduced(order, (2, 2))
         assert allowed.tolist() == [[False, True], [True, False]]
@@ -75,10 +74,10 @@ def test_what_one_row_forbids_narrows_the_others():
 def test_rows_that_cannot_be_broken_are_left_out():
     """What every labeling keeps is no row, and what none keeps leaves some context without an action."""
     weights = np.eye(2)
-    assert reduced([Band(weights, 0.0, 2.0)], (2, 2))[1] == []
-    assert len(reduced([Band(weights, 0.0, 1.0)], (2, 2))[1]) == 1
-    assert len(reduced([Band(weights, 1.0, 2.0)], (2, 2))[1]) == 1
-    allowed, _ = reduced([Band(weights, 2.5, 3.0)], (2, 2))
+    assert reduced([SideConstraint(weights, 0.0, 2.0)], (2, 2))[1] == []
+    assert len(reduced([SideConstraint(weights, 0.0, 1.0)], (2, 2))[1]) == 1
+    assert len(reduced([SideConstraint(weights, 1.0, 2.0)], (2, 2))[1]) == 1
+    allowed, _ = reduced([SideConstraint(weights, 2.5, 3.0)], (2, 2))
     assert not allowed.any(axis=1).all()
 
 

@@ -10,7 +10,7 @@ import pytest
 from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
-from milpcb.protocols import LabelRow, Search, TermRow, Terms
+from milpcb.protocols import Search, SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.linear import LinearRules, supports
 from policies.linear.diagram import Diagram
@@ -193,8 +193,8 @@ def test_side_rows_leave_the_rows_that_keep_them(name: str) -> None:
     weights = [rng.integers(0, 3, (m, on.n_actions)).astype(float), rng.normal(size=(m, on.n_actions))]
     weighed = [totals_of(labels, each) for each in weights]
     bounds = [(np.quantile(each, 0.3) - 1e-9, np.quantile(each, 0.6) + 1e-9) for each in weighed]
-    by_term = [TermRow(terms.totals(on.contexts, w), *bound) for w, bound in zip(weights, bounds, strict=True)]
-    by_label = [LabelRow(w, *bound) for w, bound in zip(weights, bounds, strict=True)]
+    by_term = [SideConstraint(terms.totals(on.contexts, w), *bound) for w, bound in zip(weights, bounds, strict=True)]
+    by_label = [SideConstraint(w, *bound) for w, bound in zip(weights, bounds, strict=True)]
     first, second = ((low <= each) & (each <= high) for (low, high), each in zip(bounds, weighed, strict=True))
     under: Terms = terms
     search: Search = on.search()
@@ -213,7 +213,7 @@ def test_side_rows_leave_the_rows_that_keep_them(name: str) -> None:
         logs = [np.logaddexp.reduce(-0.2 * each) if len(each) else -np.inf for each in mine]
         assert under.log_weights(totals, place, 0.2) == pytest.approx(logs, abs=1e-9)
         assert under.log_derivations == pytest.approx(np.log(left.sum()))
-    nobody = terms.under([TermRow(np.zeros(terms.n_terms), 0.5, np.inf)])
+    nobody = terms.under([SideConstraint(np.zeros(terms.n_terms), 0.5, np.inf)])
     assert nobody.value(totals) == np.inf
 
 

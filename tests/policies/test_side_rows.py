@@ -13,7 +13,7 @@ import pytest
 from milpcb.constraints import LabelConstraint, must_play, share_at_most
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
-from milpcb.protocols import TermRow
+from milpcb.protocols import SideConstraint
 from milpcb.types import Floats, Ints
 from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdRules, derivations
 from policies.derivations import ListedTerms
@@ -78,7 +78,7 @@ def test_windows_hold_the_derivations_that_keep_the_rows(name: str, sides: Any) 
         every, _ = every_pair(terms, weights)
         lower = -np.inf if low is None else np.quantile(every, low, method="nearest")
         upper = np.inf if high is None else np.quantile(every, high, method="nearest")
-        rows.append(TermRow(weights, lower - 1e-9, upper + 1e-9))
+        rows.append(SideConstraint(weights, lower - 1e-9, upper + 1e-9))
         kept = kept & (lower - 1e-9 <= every) & (every <= upper + 1e-9)
     drawn.append(100.0 * rng.normal(size=shape))
     costs = terms.totals(contexts, drawn[-1])
@@ -103,9 +103,9 @@ def test_rows_on_rows_are_all_kept() -> None:
     rules, contexts = LARGER["lists of two rules"]
     terms = rules.on(contexts).terms()
     counts = terms.totals(contexts, np.tile([0.0, 1.0], (len(contexts), 1)))
-    both = terms.under([TermRow(counts, 10.0, np.inf)]).under([TermRow(counts, -np.inf, 12.0)])
-    assert both.minimise(counts)[0] == terms.under([TermRow(counts, 10.0, 12.0)]).minimise(counts)[0]
-    nobody = terms.under([TermRow(counts, 10.2, 10.8)])
+    both = terms.under([SideConstraint(counts, 10.0, np.inf)]).under([SideConstraint(counts, -np.inf, 12.0)])
+    assert both.minimise(counts)[0] == terms.under([SideConstraint(counts, 10.0, 12.0)]).minimise(counts)[0]
+    nobody = terms.under([SideConstraint(counts, 10.2, 10.8)])
     assert np.isinf(nobody.profile(counts, terms.places(contexts[:1])[0])).all()
     with pytest.raises(InfeasibleError):
         nobody.minimise(counts)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
-from milpcb.protocols import TermRow, Terms
+from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees, derivations, pairings
 from policies.trees import terms as tree_terms
@@ -58,21 +58,21 @@ def drawn(terms: Terms, rng: np.random.Generator, *, whole: bool) -> Floats:
     return rng.integers(-9, 10, terms.n_terms).astype(float) if whole else rng.normal(size=terms.n_terms)
 
 
-def row_of(weights: Floats, leaves: Ints, bounds: tuple[float, float]) -> TermRow:
+def row_of(weights: Floats, leaves: Ints, bounds: tuple[float, float]) -> SideConstraint:
     """Return a row whose bounds are the weights of derivations, at these shares of them in order of weight."""
     every = np.sort(weights[leaves].sum(axis=1))
     ends = [share if np.isinf(share) else every[round(share * (len(every) - 1))] for share in bounds]
     slack = 1e-9  # as side constraints have it
-    return TermRow(weights, ends[0] - slack, ends[1] + slack)
+    return SideConstraint(weights, ends[0] - slack, ends[1] + slack)
 
 
-def keeps(rows: list[TermRow], leaves: Ints) -> Floats:
+def keeps(rows: list[SideConstraint], leaves: Ints) -> Floats:
     """Return which derivations (N,) keep all rows."""
-    weights = [row.totals[leaves].sum(axis=1) for row in rows]
+    weights = [row.weights[leaves].sum(axis=1) for row in rows]
     return np.all([(row.lower <= w) & (w <= row.upper) for row, w in zip(rows, weights, strict=True)], axis=0)
 
 
-def check(terms: Terms, leaves: Ints, rows: list[TermRow], totals: Floats, *, whole: bool) -> None:
+def check(terms: Terms, leaves: Ints, rows: list[SideConstraint], totals: Floats, *, whole: bool) -> None:
     """Compare every answer under ``rows`` with that of the list."""
     under, kept = terms.under(rows), keeps(rows, leaves)
     costs = np.where(kept, totals[leaves].sum(axis=1), np.inf)
@@ -138,7 +138,7 @@ def test_rows_that_no_tree_keeps(case: str, n_rows: int) -> None:
     """Profiles are infinite, weights are none, and there is no least policy."""
     terms = trees(case)[0] if case in CASES else DecisionTrees(2, thresholds=((),)).terms()
     totals = np.arange(terms.n_terms, dtype=float)
-    under = terms.under([TermRow(totals, -np.inf, -1.0)] * n_rows)
+    under = terms.under([SideConstraint(totals, -np.inf, -1.0)] * n_rows)
     place = terms.places(CONTEXTS)[0]
     assert (under.profile(totals, place) == np.inf).all()
     assert (under.log_weights(totals, place, 0.1) == -np.inf).all()
@@ -150,7 +150,7 @@ def test_rows_that_no_tree_keeps(case: str, n_rows: int) -> None:
 def test_without_literals_the_actions_that_keep_the_rows_are_left() -> None:
     """A tree over no literal is one leaf."""
     terms = DecisionTrees(3, thresholds=((),)).terms()
-    under = terms.under([TermRow(np.array([0.0, 1.0, 2.0]), 0.5, np.inf)])
+    under = terms.under([SideConstraint(np.array([0.0, 1.0, 2.0]), 0.5, np.inf)])
     totals, place = np.array([-5.0, 4.0, 3.0]), terms.places(CONTEXTS)[0]
     assert under.profile(totals, place).tolist() == [np.inf, 4.0, 3.0]
     assert under.log_weights(totals, place, 2.0).tolist() == [-np.inf, -8.0, -6.0]
@@ -190,13 +190,13 @@ def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pairings, "MOST_LEFT", 4)
     with pytest.raises(SearchTooLargeError, match=r"compares (5|10,125) policies, more than 4; use oracle kind 'milp'"):
         # Where all weigh nothing a merged state has one item: a pair for each of 5 roots.
-        terms.under([TermRow(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)
+        terms.under([SideConstraint(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)
 
 
 def test_the_counted_pairs_are_those_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights without equal sums do not merge: 4 states of 2 tests, on either side 2 * 2^2 items."""
     terms = DecisionTrees(2, depth=3, thresholds=((0.5,),) * 2).terms()
-    row = TermRow(np.random.default_rng(0).normal(size=terms.n_terms), -np.inf, 0.0)
+    row = SideConstraint(np.random.default_rng(0).normal(size=terms.n_terms), -np.inf, 0.0)
     monkeypatch.setattr(
         derivations, "MOST_HELD", 4 * 4 * 2 * 8**2
     )  # an item counts four times, and all are of one pair
@@ -214,12 +214,12 @@ def test_equal_weights_merge() -> None:
     contexts = np.random.default_rng(1).integers(0, 2, (40, 5)).astype(float)
     terms = DecisionTrees(3, depth=3, thresholds=((0.5,),) * 5).terms()
     counts = terms.adder(contexts)(np.tile([0.0, 0.0, 1.0], (40, 1))).copy()
-    states = terms.under([TermRow(counts, -np.inf, 8.0)])._recursion.states
+    states = terms.under([SideConstraint(counts, -np.inf, 8.0)])._recursion.states
     sizes = np.split(np.diff(states.start), states.offset[1:-1])
     assert [int(level.max(initial=0)) <= most for level, most in zip(sizes, (0, 41, 12, 2), strict=True)] == [True] * 4
     rates = np.array([1.0 / 7.0, -1.0 / 11.0])[(contexts[:, 0] > 0).astype(int)]  # sums that differ by rounding
     parity = terms.adder(contexts)(rates[:, None] * np.array([0.0, 0.0, 1.0])).copy()
-    states = terms.under([TermRow(parity, -0.1, 0.1)])._recursion.states
+    states = terms.under([SideConstraint(parity, -0.1, 0.1)])._recursion.states
     assert np.diff(states.start)[states.offset[2] : states.offset[3]].max() <= 12
 
 
@@ -233,7 +233,7 @@ def test_trees_keep_the_row_with_the_cost_that_is_returned(depth: int) -> None:
     add_up, weights = terms.adder(contexts), rng.integers(0, 4, (60, 3)).astype(float)
     base = weights.sum(axis=0).min()  # the lightest of the trees that play one action
     for lower, upper in [(-np.inf, base), (base + 2.0, base + 3.0), (base + 5.0, np.inf)]:
-        under = terms.under([TermRow(add_up(weights).copy(), lower, upper)])
+        under = terms.under([SideConstraint(add_up(weights).copy(), lower, upper)])
         for _ in range(3):
             costs = rng.integers(-9, 10, (60, 3)).astype(float)
             value, tree = under.minimise(add_up(costs))

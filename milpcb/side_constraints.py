@@ -1,0 +1,157 @@
+"""The one linear side constraint on policies: as it is written, and bound to what a search or a solver adds up.
+
+A LabelConstraint is written on the rows of contexts. Bound to an oracle it is a SideConstraint, on the sums by distinct
+context and action. A linear map takes that to other sums, such as leaf totals, and everything that keeps constraints
+(programs, searches, lists, the reference of a log) reads the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from milpcb.checks import number_array, real
+from milpcb.errors import InputError
+from milpcb.types import Bools, Floats, Ints
+
+# "At most upper" allows for rounding: this share of the largest total that the weights can reach, in every oracle.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class SideConstraint:
+    """The rule ``lower <= total <= upper`` on the total of the ``weights`` of what a policy uses.
+
+    Parameters
+    ----------
+    weights : (g, K) of the pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
+    lower, upper : the tolerance is in them already; one that is not there is infinite
+
+    """
+
+    weights: Floats
+    lower: float = -np.inf
+    upper: float = np.inf
+
+    def holds(self, totals: Floats) -> Bools:
+        """Return for each of the totals whether it is within the bounds."""
+        return np.asarray((self.lower <= totals) & (totals <= self.upper))
+
+    def keeps(self, labels: Ints) -> bool:
+        """Return whether a labeling (g,) keeps the constraint; the weights are (g, K)."""
+        return bool(self.holds(self.weights[np.arange(len(labels)), labels].sum()))
+
+    def mapped(self, add_up: Callable[[Floats], Floats]) -> SideConstraint:
+        """Return the same rule on other sums, given the linear map from these weights to theirs."""
+        return SideConstraint(add_up(self.weights).copy(), self.lower, self.upper)
+
+    def playable(self, allowed: Bools) -> Bools:
+        """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the rule."""
+        least, most = self._extremes(allowed)
+        lightest = least.sum() + (self.weights - least[:, None])
+        heaviest = most.sum() + (self.weights - most[:, None])
+        return np.asarray(allowed & (lightest <= self.upper) & (heaviest >= self.lower))
+
+    def breakable(self, allowed: Bools) -> bool:
+        """Return whether some labeling of ``allowed`` cells (g, K) breaks the rule."""
+        least, most = self._extremes(allowed)
+        return bool(most.sum() > self.upper or least.sum() < self.lower)
+
+    def _extremes(self, allowed: Bools) -> tuple[Floats, Floats]:
+        """Return the least and the largest weight (g,) of each context."""
+        least = np.where(allowed, self.weights, np.inf).min(axis=1)
+        return least, np.where(allowed, self.weights, -np.inf).max(axis=1)
+
+
+@dataclass(frozen=True)
+class LabelConstraint:
+    """The rule ``sum_j weights[j, pi(x_j)] <= upper`` on a policy pi.
+
+    Parameters
+    ----------
+    weights : (m, K) over the rows of the contexts, of any sign
+    upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
+    name : what an error calls the constraint when no policy can satisfy it
+
+    """
+
+    weights: npt.ArrayLike
+    upper: float
+    name: str = ""
+
+    def matrix(self, n_contexts: int, n_actions: int) -> Floats:
+        """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
+        real("the upper of a constraint", self.upper, "a finite number", lambda _upper: True)
+        weights = number_array(f"the weights of constraint {self.label}", self.weights)
+        if weights.shape != (n_contexts, n_actions):
+            raise InputError(
+                f"constraint {self.label} has weights of shape {weights.shape}; give one row per context and one "
+                f"column per action: ({n_contexts}, {n_actions})"
+            )
+        if not np.isfinite(weights).all():
+            raise InputError(f"constraint {self.label} has NaN or infinite numbers; give finite weights and bound")
+        return weights
+
+    def largest(self, weights: Floats) -> float:
+        """Return the largest total that keeps the constraint, for ``weights`` (m, K) as ``matrix`` returns them."""
+        return float(self.upper) + TOLERANCE * float(np.abs(weights).max(axis=1).sum())
+
+    def bound(self, n_contexts: int, n_actions: int, add_up: Callable[[Floats], Floats] = np.asarray) -> SideConstraint:
+        """Return the constraint on m = ``n_contexts`` contexts; ``add_up`` sums (m, K) by distinct context, (g, K)."""
+        weights = self.matrix(n_contexts, n_actions)
+        return SideConstraint(add_up(weights), upper=self.largest(weights))
+
+    @property
+    def label(self) -> str:
+        """How messages call the constraint."""
+        return f"'{self.name}'" if self.name else f"(upper = {self.upper:g})"
+
+
+def merged(constraints: Sequence[SideConstraint]) -> list[SideConstraint]:
+    """Return the constraints, each together with its negative and its repetitions."""
+    found: dict[bytes, SideConstraint] = {}
+    for side in constraints:
+        key, negative = (side.weights + 0.0).tobytes(), (0.0 - side.weights).tobytes()  # where -0.0 is 0.0
+        if negative in found:
+            key, lower, upper = negative, -side.upper, -side.lower
+        else:
+            lower, upper = side.lower, side.upper
+        held = found.get(key, SideConstraint(side.weights))
+        found[key] = SideConstraint(held.weights, max(held.lower, lower), min(held.upper, upper))
+    return list(found.values())
+
+
+def reduced(constraints: Sequence[SideConstraint], shape: tuple[int, int]) -> tuple[Bools, list[SideConstraint]]:
+    """Return the cells (g, K) that may be played, and the constraints that can be broken by playing only these.
+
+    A cell forbidden by one constraint narrows the others, so they are gone through until nothing more is forbidden.
+    """
+    allowed, before = np.ones(shape, bool), np.zeros(shape, bool)
+    while (allowed != before).any():
+        before = allowed
+        for side in constraints:
+            allowed = side.playable(allowed)
+            if not allowed.any(axis=1).all():
+                return allowed, []
+    return allowed, [side for side in constraints if side.breakable(allowed)]
+
+
+def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
+    """Return the message on constraints that no policy satisfies together; it names a smallest set that conflicts.
+
+    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Each constraint
+    without which the others still conflict is left out (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991):
+    what stays conflicts, and no longer does without any one of them.
+    """
+    kept = list(range(len(constraints)))
+    for number in range(len(constraints)):
+        fewer = [other for other in kept if other != number]
+        if fewer and not feasible(fewer):
+            kept = fewer
+    names = ", ".join(constraints[number].label for number in kept)
+    if len(kept) == 1:
+        return f"no policy of the class satisfies the side constraint {names}; loosen it"
+    return f"no policy of the class satisfies the side constraints {names} together; loosen one of them"
