@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from milpcb.bandit import Bandit, Decision
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
-from milpcb.extras import needs
+from milpcb.core.extras import needs
 from milpcb.oracles import open_oracle
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from milpcb.core.extras import needs
 from milpcb.errors import ExtraMissingError
-from milpcb.extras import needs
 
 
 def main() -> None:

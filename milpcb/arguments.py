@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.rng import check_seed
 

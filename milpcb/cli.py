@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import click
 
-from milpcb import registry
+from milpcb.core.text import escaped
 from milpcb.errors import MEMORY, InputError, MilpcbError, cause, clipped, did_you_mean, out_of_memory
-from milpcb.text import escaped
+from milpcb.plugins import registry
 
 LONGEST = 2000  # characters of a message
 TRACE = "MILPCB_TRACEBACK"  # environment variable: show where an unexpected error comes from
@@ -134,7 +134,7 @@ def _of_the_system(error: OSError) -> str:
 
 
 class _Terminated(KeyboardInterrupt):
-    """The system ends the process: unlike Ctrl-C it never means the best answer so far (milpcb.long_search)."""
+    """The system ends the process: unlike Ctrl-C it never means the best answer so far (milpcb.core.long_search)."""
 
 
 def _as_interrupt(_signal: int, _frame: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.checks import context_array, number_array, real, whole
+from milpcb.core.checks import context_array, number_array, real, whole
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.side_constraints import LabelConstraint, conflict
 from milpcb.types import Floats

@@ -15,7 +15,9 @@ MEMORY = "out of memory; make the policy class, the contexts or the number of ch
 _NO_MEMORY = ("map segment", "allocate memory", "start new thread")
 LONGEST = 60  # characters of a name in a message
 _HERE = Path(__file__).parent
-_RESOLVERS = tuple(str(_HERE / name) for name in ("registry.py", "supply.py"))  # they call what is somebody else's
+_RESOLVERS = tuple(
+    str(_HERE / "plugins" / name) for name in ("registry.py", "supply.py")
+)  # they call what is somebody else's
 _INSTALLED = tuple(
     f"{path}{os.sep}"
     for path in (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from milpcb.bets import STAKES, loss, price
-from milpcb.checks import LARGEST, whole
+from milpcb.core.checks import LARGEST, whole
 from milpcb.errors import InputError
 from milpcb.types import Answer, Floats, FoundPolicy, Stop
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from milpcb.core.marks import first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
-from milpcb.marks import first_of_each, key_tables, marks
 from milpcb.protocols import Listing, Policy, Search, SideConstraint, Within
 from milpcb.types import Floats, Ints
 

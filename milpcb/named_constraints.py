@@ -18,10 +18,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.actions import action_name, place
-from milpcb.checks import real
-from milpcb.columns import Values, in_words
-from milpcb.conditions import holds
 from milpcb.constraints import (
     LabelConstraint,
     bounded_mean,
@@ -30,6 +26,10 @@ from milpcb.constraints import (
     forbidden,
     unit_share,
 )
+from milpcb.core.checks import real
+from milpcb.data.actions import action_name, place
+from milpcb.data.columns import Values, in_words
+from milpcb.data.conditions import holds
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Bools, Floats
 
@@ -203,7 +203,7 @@ class Never(NamedConstraint):
     Parameters
     ----------
     action : name of the action
-    where : the condition, such as ``"age > 45"``, see milpcb.conditions
+    where : the condition, such as ``"age > 45"``, see milpcb.data.conditions
 
     """
 
@@ -229,7 +229,7 @@ class Always(Never):
     Parameters
     ----------
     action : name of the action
-    where : the condition, such as ``"age > 45"``, see milpcb.conditions
+    where : the condition, such as ``"age > 45"``, see milpcb.data.conditions
 
     """
 

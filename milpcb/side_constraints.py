@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.checks import number_array, real
+from milpcb.core.checks import number_array, real
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats, Ints
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from milpcb.checks import choice, whole
-from milpcb.decimals import short_between, shortest_between
+from milpcb.core.checks import choice, whole
+from milpcb.core.decimals import short_between, shortest_between
 from milpcb.errors import InputError, shown
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints

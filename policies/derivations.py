@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.marks import key_tables
+from milpcb.core.marks import key_tables
 from milpcb.protocols import Listing, Within
 from milpcb.protocols.tables import Terms
 from milpcb.types import Floats, Ints, Policy

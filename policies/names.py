@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array
-from milpcb.columns import Column, Membership, Number, encoded
-from milpcb.decimals import written
+from milpcb.core.checks import context_array
+from milpcb.core.decimals import written
+from milpcb.core.text import escaped, quoted
+from milpcb.data.columns import Column, Membership, Number, encoded
+from milpcb.data.frames import frame_names, read_columns
 from milpcb.errors import InputError, did_you_mean, shown
-from milpcb.frames import frame_names, read_columns
-from milpcb.text import escaped, quoted
 from milpcb.types import Floats
 
 
@@ -78,7 +78,7 @@ class Names:
         return array
 
     def feature(self, i: int) -> str:
-        """Return the name of feature ``i`` as it is printed, see milpcb.columns."""
+        """Return the name of feature ``i`` as it is printed, see milpcb.data.columns."""
         return self.column(i).title
 
     def column(self, i: int) -> Column:

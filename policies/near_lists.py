@@ -3,7 +3,7 @@
 The heads and the tails of a state (policies/derivations.py) that label alike are one. Sorted by cost, the tails that a
 head may have are the first so many of its state, so that derivations are counted without being made. Those that are
 within the bound are then checked against the side constraints, and are one where they label all contexts alike
-(milpcb/marks.py).
+(milpcb/core/marks.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.marks import Marks, first_of_each, marks
+from milpcb.core.marks import Marks, first_of_each, marks
 from milpcb.protocols import SideConstraint
 from milpcb.types import Floats, Ints
 
@@ -54,7 +54,7 @@ def side_of(lists: Ints, state: Ints, size: Ints, parts: Sequence[Floats]) -> Ha
     ----------
     lists : (n, h) the numbers of their parts
     state, size : (n,)
-    parts : the totals of the parts, of the costs, of both tables of keys (milpcb/marks.py), and of each row's weights
+    parts : the totals of the parts, of the costs, of both tables of keys (milpcb/core/marks.py), of each row's weights
 
     """
     costs, *others = (sum((part[numbers] for numbers in lists.T), np.zeros(len(lists))) for part in parts)

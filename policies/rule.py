@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milpcb import gate, registry
-from milpcb.checks import cost_array
-from milpcb.columns import Column, Value
+from milpcb.core import gate
+from milpcb.core.checks import cost_array
+from milpcb.core.extras import needs
+from milpcb.data.columns import Column, Value
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.extras import needs
+from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 from policies.exports import Decision, cut_points, python_source, sql_expression, tested
 from policies.leaves import LeafSummary

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from milpcb.actions import action_name, by_action, place, places, played
+from milpcb.data.actions import action_name, by_action, place, places, played
 from milpcb.errors import InputError
 from milpcb.offline import cross_evaluate, evaluate, inference, read_log, scores
 from policies import DecisionTrees

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from milpcb import kernels
 from milpcb.commands.compile import compile_code
+from milpcb.core import kernels
 from milpcb.errors import InputError
 from milpcb.oracles import compiling
 

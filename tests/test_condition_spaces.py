@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milpcb.conditions import holds, names_in
+from milpcb.data.conditions import holds, names_in
 
 VALUES = {"age": np.array([20.0, 30.0, 40.0]), "sex": np.array(["f", "m", "is"], dtype=object)}
 

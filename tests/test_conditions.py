@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milpcb.columns import Membership, Number, Reached, in_words, name_in_words
-from milpcb.conditions import holds
+from milpcb.core.text import quoted, unquoted
+from milpcb.data.columns import Membership, Number, Reached, in_words, name_in_words
+from milpcb.data.conditions import holds
 from milpcb.errors import InputError
-from milpcb.text import quoted, unquoted
 from policies.names import Names
 
 TEXTS = st.one_of(

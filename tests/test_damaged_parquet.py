@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from milpcb.data.tables import DAMAGED, read_table
 from milpcb.errors import InputError
 from milpcb.logs.read import read_frame
-from milpcb.tables import DAMAGED, read_table
 
 
 @pytest.mark.parametrize("read", [read_table, read_frame])

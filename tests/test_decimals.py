@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from milpcb.decimals import THIN, estimate, fixed, number
+from milpcb.core.decimals import THIN, estimate, fixed, number
 
 INTERVALS = {
     "shares": ((0.4879, 0.4487, 0.5272), "0.49 (0.45 to 0.53)"),

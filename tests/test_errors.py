@@ -7,8 +7,8 @@ import errno
 
 import pytest
 
-from milpcb import supply
 from milpcb.errors import MEMORY, InputError, cause, out_of_memory
+from milpcb.plugins import supply
 
 
 def _as_llvmlite() -> None:

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb.commands.learn import learn
+from milpcb.core.files import append, digest, own_contents, sealed
 from milpcb.errors import RunError
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.files import append, digest, own_contents, sealed
 from milpcb.logs.folder import INDEX, NAMES, check_folder
 
 ROWS = "x,treat,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i % 3}\n" for i in range(40))

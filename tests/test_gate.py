@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from milpcb import gate, registry
+from milpcb.core import gate
+from milpcb.core.files import append, contents, sealed, unsealed, write_file
 from milpcb.errors import InputError
-from milpcb.files import append, contents, sealed, unsealed, write_file
+from milpcb.plugins import registry
 
 CLASSES = {"a:B": ("a", "B"), "a.b:C.D": ("a.b", "C.D"), "ä:Ö": ("ä", "Ö")}
 NO_NAMES = ["a:", ":a", "a:b:c", "a b:c", "a.:c", "../a:b", "a:b-c", "a\n:b", 5, None, ["a"]]

@@ -13,7 +13,8 @@ import pytest
 
 import milpcb
 import policies
-from milpcb import estimators, learners, offline, registry
+from milpcb import estimators, learners, offline
+from milpcb.plugins import registry
 
 KINDS = ("environment", "relaxation", "constraint")  # whose built-in parts users name in configs and in code
 

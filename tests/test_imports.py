@@ -18,7 +18,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from milpcb.registry import BUILTIN
+from milpcb.plugins.registry import BUILTIN
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,22 +26,11 @@ ROOT = Path(__file__).parents[1]
 # name that fits a module says which part it belongs to.
 LAYERS = (
     ("milpcb.errors",),
-    ("milpcb.gate",),
-    ("milpcb.files", "milpcb.interfaces", "milpcb.own_folder"),
-    (
-        "milpcb.extras",
-        "milpcb.kernels",
-        "milpcb.long_search",
-        "milpcb.registry",
-        "milpcb.rng",
-        "milpcb.supply",
-        "milpcb.text",
-        "milpcb.types",
-    ),
-    ("milpcb.bets", "milpcb.checks", "milpcb.csv_pieces", "milpcb.decimals", "milpcb.marks", "milpcb.program"),
-    ("milpcb.actions", "milpcb.columns", "milpcb.side_constraints"),
-    ("milpcb.arguments", "milpcb.conditions", "milpcb.constraints", "milpcb.frames", "milpcb.ledger", "milpcb.tables"),
-    ("milpcb.made_columns", "milpcb.named_constraints", "milpcb.protocols"),
+    ("milpcb.rng", "milpcb.types"),
+    ("milpcb.core",),
+    ("milpcb.bets", "milpcb.data", "milpcb.plugins", "milpcb.program", "milpcb.side_constraints"),
+    ("milpcb.arguments", "milpcb.constraints", "milpcb.ledger"),
+    ("milpcb.named_constraints", "milpcb.protocols"),
     ("milpcb.listed", "milpcb.term_search"),
     ("milpcb.contexts", "milpcb.solvers", "policies"),
     ("milpcb.policies",),
@@ -74,10 +63,10 @@ VENDORS = {
     "highspy": ("milpcb.solvers.highs",),
     "jinja2": ("milpcb.experiments.results.report",),
     "matplotlib": ("milpcb.experiments.results.figures", "milpcb.logs.figures", "policies.drawing"),
-    "narwhals": ("milpcb.estimators", "milpcb.frames"),
+    "narwhals": ("milpcb.estimators", "milpcb.data.frames"),
     "networkx": ("policies", "milpcb.estimators"),
-    "numba": ("milpcb.kernels",),
-    "polars": ("milpcb.commands", "milpcb.experiments", "milpcb.logs", "milpcb.tables"),
+    "numba": ("milpcb.core.kernels",),
+    "polars": ("milpcb.commands", "milpcb.experiments", "milpcb.logs", "milpcb.data.tables"),
     "pulp": ("milpcb.solvers.pulp",),
     "pydantic": ("milpcb.experiments.study", "milpcb.experiments.results.schemas"),
     "pyscipopt": ("milpcb.solvers.scip",),
@@ -101,8 +90,8 @@ REACHED_BY_PULP = {"coptpy", "cplex", "gurobipy", "highspy", "pyscipopt", "xpres
 # Implementations that are reached by their names in the registry: nobody imports them.
 BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
 # Tables that name modules in strings, and the functions that import what a table names.
-TABLES = {"milpcb.registry"}
-RESOLVERS = {"milpcb.interfaces", "milpcb.policies", "milpcb.registry"}
+TABLES = {"milpcb.plugins.registry"}
+RESOLVERS = {"milpcb.plugins.interfaces", "milpcb.policies", "milpcb.plugins.registry"}
 # A process that is forked later loads the module first.
 PRELOADED = {("milpcb.experiments.run.backends.processes", "milpcb.experiments.run.task")}
 
@@ -296,7 +285,11 @@ FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
     [
         ("milpcb.types", "from milpcb.protocols import Session", "milpcb.protocols is not below milpcb.types"),
         ("milpcb.types", FOR_TYPES.format("from milpcb.protocols import Session"), "is not below milpcb.types"),
-        ("milpcb.registry", INSIDE.format("import milpcb.oracles.base as base"), "is not below milpcb.registry"),
+        (
+            "milpcb.plugins.registry",
+            INSIDE.format("import milpcb.oracles.base as base"),
+            "is not below milpcb.plugins",
+        ),
         ("milpcb.learners.exp4", "from milpcb.testing import battery", "is not below milpcb.learners"),
         (
             "milpcb.oracles.milp",
@@ -325,7 +318,7 @@ FOR_TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {}"
         ("milpcb.oracles.milp", "import milpcb.solvers.pulp", "is reached by its name"),
         ("milpcb.oracles.milp", "import highspy", "highspy may be imported in milpcb.solvers.highs only"),
         ("milpcb.solvers.scipy", INSIDE.format("from highspy import Highs"), "may be imported in milpcb.solvers.highs"),
-        ("policies.trees.search", "from numba import njit", "may be imported in milpcb.kernels only"),
+        ("policies.trees.search", "from numba import njit", "may be imported in milpcb.core.kernels only"),
         (
             "milpcb.cli",
             FOR_TYPES.format("import matplotlib.pyplot as plt"),

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from milpcb import kernels
+from milpcb.core import kernels
 
 FIRST_QUESTION = (
     "from milpcb import open_oracle; from policies import MonotoneRules;"
@@ -57,10 +57,9 @@ def test_kernels_compile_where_nothing_can_be_written(
     assert dispatcher(1.0) == 2.0
 
 
-INNER = "from milpcb.kernels import compiled\n@compiled()\ndef inner(x):\n    return x + {added}.0\n"
-OUTER = (
-    "from milpcb.kernels import compiled\nfrom inner import inner\n@compiled()\ndef outer(x):\n    return inner(x)\n"
-)
+IMPORT = "from milpcb.core.kernels import compiled\n"
+INNER = IMPORT + "@compiled()\ndef inner(x):\n    return x + {added}.0\n"
+OUTER = IMPORT + "from inner import inner\n@compiled()\ndef outer(x):\n    return inner(x)\n"
 
 
 def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Path) -> None:
@@ -71,7 +70,7 @@ def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Pa
         (place / "policies" / "inner.py").write_text(INNER.format(added=added))
         (place / "policies" / "outer.py").write_text(OUTER)
         code = (
-            "import sys; from pathlib import Path; import milpcb.kernels as kernels;"
+            "import sys; from pathlib import Path; import milpcb.core.kernels as kernels;"
             f"kernels.__file__ = {str(place / 'milpcb' / 'kernels.py')!r};"
             f"sys.path.insert(0, {str(place / 'policies')!r}); from outer import outer; print(outer(1.0))"
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb import extras
+from milpcb.core import extras
 
 CORE = {"numpy", "scipy", "highspy", "pulp", "numba", "networkx"}
 MODULE_OF = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}  # where a package and its module differ in name
@@ -40,7 +40,8 @@ for package in (milpcb, policies):
 
 ONE_ROUND = """
 import milpcb, numpy as np
-from milpcb import FinitePool, LabelConstraint, open_oracle, registry
+from milpcb import FinitePool, LabelConstraint, open_oracle
+from milpcb.plugins import registry
 from milpcb.learners import BistroPlus, Exp4
 from policies import DecisionTrees
 
@@ -70,7 +71,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_pyproject_says_which_packages_are_core_and_which_extra() -> None:
-    """The core needs six packages, and milpcb.extras knows the modules of the extra."""
+    """The core needs six packages, and milpcb.core.extras knows the modules of the extra."""
     project = tomllib.loads(PYPROJECT.read_text())["project"]
     assert {named(line) for line in project["dependencies"]} == CORE
     for extra, modules in extras.MODULES.items():
@@ -115,7 +116,10 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
             "from milpcb.environments.supervised import Supervised; Supervised().n_actions",
             "the environment 'supervised'",
         ),
-        ("from milpcb.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))", "x.parquet"),
+        (
+            "from milpcb.data.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))",
+            "x.parquet",
+        ),
     ],
 )
 def test_what_needs_the_extra_says_so(code: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

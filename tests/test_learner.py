@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, open_oracle, registry, supply
+from milpcb import FinitePool, open_oracle
 from milpcb.errors import InputError, OracleInexact, UnknownNameError
 from milpcb.experiments.run.loop import Tally, play
 from milpcb.learners import BistroPlus, EpsilonGreedy, Exp4, Exp4P, ExploreThenCommit, Hedge, Uniform
+from milpcb.plugins import registry, supply
 from milpcb.protocols import Learner
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from milpcb.long_search import FIRST, LongSearch, interrupts_end_everything
+from milpcb.core.long_search import FIRST, LongSearch, interrupts_end_everything
 
 
 class Clock:

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CLASSES = sorted(path.parent for path in (ROOT / "policies").glob("*/policy_class.py"))
+ROOMS = [ROOT / "milpcb" / room for room in ("core", "data", "plugins")]
 SCRIPTS = {"checks": "scripts/README.md", "benchmarks": "scripts/benchmarks/README.md"}
 
 
@@ -53,9 +54,9 @@ def test_the_chain_of_imports_is_the_tested_one() -> None:
     assert all(min(upper) > max(lower) for upper, lower in pairwise(links))
 
 
-@pytest.mark.parametrize("folder", CLASSES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [*CLASSES, *ROOMS], ids=lambda folder: folder.name)
 def test_reading_orders_name_every_file(folder: Path) -> None:
-    """The docstring of a package of policies gives all its files in the order in which to read them."""
+    """The docstring of a package of policies, or of what all parts use, lists its files in the order of reading."""
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     order = re.findall(r"\w+", docstring.partition("Read ")[2])
     assert sorted(order) == sorted(python_files(folder))

@@ -12,7 +12,7 @@ import pytest
 
 import milpcb
 import policies
-from milpcb import registry
+from milpcb.plugins import registry
 
 
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -21,9 +21,9 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from milpcb import own_folder, registry
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.options import option_names
+from milpcb.plugins import own_folder, registry
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("milpcb", "policies", "scripts")

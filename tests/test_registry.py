@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import policies
-from milpcb import own_folder, registry, testing
+from milpcb import testing
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
+from milpcb.plugins import own_folder, registry
 from policies.rule import Rule
 
 
@@ -31,7 +32,7 @@ def third_party(monkeypatch, folder):
     added: list[EntryPoint] = []
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setattr(
-        "milpcb.registry.entry_points", lambda group: [point for point in added if point.group == group]
+        "milpcb.plugins.registry.entry_points", lambda group: [point for point in added if point.group == group]
     )
 
     def add(kind, name, value):
@@ -81,16 +82,23 @@ def test_importing_the_registry_imports_nothing_else():
         "import sys, types\n"
         "sys.modules['milpcb'] = types.ModuleType('milpcb')\n"
         "sys.modules['milpcb'].__path__ = [sys.argv[1]]\n"
-        "import milpcb.registry\n"
+        "import milpcb.plugins.registry\n"
         "own = {'__main__', *sys.stdlib_module_names}\n"
         "print(*sorted(n for n in sys.modules if n.partition('.')[0] not in own and "
         "not n.startswith('_sysconfigdata')))"
     )
-    package = str(registry.__file__).rpartition("/")[0]
+    package = str(registry.__file__).rpartition("/plugins/")[0]
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", program, package], capture_output=True, text=True, check=True
     )
-    own = ["milpcb", "milpcb.errors", "milpcb.gate", "milpcb.interfaces", "milpcb.own_folder", "milpcb.registry"]
+    own = [
+        "milpcb",
+        "milpcb.errors",
+        "milpcb.core.gate",
+        "milpcb.plugins.interfaces",
+        "milpcb.plugins.own_folder",
+        "milpcb.plugins.registry",
+    ]
     assert done.stdout.split() == own
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from milpcb import registry
 from milpcb.experiments.study.config import read_config
+from milpcb.plugins import registry
 
 ROOT = Path(__file__).parents[1]
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import Bandit, files
+from milpcb import Bandit
+from milpcb.core import files
 from milpcb.errors import InputError
 from policies import DecisionTrees
 

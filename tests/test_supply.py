@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from milpcb import supply
 from milpcb.errors import InputError
+from milpcb.plugins import supply
 
 
 class Part:

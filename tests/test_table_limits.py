@@ -10,10 +10,10 @@ import zlib
 import polars as pl
 import pytest
 
-from milpcb import tables
+from milpcb.data import tables
+from milpcb.data.tables import read_table
 from milpcb.errors import InputError
 from milpcb.logs.source import read_frame
-from milpcb.tables import read_table
 
 TEXT = b"x,action,y\n" + b"0,1,0.5\n" * 500
 PACKED = {

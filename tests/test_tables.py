@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from milpcb.data.tables import read_table
 from milpcb.errors import InputError
-from milpcb.tables import read_table
 
 READABLE = {
     "with a header": ("age,insured\n20,0\n30.5,1\n", ("age", "insured")),

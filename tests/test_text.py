@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.text import escaped
+from milpcb.core.text import escaped
 
 ROOT = Path(__file__).parents[1]
 

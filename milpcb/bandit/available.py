@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from milpcb.actions import place
+from milpcb.data.actions import place
 from milpcb.errors import InputError, shown
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import registry
-from milpcb.actions import place, played
 from milpcb.bandit.contexts import Context, ContextReader
+from milpcb.data.actions import place, played
 from milpcb.errors import InputError, shown
+from milpcb.plugins import registry
 
 
 def as_document(baseline: Any, names: Sequence[Any]) -> dict[str, Any]:

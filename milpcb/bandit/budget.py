@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import whole
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.named_constraints import NamedConstraint, NamedRows, Never
 from milpcb.types import Bools, Floats

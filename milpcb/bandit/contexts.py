@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.checks import LARGEST
-from milpcb.columns import Column, Number, Value, Values, encoded
+from milpcb.core.checks import LARGEST
+from milpcb.data.columns import Column, Number, Value, Values, encoded
+from milpcb.data.frames import read_columns
+from milpcb.data.made_columns import make_columns
 from milpcb.errors import InputError, clipped, did_you_mean, shown
-from milpcb.frames import read_columns
-from milpcb.made_columns import make_columns
 from milpcb.named_constraints import NamedRows
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
@@ -33,7 +33,7 @@ class ContextReader:
 
     A class reads numbers. ``declared`` names the features that hold strings, or may be missing, with their values: the
     class then reads tests of these (region in {north, west}; income is missing) beside its numbers, as estimators make
-    them (see milpcb.made_columns).
+    them (see milpcb.data.made_columns).
 
     Attributes
     ----------

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NoReturn, Self
 
-from milpcb import gate
-from milpcb.checks import whole
-from milpcb.columns import Value
+from milpcb.core import gate
+from milpcb.core.checks import whole
+from milpcb.data.columns import Value
 from milpcb.errors import InputError, clipped, shown
 from milpcb.protocols.learners import Aside
 

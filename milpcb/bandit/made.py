@@ -8,15 +8,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb import registry, supply
 from milpcb.bandit.contexts import ContextReader
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import FinitePool
+from milpcb.data.frames import frame_names, read_columns
 from milpcb.errors import InputError
-from milpcb.frames import frame_names, read_columns
 from milpcb.named_constraints import FittedRows, NamedConstraint, bind_all
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
+from milpcb.plugins import registry, supply
 from milpcb.protocols import Learner, PolicyClass
 from milpcb.types import Floats
 

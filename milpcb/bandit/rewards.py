@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from milpcb.checks import real, unit_cost
+from milpcb.core.checks import real, unit_cost
 from milpcb.errors import InputError
 
 

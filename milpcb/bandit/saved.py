@@ -7,9 +7,10 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from milpcb import files, gate, registry, supply
-from milpcb.checks import check_file
+from milpcb.core import files, gate
+from milpcb.core.checks import check_file
 from milpcb.errors import InputError, RunError, shown
+from milpcb.plugins import registry, supply
 from milpcb.protocols import PolicyClass
 
 FORMAT = 4

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milpcb import files, gate
 from milpcb.bandit import made, saved
 from milpcb.bandit.baseline import as_document
 from milpcb.bandit.contexts import Context, ContextReader
@@ -19,7 +18,8 @@ from milpcb.bandit.locks import watch
 from milpcb.bandit.rewards import cost_of
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import in_words, sentences
-from milpcb.checks import check_range
+from milpcb.core import files, gate
+from milpcb.core.checks import check_range
 from milpcb.errors import InputError, MilpcbError
 from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, listed, of_document
 from milpcb.protocols import FoundPolicy, PolicyClass

@@ -9,9 +9,9 @@ import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from milpcb import registry
 from milpcb.commands.console import out
 from milpcb.errors import InputError
+from milpcb.plugins import registry
 
 if TYPE_CHECKING:
     from milpcb.experiments.study.bounds import Bound, BoundTask
@@ -35,7 +35,7 @@ def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path
 
     The closed form at its best L, and Rel(empty), which it bounds, estimated over a grid of L.
     """
-    from milpcb.checks import whole
+    from milpcb.core.checks import whole
     from milpcb.experiments.study.config import read_config
 
     for target in targets:
@@ -107,10 +107,10 @@ def _check_ending(path: Path) -> str:
 
 
 def _save(found: list[Bound], target: Path, title: str) -> Path:
+    from milpcb.core.files import write_file
     from milpcb.experiments.results.figures.bounds import bounds_figure
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.study.bounds import bounds_frame
-    from milpcb.files import write_file
 
     kind = _check_ending(target)
     if kind == "csv":

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from milpcb import own_folder
-from milpcb.checks import check_confidence
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
+from milpcb.core.checks import check_confidence
 from milpcb.errors import InputError
 from milpcb.ledger import Ledger
+from milpcb.plugins import own_folder
 from milpcb.types import Floats
 
 LAST = ("action", "cost", "probability")
@@ -87,7 +87,7 @@ def certify(
 
 def read_log(path: Path) -> Rounds:
     """Read a log; raises InputError with the line of the first entry that cannot be."""
-    from milpcb.tables import read_table
+    from milpcb.data.tables import read_table
 
     names, numbers = read_table(path)
     if numbers.shape[1] < len(LAST) + 1:

@@ -6,8 +6,8 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from milpcb import registry, supply
 from milpcb.errors import InputError, did_you_mean
+from milpcb.plugins import registry, supply
 
 
 def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:

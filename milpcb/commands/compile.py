@@ -10,8 +10,8 @@ from tempfile import NamedTemporaryFile
 import click
 
 from milpcb.commands.console import out
+from milpcb.core.kernels import ANNOUNCED
 from milpcb.errors import InputError
-from milpcb.kernels import ANNOUNCED
 
 
 @click.command("compile")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from milpcb.text import escaped
+from milpcb.core.text import escaped
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
@@ -43,9 +43,9 @@ err = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False, s
 
 def write_pictures(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
     """Write figures by their names as pictures and return their paths."""
+    from milpcb.core.files import write_file
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import render
-    from milpcb.files import write_file
 
     return [
         write_file(directory / f"{drawing.name}.{suffix}", content)

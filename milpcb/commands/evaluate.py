@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from milpcb import gate, registry
-from milpcb.checks import check_file
 from milpcb.commands.console import err, out
 from milpcb.commands.log_source import source_of, source_options
 from milpcb.commands.steps import step
+from milpcb.core import gate
+from milpcb.core.checks import check_file
 from milpcb.errors import InputError, UnknownNameError
+from milpcb.plugins import registry
 
 if TYPE_CHECKING:
     from milpcb.offline import Evaluation, IntervalEstimate

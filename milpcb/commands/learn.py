@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from milpcb.checks import real
 from milpcb.commands.console import err, out
 from milpcb.commands.log_source import source_of, source_options
 from milpcb.commands.steps import step
+from milpcb.core.checks import real
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
 
 def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
     from milpcb import estimators
-    from milpcb.conditions import names_in
+    from milpcb.data.conditions import names_in
 
     for text, action, share in _split(given["at_most"], "=", source):
         yield estimators.share_at_most(action, _number(share, text))

@@ -12,9 +12,9 @@ import click
 from rich.box import SIMPLE
 from rich.table import Table
 
-from milpcb import registry, supply
 from milpcb.commands.console import out
 from milpcb.errors import UnknownNameError
+from milpcb.plugins import registry, supply
 
 # Where a config names what; kinds that a config does not name are used on the command line or by testing.battery.
 WRITTEN = {

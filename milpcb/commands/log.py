@@ -40,7 +40,7 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     evaluate and learn read them. Options pick the play where the run has several. A run does not keep its rounds; they
     are played once more, which gives the same ones.
     """
-    from milpcb.files import write_file
+    from milpcb.core.files import write_file
 
     if target.suffix not in ENDINGS:
         raise InputError(f"cannot write '{target.name}': the ending decides the format, use .csv or .parquet")

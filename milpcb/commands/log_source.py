@@ -11,7 +11,7 @@ import click
 from milpcb.errors import InputError
 
 if TYPE_CHECKING:
-    from milpcb.csv_pieces import Tick
+    from milpcb.data.csv_pieces import Tick
     from milpcb.logs.source import Columns, Source
 
 Command = Callable[..., Any]

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from milpcb.commands.console import out
+from milpcb.core.files import make_folder
 from milpcb.errors import InputError, RunError
-from milpcb.files import make_folder
 
 # A folder for each kind with the files that are written, each with .txt at its end: programs of a user, not of ours.
 STARTERS = Path(__file__).parent.parent / "starters"

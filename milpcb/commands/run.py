@@ -113,8 +113,8 @@ def _print_whole(table: Table) -> None:
 
 def _print_policy(path: Path) -> None:
     """Print the best policy of the first seed."""
+    from milpcb.core.files import contents
     from milpcb.experiments.results.index import read_index
-    from milpcb.files import contents
 
     first = min(read_index(path)["yardsticks"], key=lambda yardstick: yardstick["seed"])
     policy = path / f"{first['file']}.txt"

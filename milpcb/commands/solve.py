@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from milpcb import own_folder, registry, supply
-from milpcb.checks import real
 from milpcb.commands import near as near_best
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
+from milpcb.core.checks import real
 from milpcb.errors import InputError
+from milpcb.plugins import own_folder, registry, supply
 
 if TYPE_CHECKING:
     from milpcb.types import Answer
@@ -48,10 +48,10 @@ def solve(
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
+    from milpcb.data.tables import read_table
     from milpcb.experiments.results.documents import check_ending
     from milpcb.oracles import open_oracle
     from milpcb.solvers import solver_name
-    from milpcb.tables import read_table
 
     if solver is not None:
         registry.target("solver", solver_name(solver).partition(":")[0])

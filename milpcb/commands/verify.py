@@ -10,9 +10,9 @@ from rich.box import SIMPLE
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from milpcb import registry
 from milpcb.commands.console import out
 from milpcb.errors import MilpcbError
+from milpcb.plugins import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

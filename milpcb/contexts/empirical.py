@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.checks import context_array
 from milpcb.contexts.draws import Multinomial
 from milpcb.contexts.fit import check_same_contexts
+from milpcb.core.checks import context_array
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel
 from milpcb.types import Ints

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import LARGEST, context_array, number_array
 from milpcb.contexts.draws import Multinomial
 from milpcb.contexts.fit import check_same_contexts
+from milpcb.core.checks import LARGEST, context_array, number_array
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel
 from milpcb.types import Ints

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array, whole_array
 from milpcb.contexts.fit import check_same_contexts
+from milpcb.core.checks import context_array, whole_array
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel
 from milpcb.types import Ints

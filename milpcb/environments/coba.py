@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.checks import check_file, check_range, choice, context_array
+from milpcb.core.checks import check_file, check_range, choice, context_array
+from milpcb.core.extras import needs
 from milpcb.environments.replay import ReplayStream
 from milpcb.environments.stream import check_opening
 from milpcb.errors import InputError, cause, shown
-from milpcb.extras import needs
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed
 from milpcb.types import Floats

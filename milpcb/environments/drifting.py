@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.checks import real, whole
+from milpcb.core.checks import real, whole
 from milpcb.environments.chances import Chances, Steps
 from milpcb.environments.planted import Planted
 from milpcb.rng import child

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb import registry, supply
-from milpcb.checks import whole
 from milpcb.contexts import FinitePool
+from milpcb.core.checks import whole
 from milpcb.environments.planted import Planted
 from milpcb.environments.stream import check_opening
 from milpcb.errors import InputError, shown
+from milpcb.plugins import registry, supply
 from milpcb.protocols import Cache, Learner, Opened, PolicyClass, open_class
 from milpcb.rng import child, draw_action
 from milpcb.types import Floats, Ints

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.environments.chances import Chances, Labelled, Phases
 from milpcb.environments.planted import Planted
 from milpcb.rng import child

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.environments.chances import Chances, Labelled, Phases
 from milpcb.environments.stream import BernoulliStream, check_opening, check_probability
 from milpcb.errors import InputError

@@ -9,12 +9,12 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from milpcb.checks import context_array, cost_array, whole
+from milpcb.core.checks import context_array, cost_array, whole
+from milpcb.data.tables import read_table
 from milpcb.environments.stream import check_opening
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed, child
-from milpcb.tables import read_table
 from milpcb.types import Floats, Ints
 
 Order = Literal["file", "shuffled"]

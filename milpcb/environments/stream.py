@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import real, whole
+from milpcb.core.checks import real, whole
 from milpcb.environments.chances import Chances
 from milpcb.errors import InputError, shown
 from milpcb.protocols import Policy, PolicyClass

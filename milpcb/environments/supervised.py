@@ -8,10 +8,10 @@ from math import factorial
 
 import numpy as np
 
-from milpcb.checks import choice, context_array, whole
+from milpcb.core.checks import choice, context_array, whole
+from milpcb.core.extras import needs
 from milpcb.environments.chances import Labelled
 from milpcb.environments.stream import BernoulliStream, check_opening
-from milpcb.extras import needs
 from milpcb.protocols import PolicyClass
 from milpcb.rng import child
 from milpcb.types import Floats, Ints

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from milpcb.actions import action_name
-from milpcb.checks import choice, whole
-from milpcb.columns import Column, Membership, Number, encoded
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import choice, whole
+from milpcb.data.actions import action_name
+from milpcb.data.columns import Column, Membership, Number, encoded
+from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.described import joined
@@ -25,7 +26,6 @@ from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.rising import joints_of
 from milpcb.estimators.shown import html
 from milpcb.estimators.totals import Rows, whole_counts
-from milpcb.made_columns import SIDES, chosen_features, make_columns
 from milpcb.named_constraints import FittedRows, bind_all
 from milpcb.offline.arguing.in_order import Ask, best_in_order
 from milpcb.offline.arguing.monotone import check_orderable, padded

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from milpcb.actions import place
-from milpcb.checks import choice, real
+from milpcb.core.checks import choice, real
+from milpcb.data.actions import place
+from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.cuts import explicit_cuts
@@ -16,7 +17,6 @@ from milpcb.estimators.inputs import checked, read_features
 from milpcb.estimators.layout import Layout
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
-from milpcb.made_columns import chosen_features
 from milpcb.named_constraints import FittedRows, ShareAtMost, bind_all
 from milpcb.offline.moments import Moments
 from milpcb.offline.standing import StandIn, stand_in

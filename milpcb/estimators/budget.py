@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from milpcb.actions import action_name, place
+from milpcb.data.actions import action_name, place
 from milpcb.errors import InputError
 from milpcb.estimators.targets import read_weights
 from milpcb.named_constraints import share_at_most

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb import registry
-from milpcb.checks import whole
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import whole
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.totals import Rows
+from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats, Stop
 

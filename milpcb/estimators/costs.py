@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from milpcb.checks import flag
+from milpcb.core.checks import flag
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings

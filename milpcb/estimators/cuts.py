@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import whole
-from milpcb.columns import Column, Number, Reached, Values
-from milpcb.decimals import shortest_between
+from milpcb.core.checks import whole
+from milpcb.core.decimals import shortest_between
+from milpcb.data.columns import Column, Number, Reached, Values
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.totals import Rows, exact_sums
 from milpcb.types import Floats

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from milpcb import registry
 from milpcb.errors import UnknownNameError
 from milpcb.named_constraints import NAMES, as_documents, of_document
+from milpcb.plugins import registry
 
 FORMAT = 1
 ARRAYS = ("constant_values_", "leaf_values_")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from milpcb.columns import Values
+from milpcb.data.columns import Values
+from milpcb.data.frames import frame_names, read_columns
 from milpcb.errors import InputError
-from milpcb.frames import frame_names, read_columns
 from milpcb.types import Bools, Floats
 
 

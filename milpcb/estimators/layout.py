@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milpcb.columns import Column, Values
+from milpcb.data.columns import Column, Values
 from milpcb.offline.moments import Codes, Grid, Moments
 from milpcb.types import Floats, Ints
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from milpcb.checks import choice
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import choice
 from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Column, Values
+from milpcb.core.text import escaped
+from milpcb.data.columns import Column, Values
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.offline.arguing.order import Joint
-from milpcb.text import escaped
 from milpcb.types import Floats
 
 WAYS = {"more": 1, "less": -1}

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from milpcb.actions import action_name
-from milpcb.checks import LARGEST
+from milpcb.core.checks import LARGEST
+from milpcb.core.extras import needs
+from milpcb.data.actions import action_name
+from milpcb.data.frames import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
-from milpcb.extras import needs
-from milpcb.frames import read_columns
 from milpcb.offline.log import RANDOMISED
 from milpcb.types import Floats, Ints
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from milpcb import gate
+from milpcb.core import gate
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import costs, logged
 from milpcb.estimators.base import PolicyEstimator

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.actions import action_name, place, places
-from milpcb.checks import LARGEST, number_array
+from milpcb.core.checks import LARGEST, number_array
+from milpcb.data.actions import action_name, place, places
 from milpcb.errors import InputError
 from milpcb.types import Floats
 

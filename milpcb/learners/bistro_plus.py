@@ -6,10 +6,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from milpcb import registry, rng
-from milpcb.checks import choice, flag, real, whole
+from milpcb import rng
+from milpcb.core.checks import choice, flag, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import played_on, require
+from milpcb.plugins import registry
 from milpcb.protocols import ContextModel, Learner, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.relaxations.game import mix, psi_from_profile, tightened

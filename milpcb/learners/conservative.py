@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import registry, rng, supply
+from milpcb import rng
 from milpcb.bets import Floor
-from milpcb.checks import check_confidence, index, real, whole, whole_array
+from milpcb.core.checks import check_confidence, index, real, whole, whole_array
 from milpcb.errors import InputError, shown
+from milpcb.plugins import registry, supply
 from milpcb.protocols import ContextModel, Learner
 from milpcb.protocols.learners import Aside
 from milpcb.types import Floats

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import choice, context_array, index, whole
-from milpcb.extras import needs
+from milpcb.core.checks import choice, context_array, index, whole
+from milpcb.core.extras import needs
 from milpcb.protocols import Learner
 from milpcb.types import Floats, Ints
 

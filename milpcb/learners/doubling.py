@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from milpcb import registry, rng, supply
-from milpcb.checks import whole
+from milpcb import rng
 from milpcb.contexts import Transductive
+from milpcb.core.checks import whole
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.learners.needs import SUPPLIED
+from milpcb.plugins import registry, supply
 from milpcb.protocols import ContextModel, Learner
 from milpcb.types import Floats
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_delta, whole
+from milpcb.core.checks import check_delta, whole
 from milpcb.learners.low_variance import LowVariance, best_policy, completed, descend, smooth
 from milpcb.learners.needs import require, require_contexts
 from milpcb.protocols import Learner, ValueOracle

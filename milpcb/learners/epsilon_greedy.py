@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import choice, real
+from milpcb.core.checks import choice, real
 from milpcb.learners.logged_costs import LoggedCosts, deviation, luck
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from milpcb.checks import check_confidence, choice, real, whole
+from milpcb.core.checks import check_confidence, choice, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism

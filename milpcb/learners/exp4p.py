@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_delta, whole
+from milpcb.core.checks import check_delta, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import EnumeratedOracle, require
 from milpcb.protocols import Learner

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.learners.logged_costs import LoggedCosts, deviation, luck
 from milpcb.protocols import Learner, ValueOracle

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import real, whole
+from milpcb.core.checks import real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import played_on, require
 from milpcb.protocols import Policy, ValueOracle

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import choice, whole
+from milpcb.core.checks import choice, whole
 from milpcb.errors import InputError
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.fixed_noise import FixedNoise

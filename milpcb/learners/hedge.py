@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.checks import real, whole
+from milpcb.core.checks import real, whole
 from milpcb.learners.needs import EnumeratedOracle, require
 from milpcb.protocols import Learner
 from milpcb.types import Floats

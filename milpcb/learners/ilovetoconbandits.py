@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import real
+from milpcb.core.checks import real
 from milpcb.learners.epochs import EpochLearner
 from milpcb.protocols import ValueOracle
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.learners.needs import played_on, require
 from milpcb.protocols import Policy, ValueOracle
 from milpcb.types import Floats

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from milpcb import registry
 from milpcb.errors import InputError
+from milpcb.plugins import registry
 from milpcb.protocols import Policy
 from milpcb.protocols.capabilities import capabilities_of
 from milpcb.types import Floats, Ints

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_delta, real, whole
+from milpcb.core.checks import check_delta, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.low_variance import smooth
 from milpcb.learners.needs import EnumeratedOracle, require

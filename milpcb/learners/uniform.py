@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.protocols import Learner
 from milpcb.types import Floats
 

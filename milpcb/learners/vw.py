@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import context_array, index, whole
+from milpcb.core.checks import context_array, index, whole
+from milpcb.core.extras import needs
 from milpcb.errors import InputError, clipped, did_you_mean, shown
-from milpcb.extras import needs
 from milpcb.protocols import Learner
 from milpcb.types import Floats
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.actions import places
-from milpcb.columns import Values
-from milpcb.conditions import holds
-from milpcb.frames import read_columns
+from milpcb.data.actions import places
+from milpcb.data.columns import Values
+from milpcb.data.conditions import holds
+from milpcb.data.frames import read_columns
 from milpcb.named_constraints import Always, Never, RateParity, ShareAtMost, groups
 from milpcb.offline import NoWorseThan
 from milpcb.types import Bools, Floats

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.columns import Values
-from milpcb.frames import read_columns
+from milpcb.data.columns import Values
+from milpcb.data.frames import read_columns
 from milpcb.logs.source import Source
 
 Words = npt.NDArray[np.uint64]

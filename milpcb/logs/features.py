@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from milpcb.csv_pieces import CODE
+from milpcb.data.csv_pieces import CODE
+from milpcb.data.made_columns import MOST_CATEGORIES
 from milpcb.errors import InputError, clipped
-from milpcb.made_columns import MOST_CATEGORIES
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
 CALLED_ID = re.compile(r"(^|[\W_])id$|[a-z]I[dD]$", re.IGNORECASE)

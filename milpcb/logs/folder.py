@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import Learned, checked
-from milpcb.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.logs.digest import ORIGIN, origin
 from milpcb.logs.findings import Findings
 from milpcb.logs.page import page, rule_pictures

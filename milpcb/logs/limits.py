@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from milpcb.columns import as_number
+from milpcb.data.columns import as_number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.logs.source import Source, numbered, numbers_of
 from milpcb.offline import NoWorseThan, Scores, no_worse_than

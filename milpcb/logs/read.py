@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
-from milpcb.csv_pieces import CODE, MARK, Piece, Tick, pieces
+from milpcb.data.csv_pieces import CODE, MARK, Piece, Tick, pieces
+from milpcb.data.tables import check_table, read_parquet
 from milpcb.errors import InputError, clipped
-from milpcb.tables import check_table, read_parquet
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None"]  # what a CSV file writes for a missing value
 SOME = 1000  # cells that show, nearly always, that a column holds no numbers

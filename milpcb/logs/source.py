@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.csv_pieces import CODE, Tick
+from milpcb.data.csv_pieces import CODE, Tick
+from milpcb.data.frames import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
-from milpcb.frames import read_columns
 from milpcb.logs.features import coded, usable, words
 from milpcb.logs.read import read_frame
 from milpcb.offline import Log, read_log

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.actions import place
-from milpcb.columns import name_in_words
-from milpcb.conditions import holds
+from milpcb.data.actions import place
+from milpcb.data.columns import name_in_words
+from milpcb.data.conditions import holds
+from milpcb.data.frames import read_columns
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.rising import joints_of
-from milpcb.frames import read_columns
 from milpcb.named_constraints import NamedConstraint, always, never, parity
 from milpcb.offline import Scores
 from milpcb.offline.arguing import (

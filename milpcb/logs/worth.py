@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.checks import ROUNDING
+from milpcb.core.checks import ROUNDING
 from milpcb.logs.findings import Findings
 from milpcb.logs.words import Unit, other
 from milpcb.offline import IntervalEstimate, Reference

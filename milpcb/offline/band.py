@@ -40,7 +40,7 @@ from math import ceil
 
 import numpy as np
 
-from milpcb.checks import ROUNDING
+from milpcb.core.checks import ROUNDING
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.reference import MOST, Reference, against
 from milpcb.offline.sampling import Sampled

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.checks import ROUNDING
+from milpcb.core.checks import ROUNDING
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.log import Log
 from milpcb.types import Bools, Floats, Ints

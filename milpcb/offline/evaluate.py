@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.actions import played
-from milpcb.checks import choice, real
+from milpcb.core.checks import choice, real
+from milpcb.data.actions import played
 from milpcb.errors import InputError
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, as_table, take_rows
@@ -111,8 +111,8 @@ def evaluate(
     ----------
     scores : see ``milpcb.offline.scores``
     policy : anything with ``predict(contexts)``, or the actions (n,) that it plays, matched with those of the log by
-        name (see milpcb.actions). Where it has ``apply(contexts)``, the number of the part that each row is in, parts
-        are evaluated too
+        name (see milpcb.data.actions). Where it has ``apply(contexts)``, the number of the part that each row is in,
+        parts are evaluated too
     contexts : (n, d) what the policy reads; None: the features of the log
     interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n)
     level : how often an interval covers the truth

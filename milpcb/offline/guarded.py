@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.actions import place, played
-from milpcb.checks import ROUNDING, check_confidence, real, whole
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import ROUNDING, check_confidence, real, whole
+from milpcb.data.actions import place, played
 from milpcb.errors import InputError, shown
 from milpcb.offline.band import Process, quantile
 from milpcb.offline.intervals import drawn_again

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.actions import check_order
-from milpcb.checks import ROUNDING, real, whole
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import ROUNDING, real, whole
+from milpcb.data.actions import check_order
 from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, band
 from milpcb.offline.cross_fitting import best_policy, cross_fitted_claim

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.checks import real
+from milpcb.core.checks import real
 from milpcb.errors import InputError
 from milpcb.offline.log import Log
 from milpcb.rng import child

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.actions import action_name, by_action, entries, is_missing, places
-from milpcb.checks import ROUNDING, number_array
+from milpcb.core.checks import ROUNDING, number_array
+from milpcb.data.actions import action_name, by_action, entries, is_missing, places
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
@@ -83,7 +83,7 @@ def read_log(
     ----------
     features : (n, d) array or data frame, whatever the models of ``scores`` can read; the default models take numbers
         and NaN
-    action : (n,) what was done: names or numbers, see milpcb.actions
+    action : (n,) what was done: names or numbers, see milpcb.data.actions
     reward, cost : (n,) what came of it; give one of the two, in any unit
     propensity : with which probability it was done. None: estimated from the log. "randomised": the same for every
         row, and estimated by the shares of the log. (K,): the same for every row, in the order of ``actions``. (n,): of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from milpcb.types import Floats, Ints
 
 BLOCK = 4096  # rows whose terms stay in the processor's cache while the sets of columns go over them

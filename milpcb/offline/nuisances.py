@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.extras import needs
 from milpcb.errors import InputError, clipped
-from milpcb.extras import needs
 from milpcb.offline.log import Log, take_rows
 from milpcb.rng import child
 from milpcb.types import Floats, Ints

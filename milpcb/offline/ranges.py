@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from milpcb.checks import check_range
+from milpcb.core.checks import check_range
 from milpcb.errors import InputError
 from milpcb.offline.scores import Scores
 

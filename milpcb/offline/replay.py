@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb import rng
-from milpcb.checks import check_range, context_array
+from milpcb.core.checks import check_range, context_array
 from milpcb.errors import InputError
 from milpcb.offline.log import Log
 from milpcb.types import Floats

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.actions import by_action, place
-from milpcb.checks import choice, number_array, real, whole
+from milpcb.core.checks import choice, number_array, real, whole
+from milpcb.data.actions import by_action, place
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.log import Log

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.actions import check_order
-from milpcb.checks import whole
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import whole
+from milpcb.data.actions import check_order
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
 from milpcb.offline.cross_fitting import best_policy, held_out

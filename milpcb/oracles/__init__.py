@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
-from milpcb import registry, supply
-from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import context_array
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.without import Opening
+from milpcb.plugins import registry, supply
 from milpcb.protocols import Opened, PolicyClass, open_class
 
 

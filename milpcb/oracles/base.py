@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from milpcb.checks import choice, cost_array, index, real
+from milpcb.core.checks import choice, cost_array, index, real
 from milpcb.errors import InputError, OracleInexact
 from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.known_rows import KnownRows

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from milpcb import registry
 from milpcb.constraints import share_at_most
 from milpcb.contexts.draws import Multinomial, coordinate_sums, rademacher_sums
 from milpcb.oracles import open_oracle
+from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.checks import index
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import index
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle

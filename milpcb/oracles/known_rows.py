@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array
+from milpcb.core.checks import context_array
 from milpcb.errors import InputError
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats, Ints

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import check_gap, check_time_limit
 from milpcb.constraints import LabelConstraint, conflict
+from milpcb.core.checks import check_gap, check_time_limit
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.program_table import ProgramTable

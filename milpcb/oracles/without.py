@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from milpcb.data.frames import frame_names
 from milpcb.errors import InputError, shown
-from milpcb.frames import frame_names
 from milpcb.protocols import Opened, PolicyClass, ValueOracle
 from milpcb.types import Floats
 

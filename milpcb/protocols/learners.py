@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from milpcb.arguments import checked_constructor
-from milpcb.checks import check_confidence, check_returned, index, number_array, probabilities, unit_cost, whole
+from milpcb.core.checks import check_confidence, check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.ledger import Certificate, Ledger, Minimiser
 from milpcb.protocols.tables import Table

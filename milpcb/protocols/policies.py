@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from milpcb.checks import context_array
+from milpcb.core.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
 from milpcb.protocols.capabilities import Capable
@@ -107,7 +107,7 @@ class Search(ABC):
     def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         """Return bounds on the least total cost, a policy that attains the upper one, and why the search stopped.
 
-        A search that may take long ends with the best policy so far when it is interrupted (milpcb.long_search).
+        A search that may take long ends with the best policy so far when it is interrupted (milpcb.core.long_search).
         """
         value, policy = self.minimise(costs)
         return value, value, policy, Stop.OPTIMAL

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from milpcb import registry
 from milpcb.errors import UnknownNameError
+from milpcb.plugins import registry
 from milpcb.protocols import Solver, SolverInfo
 
 # What solvers are called elsewhere, PuLP's names among them, in small letters.

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from milpcb import registry
 from milpcb.errors import InputError, shown
+from milpcb.plugins import registry
 
 # What a made object has that a battery is run on, by kind.
 NEEDS = {"policies": ("policies", "contexts"), "solver": ("open",), "learner": ("__call__",), "environment": ("open",)}

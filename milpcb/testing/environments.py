@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from milpcb import registry
 from milpcb.errors import InputError
+from milpcb.plugins import registry
 from milpcb.protocols import Environment, PolicyClass, Stream
 from milpcb.testing import Check
 from milpcb.types import Floats, Ints

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Number
-from milpcb.conditions import holds
+from milpcb.data.columns import Number
+from milpcb.data.conditions import holds
 from milpcb.protocols import PolicyClass
 from milpcb.testing import Unmet
 from milpcb.types import Floats

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import registry
-from milpcb.checks import context_array
+from milpcb.core.checks import context_array
 from milpcb.errors import InputError
+from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 

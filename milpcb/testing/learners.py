@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import registry, supply
 from milpcb.contexts import FinitePool
 from milpcb.errors import InputError
 from milpcb.learners.needs import SUPPLIED
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.plugins import registry, supply
 from milpcb.protocols import Learner
 from milpcb.testing import Check, Unmet
 from milpcb.types import Floats, Ints

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.protocols import ContextModel, ValueOracle
 from milpcb.relaxations.base import Relaxation

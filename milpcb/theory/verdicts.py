@@ -13,8 +13,8 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple, get_args
 
-from milpcb import registry
 from milpcb.errors import InputError
+from milpcb.plugins import registry
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.theory.exact import ExactRun
 from milpcb.theory.games import Game

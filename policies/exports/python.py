@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
 from policies.names import Names

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from milpcb.checks import MOST
-from milpcb.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.core.checks import MOST
+from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
 from policies.names import Names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.decimals import MOST_DIGITS
+from milpcb.core.decimals import MOST_DIGITS
 from milpcb.program import ProgramBuilder
 from milpcb.types import Bools, Floats
 from policies.halfspaces.geometry import Points, highs, scaled, vertex

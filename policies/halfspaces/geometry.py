@@ -7,8 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from milpcb import registry
 from milpcb.errors import SolverFailedError
+from milpcb.plugins import registry
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Session, Solver
 from milpcb.types import Floats, Ints

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.protocols import Encoding, Opened
 from milpcb.types import Floats, Ints

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from milpcb.decimals import written
+from milpcb.core.decimals import written
 from milpcb.types import Floats
 from policies.exports import Decision, Reaches, Term, chain_of
 from policies.names import Names

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array, whole
+from milpcb.core.checks import context_array, whole
 from milpcb.errors import InputError
 from milpcb.listed import ListedSearch
 from milpcb.protocols import Listing, Opened, Policy, PolicyClass, Within

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from milpcb.types import Bools, Floats, Ints
 
 

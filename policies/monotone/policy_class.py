@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, Search
 from milpcb.types import Floats

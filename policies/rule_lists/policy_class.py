@@ -10,7 +10,7 @@ from math import comb, log, perm
 
 import numpy as np
 
-from milpcb.checks import whole
+from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Floats

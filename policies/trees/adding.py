@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from milpcb.types import Bools, Floats
 from policies.trees.kernels import differences
 from policies.trees.passes import add_up, restrict

@@ -35,7 +35,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milpcb.long_search import LongSearch
+from milpcb.core.long_search import LongSearch
 from milpcb.types import Bools, Floats, Stop
 from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
 from policies.trees.geometry import cheapest_leaf, grow

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.kernels import Sets, _add_test, _choose, _one_leaf
 from policies.trees.semirings import NO_NAN, Array, Soft, add
 from policies.trees.small_leaves import Small, accumulate, add_up, too_small

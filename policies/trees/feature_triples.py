@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.feature_pairs import add_pair
 from policies.trees.kernels import Sets, Tests, _choose, _one_leaf
 from policies.trees.semirings import NO_NAN, Array, Soft, add

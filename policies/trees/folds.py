@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.semirings import NO_NAN, Array, Soft, add_all
 
 

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.passes import add_up, restrict
 from policies.trees.semirings import NO_NAN, Array, Soft, add
 

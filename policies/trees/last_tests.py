@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.semirings import NO_NAN, Array, Soft
 from policies.trees.state_arrays import Answers, AtContext, Given, Room, Sets
 

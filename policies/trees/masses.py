@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.semirings import Array
 
 LOG_STEP = 512 * np.log(2.0)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.marks import key_tables
+from milpcb.core.marks import key_tables
 from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Ints, Policy
 from policies.derivations import ListedTerms

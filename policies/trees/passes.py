@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.semirings import Array
 from policies.trees.state_arrays import Given, Sets
 

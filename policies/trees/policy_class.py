@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from milpcb.checks import whole, whole_array
+from milpcb.core.checks import whole, whole_array
 from milpcb.errors import InputError
 from milpcb.protocols import Listing, Opened, Search, Terms, Within
 from milpcb.types import Floats

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.root_frontier import LINE, Frontier, Levels, Lines, Segments, give_back, take
 from policies.trees.root_tables import RootTable
 from policies.trees.semirings import NO_NAN, Array

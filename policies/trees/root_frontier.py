@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.root_tables import RootTable
 from policies.trees.semirings import NO_NAN, Array
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milpcb.decimals import written
+from milpcb.core.decimals import written
 from milpcb.types import Floats, Ints
 from policies.cuts import describe_test
 from policies.drawing import leaf_label

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.masses import LOG_STEP, MIXED, NOTHING, add_at, common_power, normal, plus, weight_of
 from policies.trees.semirings import Array
 from policies.weighted_kernels import Side, pair

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.semirings import Array
 
 Small = Array | None

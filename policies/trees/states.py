@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from policies.trees.kernels import differences
 from policies.trees.last_tests import last_test, last_tests, next_set, outcomes, own_outcome
 from policies.trees.passes import fill_totals, number

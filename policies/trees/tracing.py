@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.kernels import compiled
+from milpcb.core.kernels import compiled
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.trees.kernels import one_test

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import long_search
+from milpcb.core import long_search
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from milpcb.types import Floats, Stop

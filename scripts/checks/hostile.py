@@ -5,8 +5,8 @@
 Each attack of hostile_cases.py is a run directory, Bandit file, policy file or log, well formed and with checksums that
 fit, and a command that reads it, called in this process. Its code would write a marker; its paths lead to a folder
 outside, whose files are compared; its scheduler is a socket that counts who connects. With ``--quick`` one of 25 is
-tried. With ``--without-gate`` the functions of milpcb.gate and its schemas let everything pass, which shows that the
-attacks are some; those that would then wait for ever, at a pipe or a device, are left out. The exit code is 1 if an
+tried. With ``--without-gate`` the functions of milpcb.core.gate and its schemas let everything pass, which shows that
+the attacks are some; those that would then wait for ever, at a pipe or a device, are left out. The exit code is 1 if an
 attack did what it may not, or, without the gate, if none did.
 """
 
@@ -185,9 +185,11 @@ def listening() -> Iterator[tuple[str, list[Any]]]:
 
 def take_the_gate_out() -> None:
     """Let everything pass: names, paths, links, schemas, sizes, what a config asks for."""
-    from milpcb import cli, gate, interfaces, own_folder, registry, tables  # noqa: F401 - to be found below
+    from milpcb.core import gate
+    from milpcb.data import tables
     from milpcb.experiments.results import layout, schemas
     from milpcb.experiments.study import foreign
+    from milpcb.plugins import own_folder, registry
 
     for name in ("run", "resume", "log", "learn", "evaluate", "report", "plot", "certify", "solve"):
         registry.load("command", name)

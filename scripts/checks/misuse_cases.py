@@ -28,8 +28,9 @@ from misuse_values import (
 )
 
 import milpcb
-from milpcb import FinitePool, LabelConstraint, Transductive, constraints, open_oracle, registry, rng, testing
+from milpcb import FinitePool, LabelConstraint, Transductive, constraints, open_oracle, rng, testing
 from milpcb.contexts import Empirical, Sampler
+from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.solvers import load_solver
 from milpcb.testing.instances import Instance, instances

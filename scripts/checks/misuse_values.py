@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb import FinitePool, extras, open_oracle, registry
+from milpcb import FinitePool, open_oracle
+from milpcb.core import extras
+from milpcb.plugins import registry
 from policies import FiniteClass
 
 K, HORIZON = 3, 20

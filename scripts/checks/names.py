@@ -33,11 +33,11 @@ from names_logs import RandomLog
 from rich.console import Console
 
 from milpcb import cli, estimators, offline
-from milpcb.columns import Membership, Number, Reached
+from milpcb.data.columns import Membership, Number, Reached
 from milpcb.estimators import LoggedPolicyTree, OptimalPolicyTree
 
 try:
-    from milpcb.conditions import holds
+    from milpcb.data.conditions import holds
 except ImportError:  # before conditions were everybody's
     from milpcb.estimators.conditions import holds
 

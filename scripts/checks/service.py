@@ -31,7 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import Bandit, Decision, files, never, open_oracle, share_at_most
+from milpcb import Bandit, Decision, never, open_oracle, share_at_most
+from milpcb.core import files
 from milpcb.errors import InputError, MilpcbError
 from policies import DecisionTrees
 

@@ -15,7 +15,7 @@ import study
 from rich.table import Table
 
 import milpcb
-from milpcb import registry
+from milpcb.plugins import registry
 
 IID = {"planted", "parity", "heavy_noise"}  # environments whose costs are i.i.d. given the context
 

@@ -20,8 +20,8 @@ from typing import Any
 import click
 
 import milpcb
-from milpcb import registry
 from milpcb.cli import cli
+from milpcb.plugins import registry
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from milpcb import kernels
+from milpcb.core import kernels
 
 Ended = subprocess.CompletedProcess[str]
 FORKS = Path(__file__).with_name("forks.py")

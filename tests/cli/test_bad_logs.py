@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from milpcb import cli
-from milpcb.files import digest, sealed
+from milpcb.core.files import digest, sealed
 
 ROWS = 60
 TRIAL = ("--action", "treat", "--reward", "y", "--randomised")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from milpcb import registry
 from milpcb.commands.solvers import missing
+from milpcb.plugins import registry
 from milpcb.protocols import SolverInfo
 
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import milpcb
+from milpcb.core.files import sealed, unsealed
 from milpcb.errors import RunError
 from milpcb.experiments.results.index import read_index
-from milpcb.files import sealed, unsealed
 
 RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
 

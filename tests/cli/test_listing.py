@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import pytest
 
-from milpcb import registry
 from milpcb.commands.listing import HAVE_OPTIONS, _options, _sentence, _type, first_sentence
+from milpcb.plugins import registry
 
 NAMES = [(kind, name) for kind in registry.KINDS for name in registry.entries(kind)]
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import milpcb.oracles.enumeration
-from milpcb import LabelConstraint, cli, open_oracle, registry
+from milpcb import LabelConstraint, cli, open_oracle
 from milpcb.errors import InfeasibleError, did_you_mean
+from milpcb.plugins import registry
 from policies import DecisionTrees
 
 CONFIG = """\

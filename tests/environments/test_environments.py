@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from milpcb import registry
 from milpcb.environments.chances import Phases
 from milpcb.environments.planted import Planted
 from milpcb.environments.stream import BLOCK, BernoulliStream
 from milpcb.environments.supervised import DATA_SETS, Supervised, permutations
 from milpcb.environments.switching import Switching
 from milpcb.errors import InputError, UnknownNameError
+from milpcb.plugins import registry
 from milpcb.testing.environments import CHECKS, transcript
 from policies.trees import DecisionTrees
 from policies.trees.policy_class import OpenedTrees

@@ -10,7 +10,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from milpcb import open_oracle, own_folder, registry
+from milpcb import open_oracle
 from milpcb.environments import mirror
 from milpcb.environments.mirror import Mirror
 from milpcb.errors import InputError, UnknownNameError
@@ -21,6 +21,7 @@ from milpcb.experiments.run.runner import run
 from milpcb.experiments.study import worlds
 from milpcb.experiments.study.config import parse_config
 from milpcb.learners import EpsilonGreedy, ExploreThenCommit, Uniform
+from milpcb.plugins import own_folder, registry
 from milpcb.rng import child
 from milpcb.testing.environments import transcript
 from policies import DecisionTrees

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from milpcb.conditions import holds
+from milpcb.data.conditions import holds
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.estimators import (
     OptimalPolicyTree,
@@ -102,7 +102,7 @@ def test_the_best_policy_that_keeps_it(name, seed):
 
 def every_rule(estimator, X, weight):
     """Yield every policy of the class that an estimator searched, by its definition."""
-    from milpcb.columns import encoded
+    from milpcb.data.columns import encoded
     from milpcb.estimators.cuts import explicit_cuts
     from milpcb.estimators.inputs import read_features
     from milpcb.estimators.totals import Rows

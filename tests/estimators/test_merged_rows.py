@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milpcb.checks import context_array
+from milpcb.core.checks import context_array
 from milpcb.estimators.totals import Rows
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from milpcb.columns import encoded
+from milpcb.data.columns import encoded
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import (
     LoggedPolicyTree,

@@ -10,7 +10,7 @@ import duckdb
 import pandas as pd
 import pytest
 
-from milpcb.columns import Membership, Number, Reached
+from milpcb.data.columns import Membership, Number, Reached
 from policies import DecisionTrees
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split

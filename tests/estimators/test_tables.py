@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from milpcb.columns import Membership, Number, Reached
+from milpcb.data.columns import Membership, Number, Reached
 from milpcb.errors import InputError
 from milpcb.estimators import OptimalPolicy, OptimalPolicyTree, OptimalScoringRule, OptimalThresholdRule
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import open_oracle, registry
+from milpcb import open_oracle
 from milpcb.bets import STAKES, Floor, price, proved
 from milpcb.errors import InputError
 from milpcb.learners import Conservative, Exp4, Uniform
+from milpcb.plugins import registry
 from milpcb.protocols import Learner
 from milpcb.rng import draw_action
 from policies import FiniteClass

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, Transductive, open_oracle, registry
+from milpcb import FinitePool, Transductive, open_oracle
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners import BistroPlus, Doubling, Exp4
 from milpcb.learners.doubling import phase_seed
+from milpcb.plugins import registry
 from milpcb.protocols import Learner
 from milpcb.types import Floats
 from policies import FiniteClass

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, open_oracle, registry
+from milpcb import FinitePool, open_oracle
+from milpcb.plugins import registry
 from milpcb.protocols import Learner
 from policies import FiniteClass
 

@@ -10,7 +10,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from milpcb import extras, open_oracle
+from milpcb import open_oracle
+from milpcb.core import extras
 from milpcb.errors import ExtraMissingError, InputError, UnknownNameError
 from milpcb.learners import VW, ContextualBandits
 from policies import DecisionTrees

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from milpcb import csv_pieces
-from milpcb.columns import Membership
-from milpcb.conditions import holds
+from milpcb.data import csv_pieces
+from milpcb.data.columns import Membership
+from milpcb.data.conditions import holds
+from milpcb.data.frames import read_columns
+from milpcb.data.tables import read_table
 from milpcb.errors import InputError
-from milpcb.frames import read_columns
 from milpcb.logs.read import read_frame
 from milpcb.logs.source import Columns, make_source
-from milpcb.tables import read_table
 from policies.names import Names
 
 READERS = [read_table, read_frame]

@@ -31,7 +31,7 @@ def test_texts_are_named_in_our_words():
 
 def test_a_table_in_another_encoding_is_named_in_our_words(tmp_path):
     """No word of a codec: which byte it is, and what to do."""
-    from milpcb.tables import read_table
+    from milpcb.data.tables import read_table
 
     (tmp_path / "x.csv").write_bytes("a,b\n1,\xe9\n".encode("latin-1"))
     with pytest.raises(InputError, match="line 2 is not in UTF-8; save the file as UTF-8"):

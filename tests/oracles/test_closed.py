@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milpcb import LabelConstraint, open_oracle, registry
+from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError, SolverMissingError
 from milpcb.oracles import Oracle
+from milpcb.plugins import registry
 from policies import DecisionTrees, Halfspaces
 
 CONTEXTS, COSTS = np.eye(3), np.arange(6.0).reshape(3, 2)

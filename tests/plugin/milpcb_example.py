@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import context_array, whole
+from milpcb.core.checks import context_array, whole
 from milpcb.errors import InputError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened, PolicyClass, Search, Session, Solver, SolverInfo

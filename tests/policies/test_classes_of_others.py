@@ -77,7 +77,7 @@ def test_what_is_missing_is_one_line(ask, message):
 
 def test_a_study_names_a_class_without_actions(monkeypatch):
     """Before it compares the number with that of the environment."""
-    monkeypatch.setattr("milpcb.registry.load", lambda *_: Uncounted)
+    monkeypatch.setattr("milpcb.plugins.registry.load", lambda *_: Uncounted)
     environment = SimpleNamespace(n_actions=2, feature_names=None, action_names=None)
     with pytest.raises(InputError, match=r"^Uncounted has no n_actions"):
         build_policies(Component("own:Uncounted", {}, "own"), environment)

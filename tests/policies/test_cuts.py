@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
-from milpcb.decimals import short_between
+from milpcb.core.decimals import short_between
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Ints

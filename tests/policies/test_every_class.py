@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milpcb import registry
+from milpcb.plugins import registry
 from milpcb.testing.instances import instances
 from milpcb.testing.policies import check_search
 from policies import from_json

@@ -8,8 +8,8 @@ import weakref
 import numpy as np
 import pytest
 
-from milpcb import registry
 from milpcb.oracles import open_oracle
+from milpcb.plugins import registry
 from milpcb.protocols import open_class
 from milpcb.testing.instances import instances
 

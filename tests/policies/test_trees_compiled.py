@@ -58,7 +58,7 @@ def test_kernels_are_compiled_once_for_all_layouts() -> None:
 def test_no_kernel_is_compiled_for_a_constant() -> None:
     """A constant that one compiled function hands to another is compiled as any number of its type."""
     program = (
-        "from milpcb.kernels import compiled\n"
+        "from milpcb.core.kernels import compiled\n"
         "inner = compiled()(lambda x, flag: x + 1 if flag else x)\n"
         "outer = compiled()(lambda x: inner(x, True) + inner(2, False) + inner(3, x > 0))\n"
         "assert outer(1) == 2 + 2 + 4\n"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milpcb import long_search
+from milpcb.core import long_search
 from milpcb.errors import InputError
 from milpcb.estimators import OptimalPolicyTree
 from milpcb.oracles import open_oracle

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milpcb import registry
+from milpcb.plugins import registry
 from milpcb.relaxations.base import Relaxation
 
 NAMES = registry.names("relaxation")

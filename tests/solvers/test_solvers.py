@@ -12,8 +12,9 @@ import pulp
 import pytest
 from pulp.apis.coin_api import COIN_CMD
 
-from milpcb import LabelConstraint, open_oracle, registry
+from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError, SolverFailedError, SolverLicenceError, SolverMissingError, UnknownNameError
+from milpcb.plugins import registry
 from milpcb.program import Program, ProgramBuilder
 from milpcb.solvers import ALIASES, describe_all, load_solver, solver_name
 from milpcb.solvers.guards import one_line

@@ -7,11 +7,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from milpcb import extras, registry, testing
+from milpcb import testing
+from milpcb.core import extras
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4
+from milpcb.plugins import registry
 from milpcb.solvers import describe_all, load_solver
 from milpcb.testing.instances import BUILTIN, Instance, instances
 from policies import FiniteClass

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from milpcb import registry, testing
+from milpcb import testing
 from milpcb.errors import InputError
+from milpcb.plugins import registry
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
 BATTERY = """
-from milpcb import registry, testing
+from milpcb import testing
+from milpcb.plugins import registry
 for kind, name in (("policies", "constant_rules"), ("solver", "fresh:highs")):
     assert name.partition(":")[0] in registry.names(kind), registry.names(kind)
     for check in testing.battery(kind, name):
@@ -81,7 +83,8 @@ def test_the_command_line_shows_a_plug_in(installed, command):
 def test_a_plug_in_is_used_by_name(installed):
     """A plug-in's class and solver work together through the oracle, by their names."""
     program = """
-from milpcb import open_oracle, registry
+from milpcb import open_oracle
+from milpcb.plugins import registry
 rules = registry.load("policies", "constant_rules")(n_actions=3)
 oracle = open_oracle(rules, [[0.0], [1.0]], kind="audited", solver="fresh:highs", audit=1)
 print(oracle.value([[1, 0, 4], [1, 3, 0]]), oracle.minimise([[1, 0, 4], [1, 3, 0]]).policy)
@@ -94,7 +97,7 @@ def test_a_plug_in_with_a_name_that_is_taken_is_refused(monkeypatch):
     from importlib.metadata import EntryPoint
 
     taken = EntryPoint("highs", "somebody.else:Highs", "milpcb.solver")
-    monkeypatch.setattr("milpcb.registry.entry_points", lambda **_: [taken])
+    monkeypatch.setattr("milpcb.plugins.registry.entry_points", lambda **_: [taken])
     registry._table.cache_clear()
     try:
         with pytest.raises(InputError, match=r"registered twice: by milpcb\.solvers\.highs:Highs and somebody\.else"):

@@ -10,8 +10,8 @@ from math import prod
 import numpy as np
 import pytest
 
-from milpcb import registry
 from milpcb.errors import InputError
+from milpcb.plugins import registry
 from milpcb.relaxations import game as rounds
 from milpcb.relaxations.half import Half
 from milpcb.relaxations.paper import Paper

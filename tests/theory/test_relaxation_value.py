@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chisquare, sem, t
 
-from milpcb import Empirical, FinitePool, Sampler, Transductive, open_oracle, registry
+from milpcb import Empirical, FinitePool, Sampler, Transductive, open_oracle
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.growing import GrowingOracle
+from milpcb.plugins import registry
 from milpcb.protocols import ContextModel
 from milpcb.relaxations.paper import Paper
 from milpcb.theory.relaxation_value import RelaxationValue, Setting, estimate, relaxation_value

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from milpcb import registry
+from milpcb.plugins import registry
 from milpcb.theory.coins.run_mutants import RUN_MUTANTS
 from milpcb.theory.coins.runs import Run, judge_run, runs
 from milpcb.theory.games import UNIFORM, Game

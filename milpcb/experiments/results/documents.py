@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.files import write_file
 from milpcb.errors import InputError
 from milpcb.experiments.results.figures.drawing import FORMATS
 from milpcb.experiments.results.figures.policy import draw_policy
-from milpcb.files import write_file
 from milpcb.types import Answer
 
 

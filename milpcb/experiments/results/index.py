@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from milpcb.core.files import contents, unsealed
 from milpcb.errors import RunError
 from milpcb.experiments.results.layout import CONFIG, INDEX
 from milpcb.experiments.results.schemas import Index, checked
 from milpcb.experiments.study.cells import FORMAT, Cell, Study
 from milpcb.experiments.study.sections import Config
-from milpcb.files import contents, unsealed
 
 LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from milpcb import gate
+from milpcb.core import gate
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
 FOLDERS = ("cells", "costs", "live", "logs")

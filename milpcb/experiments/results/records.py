@@ -6,10 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from milpcb.core.files import contents, digest, unsealed
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.schemas import CellRecord, YardstickRecord, checked
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
-from milpcb.files import contents, digest, unsealed
 
 Kind = Literal["cell", "yardstick"]
 _SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "yardstick": YardstickRecord}

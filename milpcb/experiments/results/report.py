@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from milpcb.core.files import own_contents
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits
@@ -21,7 +22,6 @@ from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.records import read_record
 from milpcb.experiments.results.report_table import FREE, report_table
-from milpcb.files import own_contents
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone

@@ -29,14 +29,7 @@ from typing import Any
 import tomli_w
 from filelock import FileLock, Timeout
 
-from milpcb.errors import RunError
-from milpcb.experiments.results.index import index_of, read_index, whole_index
-from milpcb.experiments.results.layout import CONFIG, FOLDERS, INDEX, LOCK, file_of
-from milpcb.experiments.results.records import DamagedError, Kind, has_pictures, kind_of, read_record, read_whole
-from milpcb.experiments.results.versions import describe, installed
-from milpcb.experiments.study.cells import FORMAT, Study, Task
-from milpcb.experiments.study.sections import Config
-from milpcb.files import (
+from milpcb.core.files import (
     append,
     check_sole,
     contents,
@@ -47,6 +40,13 @@ from milpcb.files import (
     sealed,
     write_file,
 )
+from milpcb.errors import RunError
+from milpcb.experiments.results.index import index_of, read_index, whole_index
+from milpcb.experiments.results.layout import CONFIG, FOLDERS, INDEX, LOCK, file_of
+from milpcb.experiments.results.records import DamagedError, Kind, has_pictures, kind_of, read_record, read_whole
+from milpcb.experiments.results.versions import describe, installed
+from milpcb.experiments.study.cells import FORMAT, Study, Task
+from milpcb.experiments.study.sections import Config
 
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
 _LIVE = re.compile(r"[0-9a-f]{16}\.json")

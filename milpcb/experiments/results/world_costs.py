@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from milpcb.core.files import contents, sealed, unsealed, write_file
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.schemas import KeptCosts, checked
-from milpcb.files import contents, sealed, unsealed, write_file
 
 
 @dataclass(frozen=True)

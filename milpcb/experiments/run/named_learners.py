@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from milpcb import registry, supply
 from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.plugins import registry, supply
 from milpcb.protocols import Learner
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb import registry, supply
-from milpcb.checks import check_confidence, context_array, whole
 from milpcb.contexts import Empirical, FinitePool, Transductive
+from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.errors import InputError, shown
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.live import LiveEnvironment, LiveStream
@@ -21,6 +20,7 @@ from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.progress_line import ProgressLine
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.plugins import registry, supply
 from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream, open_class
 from milpcb.rng import check_seed
 from milpcb.types import Ints

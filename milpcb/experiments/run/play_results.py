@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from milpcb.core.extras import needs
 from milpcb.errors import InputError
 from milpcb.experiments.results.confident import column_in, column_of, meaning, percent_of
-from milpcb.extras import needs
 from milpcb.protocols import FoundPolicy
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from pathlib import Path
 from time import time
 from typing import Protocol
 
+from milpcb.core.files import contents
+from milpcb.core.gate import read_json
 from milpcb.experiments.results.schemas import LivePosition, checked
-from milpcb.files import contents
-from milpcb.gate import read_json
 
 
 class TaskInfo(Protocol):

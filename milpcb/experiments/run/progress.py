@@ -20,9 +20,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from milpcb.core.text import escaped
 from milpcb.errors import InputError
 from milpcb.experiments.run.positions import Position, TaskInfo, read_positions
-from milpcb.text import escaped
 
 REFRESHES = 4  # of the live table, a second
 LINE_EVERY = 1.0  # seconds between two plain lines

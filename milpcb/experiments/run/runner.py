@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from milpcb import registry
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.store import RunDirectory
@@ -24,6 +23,7 @@ from milpcb.experiments.study.cells import Cell, Task, build_study
 from milpcb.experiments.study.sections import Component, Config
 from milpcb.experiments.study.worlds import World, build_learner, no_best, open_world
 from milpcb.oracles.base import Oracle
+from milpcb.plugins import registry
 
 Failed = list[tuple[Task, str]]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from milpcb.core.long_search import interrupts_end_everything
 from milpcb.errors import MilpcbError, RunError, cause
 from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
@@ -20,7 +21,6 @@ from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import Cell, Task, Yardstick
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
-from milpcb.long_search import interrupts_end_everything
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 

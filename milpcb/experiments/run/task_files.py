@@ -10,10 +10,10 @@ from pathlib import Path
 from time import perf_counter, time
 from typing import Any
 
+from milpcb.core.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.results.versions import describe, installed
-from milpcb.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position
 SLICE = 0.1  # seconds of play between two looks at the clock

@@ -14,7 +14,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from milpcb import own_folder
+from milpcb.core.files import contents, write_file
+from milpcb.core.gate import named_classes
 from milpcb.errors import RunError
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.store import check_config
@@ -23,8 +24,7 @@ from milpcb.experiments.study.fingerprints import source_digest
 from milpcb.experiments.study.foreign import asked_for, folder_of
 from milpcb.experiments.study.options import validate
 from milpcb.experiments.study.sections import Config, RunSection
-from milpcb.files import contents, write_file
-from milpcb.gate import named_classes
+from milpcb.plugins import own_folder
 
 
 def read_run(directory: Path, *, trust: bool) -> Config:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb import registry, rng, supply
+from milpcb import rng
 from milpcb.experiments.study.cells import Task
 from milpcb.experiments.study.sections import Component, Config
 from milpcb.experiments.study.worlds import open_world
 from milpcb.oracles.base import Oracle
+from milpcb.plugins import registry, supply
 from milpcb.protocols import ContextModel
 from milpcb.theory.relaxation_value import RelaxationValue, relaxation_value
 

@@ -10,11 +10,11 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from milpcb import own_folder, registry, supply
+from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
-from milpcb.gate import named_classes
+from milpcb.plugins import own_folder, registry, supply
 
 FORMAT = 8  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"

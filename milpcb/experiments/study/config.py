@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from milpcb import own_folder, registry, supply
-from milpcb.checks import check_file, whole
+from milpcb.core.checks import check_file, whole
+from milpcb.core.gate import named_classes, nests_deeply
+from milpcb.core.text import escaped
 from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
 from milpcb.experiments.study.foreign import asked_for, folder_of
 from milpcb.experiments.study.options import KeyProblemError, check_options, option_names, validate
@@ -27,10 +28,9 @@ from milpcb.experiments.study.sections import (
     RunSection,
     oracle_label,
 )
-from milpcb.gate import named_classes, nests_deeply
 from milpcb.oracles import unknown_option
+from milpcb.plugins import own_folder, registry, supply
 from milpcb.solvers import load_solver
-from milpcb.text import escaped
 
 DEFAULT_KIND = "milp"  # as of open_oracle
 LARGEST_FILE = 4 * 2**20  # bytes

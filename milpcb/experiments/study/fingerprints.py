@@ -17,10 +17,10 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from milpcb import own_folder, registry
+from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
-from milpcb.gate import named_classes
-from milpcb.own_folder import file_of
+from milpcb.plugins import own_folder, registry
+from milpcb.plugins.own_folder import file_of
 
 _OWN = Path(__file__).parents[2]  # the package milpcb
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from milpcb.core.gate import named_classes
 from milpcb.experiments.study.fingerprints import file_options, source_file
 from milpcb.experiments.study.sections import Component, Config
-from milpcb.gate import named_classes
 
 
 def folder_of(named: str | None, place: Path) -> Path:

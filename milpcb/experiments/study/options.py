@@ -11,8 +11,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from milpcb import supply
 from milpcb.errors import InputError, clipped, did_you_mean
+from milpcb.plugins import supply
 
 LARGEST = 2**63 - 1  # the integers of TOML
 Numbers = tuple[bool | int | float, ...] | tuple[tuple[bool | int | float, ...], ...]  # an array as it is written down

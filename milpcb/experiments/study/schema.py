@@ -9,10 +9,10 @@ import numpy.typing as npt
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.errors import PydanticUserError
 
-from milpcb import registry, supply
 from milpcb.experiments.study.config import DEFAULT_KIND, KIND_OF
 from milpcb.experiments.study.options import Numbers
 from milpcb.experiments.study.sections import LONGEST, Contexts, ExperimentSection, RunSection
+from milpcb.plugins import registry, supply
 
 Schema = dict[str, Any]
 OWN_CLASS = r"^[\w.]+:[\w.]+$"  # a class beside the config

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb import own_folder, registry, supply
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.errors import InputError, MilpcbError, cause
@@ -18,6 +17,7 @@ from milpcb.experiments.study.cells import Cell, Task
 from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.plugins import own_folder, registry, supply
 from milpcb.protocols import (
     Cache,
     ContextModel,

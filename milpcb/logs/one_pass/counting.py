@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb import registry
+from milpcb.data.tables import parquet_pieces
 from milpcb.errors import InputError
 from milpcb.estimators.layout import Layout
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns
@@ -23,7 +23,7 @@ from milpcb.experiments.run.backends import Backend
 from milpcb.logs.digest import mixed
 from milpcb.logs.one_pass.files import PIECE, LogFiles, Tick, placed
 from milpcb.offline.moments import Moments
-from milpcb.tables import parquet_pieces
+from milpcb.plugins import registry
 from milpcb.types import Bools
 
 Parts = tuple[Moments, Moments | None]  # of the rows to learn from, and of those kept aside

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
+from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
 from milpcb.experiments.results.layout import INDEX
 from milpcb.logs.source import Columns
-from milpcb.tables import parquet_pieces, parquet_rows
 
 Tick = Callable[[int, int], None]
 PIECE = 2**20  # rows that are read at a time

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import Counted, checked
-from milpcb.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.logs.folder import KEPT
 from milpcb.logs.one_pass.counting import Block, Counter, Parts
 from milpcb.logs.one_pass.files import LogFiles

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milpcb.checks import real
+from milpcb.core.checks import real
 from milpcb.errors import InputError
 from milpcb.estimators.layout import Layout
 from milpcb.experiments.run.backends import Backend

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import cost_array
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import cost_array
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.arguing.question import Question, granted
 from milpcb.offline.arguing.wishes import Under

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.checks import ROUNDING, check_confidence, cost_array
+from milpcb.core.checks import ROUNDING, check_confidence, cost_array
 from milpcb.offline.arguing.question import Best, Granting, Question, granted
 from milpcb.offline.arguing.wishes import Wish
 from milpcb.offline.band import UPPER, Process, quantile

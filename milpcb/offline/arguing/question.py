@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from milpcb.checks import context_array
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import context_array
 from milpcb.errors import InfeasibleError, InputError, OracleInexact
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle

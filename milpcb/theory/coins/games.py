@@ -8,9 +8,9 @@ from typing import cast
 
 import numpy as np
 
-from milpcb import registry
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
+from milpcb.plugins import registry
 from milpcb.theory.coins.draws import Coins
 
 Vectors = tuple[tuple[float, ...], ...]

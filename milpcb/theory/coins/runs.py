@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb import registry
 from milpcb.contexts import FinitePool
 from milpcb.learners import BistroPlus
 from milpcb.learners.bistro_plus import Queries
 from milpcb.oracles import open_oracle
+from milpcb.plugins import registry
 from milpcb.relaxations.base import Relaxation
 from milpcb.relaxations.game import mix
 from milpcb.theory.exact import ExactRun

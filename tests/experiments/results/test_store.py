@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import milpcb
+from milpcb.core.files import sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results import store
 from milpcb.experiments.results.index import read_index
@@ -18,7 +19,6 @@ from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.store import Held, RunDirectory
 from milpcb.experiments.study.cells import FORMAT, build_study
 from milpcb.experiments.study.config import parse_config
-from milpcb.files import sealed, unsealed, write_file
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_failed_write_keeps_the_old_file(failure, error, step, tmp_path, monke
 
 def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
     """The message names the file, the reason, and what to do."""
-    monkeypatch.setattr("milpcb.files.os.open", refuse_call)
+    monkeypatch.setattr("milpcb.core.files.os.open", refuse_call)
     with pytest.raises(RunError, match=r"^cannot write .*f\.txt: No space left on device; .* kept, .* run again$"):
         write_file(tmp_path / "f.txt", b"new")
 

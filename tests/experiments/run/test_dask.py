@@ -39,7 +39,7 @@ import signal
 import time
 from pathlib import Path
 
-from milpcb import registry
+from milpcb.plugins import registry
 from milpcb.errors import SolverMissingError
 from milpcb.experiments.run.task import Failure
 from milpcb.learners import BistroPlus

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from milpcb import registry
+from milpcb.core.files import sealed, unsealed
 from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.run import player as players
@@ -25,11 +25,11 @@ from milpcb.experiments.run.task_files import Pace, TaskFiles
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
-from milpcb.files import sealed, unsealed
 from milpcb.learners.uniform import Uniform
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.milp import MilpOracle
 from milpcb.oracles.search import SearchOracle
+from milpcb.plugins import registry
 from policies import MonotoneRules
 
 TIMES = {"seconds", "oracle_seconds"}

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from milpcb import own_folder, registry
+from milpcb.core.files import digest
 from milpcb.errors import InputError
 from milpcb.experiments.run.trust import read_run, remember
-from milpcb.files import digest
+from milpcb.plugins import own_folder, registry
 
 LEARNER = """\
 from pathlib import Path
@@ -89,7 +89,7 @@ OTHERS = {
 def test_nothing_is_connected_to_or_read_for_a_foreign_directory(case, make, tiny, monkeypatch):
     """A scheduler could run code here, and numbers of a file would stand in the directory afterwards."""
     more, message = OTHERS[case]
-    monkeypatch.setattr("milpcb.tables.read_table", lambda path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr("milpcb.data.tables.read_table", lambda path: pytest.fail(f"{path} was read"))
     directory = make(more)
     if not more:
         start, stop = tiny.index('name = "planted"'), tiny.index("[policies]")

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from milpcb import own_folder, registry
 from milpcb.errors import InputError, SolverMissingError
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config, read_config
 from milpcb.experiments.study.options import KeyProblemError, check_options
 from milpcb.experiments.study.worlds import build_environment, build_learner, open_world
+from milpcb.plugins import own_folder, registry
 
 
 def parse(text):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import policies
+from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
 from milpcb.experiments.study import fingerprints
 from milpcb.experiments.study.cells import build_study
@@ -20,7 +21,6 @@ from milpcb.experiments.study.fingerprints import (
     source_digest,
     source_file,
 )
-from milpcb.gate import named_classes
 
 FOREIGN = """\
 from milpcb.learners.uniform import Uniform

@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from milpcb import registry
 from milpcb.cli import cli
 from milpcb.experiments.study.schema import schema
+from milpcb.plugins import registry
 
 ROOT = Path(__file__).parents[3]
 PLACES = ROOT / "scripts" / "reproduce" / "pages.toml"  # what everything.py compares: no study

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from milpcb import registry, supply
 from milpcb.errors import InputError, UnknownNameError
+from milpcb.plugins import registry, supply
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.drawing import Drawing

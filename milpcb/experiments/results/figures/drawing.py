@@ -20,9 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
 
+from milpcb.core.text import escaped
 from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.text import escaped
 from milpcb.types import Floats
 
 FORMATS = ("png", "svg")

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.core.files import contents
 from milpcb.errors import RunError, clipped
 from milpcb.experiments.results.curves import load
 from milpcb.experiments.results.figures.looks import Look, looks
 from milpcb.experiments.results.figures.meaning import entries, registered, without_void
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.schemas import Settings, checked
-from milpcb.files import contents
 from milpcb.types import Floats
 
 AXES = ("environment", "policies", "oracle")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from milpcb.core.text import escaped
 from milpcb.experiments.results.figures.meaning import THIN, unconstrained, void_words, yardsticks
 from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.slopes import mean_interval
-from milpcb.text import escaped
 
 MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 

@@ -14,7 +14,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from milpcb import registry
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.against import against_key, varied
@@ -22,6 +21,7 @@ from milpcb.experiments.results.figures.drawing import render
 from milpcb.experiments.results.figures.looks import PLACES, looks
 from milpcb.experiments.results.figures.results import Results, in_order
 from milpcb.experiments.results.figures.times import per_round
+from milpcb.plugins import registry
 
 T_4 = 2.776445105  # the 97.5 % point of Student's t with 4 degrees of freedom
 MANY = [f"learner {i}" for i in range(13)] + ["bistro_plus", "uniform"]

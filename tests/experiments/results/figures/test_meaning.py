@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from milpcb import registry
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.looks import COLOURS, looks
 from milpcb.experiments.results.figures.meaning import FOR_ONE_LAW, OF_ONE_LAW, constraint_words, without_void
@@ -16,6 +15,7 @@ from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.figures.words import verdict
 from milpcb.experiments.results.report import report_page
 from milpcb.experiments.results.report_table import report_table
+from milpcb.plugins import registry
 
 BUDGET = {"constraints": [{"name": "share_at_most", "action": 2, "share": 0.2}]}
 

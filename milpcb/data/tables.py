@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milpcb.checks import check_file
-from milpcb.csv_pieces import CODE, disguised, pieces
+from milpcb.core.checks import check_file
+from milpcb.core.extras import needs
+from milpcb.data.csv_pieces import CODE, disguised, pieces
 from milpcb.errors import InputError, UnknownNameError, clipped
-from milpcb.extras import needs
 from milpcb.types import Floats
 
 if TYPE_CHECKING:

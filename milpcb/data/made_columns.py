@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Column, Membership, Number, Value, Values
+from milpcb.data.columns import Column, Membership, Number, Value, Values
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 

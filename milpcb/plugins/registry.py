@@ -16,9 +16,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from milpcb import gate, own_folder
+from milpcb.core import gate
 from milpcb.errors import InputError, UnknownNameError, cause, clipped
-from milpcb.interfaces import Kind, mismatch
+from milpcb.plugins import own_folder
+from milpcb.plugins.interfaces import Kind, mismatch
 
 KINDS: dict[str, Kind] = {
     "policies": Kind("policy class", "milpcb.protocols:PolicyClass"),
@@ -244,7 +245,7 @@ def _why(module: str, error: BaseException) -> str:
 def _hidden(module: str) -> str:
     """Return the message on a file that hides one of the two packages of milpcb; "" where none does."""
     top = module.partition(".")[0]
-    home = Path(__file__).parents[1] / top / "__init__.py"
+    home = Path(__file__).parents[2] / top / "__init__.py"
     if top not in {"milpcb", "policies"} or not home.exists():
         return ""
     try:

@@ -15,8 +15,8 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from milpcb.core.gate import Name, check_registered
 from milpcb.errors import InputError, clipped
-from milpcb.gate import Name, check_registered
 
 
 @dataclass

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Value, Values
+from milpcb.core.extras import needs
+from milpcb.data.columns import Value, Values
 from milpcb.errors import InputError, clipped, did_you_mean, shown
-from milpcb.extras import needs
 
 
 def frame_names(table: Any) -> tuple[str, ...]:

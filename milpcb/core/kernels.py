@@ -106,7 +106,7 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]
 @cache
 def kernels_digest() -> str:
     """Return the SHA-256 of all files of milpcb and policies that define compiled functions."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     files = [file for root in (package, package.with_name("policies")) for file in sorted(root.rglob("*.py"))]
     texts = (file.read_bytes() for file in files)
     return hashlib.sha256(b"\0".join(text for text in texts if b"@compiled(" in text)).hexdigest()

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from milpcb import gate
+from milpcb.core import gate
 from milpcb.errors import RunError
 
 TEMPORARY = re.compile(r"\.milpcb-[a-z0-9_]{8}\.tmp")  # exactly what write_file makes before it renames it
@@ -45,7 +45,7 @@ def unsealed(content: bytes) -> dict[str, Any] | None:
 
 
 def contents(path: Path) -> bytes:
-    """Return what a plain file holds; raises OSError where it is none: see milpcb.gate.read_bytes."""
+    """Return what a plain file holds; raises OSError where it is none: see milpcb.core.gate.read_bytes."""
     return gate.read_bytes(path)
 
 

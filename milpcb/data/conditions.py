@@ -1,6 +1,6 @@
 """Conditions on the rows of a table in the words in which rules are printed, such as "pregnant = 1 and age <= 40".
 
-The grammar, which milpcb.columns writes and this file reads; what was printed is read as what it was:
+The grammar, which milpcb.data.columns writes and this file reads; what was printed is read as what it was:
 
     condition := test (" and " test)*
     test      := NAME ("<=" | "<" | ">=" | ">") NUMBER missing? | NUMBER "<" NAME "<=" NUMBER
@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.columns import Membership, Value, Values, as_number, in_words, name_in_words
+from milpcb.core.text import QUOTED, unquoted
+from milpcb.data.columns import Membership, Value, Values, as_number, in_words, name_in_words
 from milpcb.errors import InputError, did_you_mean, shown
-from milpcb.text import QUOTED, unquoted
 from milpcb.types import Bools
 
 _COMPARE: Mapping[str, Callable[[Any, float], Any]] = {

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.checks import LARGEST
-from milpcb.decimals import written
+from milpcb.core.checks import LARGEST
+from milpcb.core.decimals import written
+from milpcb.core.text import escaped, is_plain, quoted
 from milpcb.errors import InputError
-from milpcb.text import escaped, is_plain, quoted
 from milpcb.types import Floats
 
 Value = bool | int | float | str | None  # of a category; None is a missing one
