@@ -93,8 +93,10 @@ def test_importing_the_registry_imports_nothing_else():
     )
     own = [
         "milpcb",
-        "milpcb.errors",
+        "milpcb.core",
         "milpcb.core.gate",
+        "milpcb.errors",
+        "milpcb.plugins",
         "milpcb.plugins.interfaces",
         "milpcb.plugins.own_folder",
         "milpcb.plugins.registry",
