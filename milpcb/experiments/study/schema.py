@@ -9,8 +9,9 @@ import numpy.typing as npt
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.errors import PydanticUserError
 
-from milpcb.experiments.study.config import DEFAULT_KIND, KIND_OF
+from milpcb.experiments.study.config import KIND_OF
 from milpcb.experiments.study.options import Numbers
+from milpcb.experiments.study.oracle_sections import DEFAULT_KIND
 from milpcb.experiments.study.sections import LONGEST, Contexts, ExperimentSection, RunSection
 from milpcb.plugins import registry, supply
 
