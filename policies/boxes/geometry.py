@@ -79,9 +79,14 @@ class Boxes(BoxList):
         """Return the total costs (K, B + 1) inside and outside each box; whole costs stay exact."""
         return self._totals(costs)
 
+    def tables(self, costs: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the total costs of the constants (K,), and inside and outside of every other box (K, B)."""
+        inside, outside = self._totals(costs)
+        return inside[:, 0], inside[:, 1:], outside[:, 1:]
+
     def hold(self, row: int) -> Bools:
-        """Return (B + 1,): which boxes hold context ``row``."""
-        lower, upper, lower2, upper2 = self._totals.below[:, row][self.corners] > 0
+        """Return (B,): which boxes, but for the first, hold context ``row``."""
+        lower, upper, lower2, upper2 = self._totals.below[:, row][self.corners[:, 1:]] > 0
         return np.asarray(upper & ~lower & upper2 & ~lower2)
 
 

@@ -16,52 +16,48 @@ One pass costs the size of the program: one lookup and one sum for each of its c
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 
 from milpcb.types import Floats, Ints
+from policies.recursion import Recursion
 from policies.rule_lists.geometry import Cells
+from policies.rule_lists.rule import RuleList
+
+Step = tuple[int, int, int]  # a literal, its outcome that goes on, the action of the other
 
 
-class Found(NamedTuple):
-    """The best list: its total, its steps (literal, outcome that goes on, action of the other), and its default."""
-
-    total: float
-    steps: list[tuple[int, int, int]]
-    default: int
-
-
-class ListFold:
+class ListFold(Recursion):
     """The recursion above, a level at a time; an operation (+) is a numpy ufunc.
 
     Totals are a table (K, n_l) for each level; that of level 0 is not read where there are others. A context is given
-    by the cells that hold it, ``own``, an array for each level.
+    by the cells that hold it, ``own``, an array for each level. ``write`` makes a list of its steps and its default.
     """
 
-    def __init__(self, cells: Cells, n_actions: int) -> None:
-        self._cells, self._n_actions = cells, n_actions
+    def __init__(self, cells: Cells, n_actions: int, write: Callable[[list[Step], int], RuleList]) -> None:
+        self._cells, self._n_actions, self._write = cells, n_actions, write
 
-    def value(self, totals: list[Floats]) -> float:
+    def value(self, tables: list[Floats]) -> float:
         """Return the least total."""
-        return float(self._best([table.min(axis=0) for table in totals], np.minimum)[0][0])
+        return float(self._best([table.min(axis=0) for table in tables], np.minimum)[0][0])
 
-    def minimise(self, totals: list[Floats]) -> Found:
-        """Return the list of least total, followed from the empty cell."""
-        cells, cell, steps = self._cells, 0, []
-        ends = [table.min(axis=0) for table in totals]
+    def minimise(self, tables: list[Floats]) -> tuple[float, RuleList]:
+        """Return the least total and a list that attains it, followed from the empty cell."""
+        cells, cell, steps = self._cells, 0, list[Step]()
+        ends = [table.min(axis=0) for table in tables]
         best = self._best(ends, np.minimum)
         for level, (on, fired) in enumerate(zip(cells.on, cells.fired, strict=True)):
             ways = ends[level + 1][fired[:, cell]] + best[level + 1][on[:, cell]]
             s, i = np.unravel_index(ways.argmin(), ways.shape)
-            action = totals[level + 1][:, fired[s, cell, i]].argmin()
+            action = tables[level + 1][:, fired[s, cell, i]].argmin()
             steps.append((int(cells.literal[level][cell, i]), int(s), int(action)))
             cell = int(on[s, cell, i])
-        return Found(float(best[0][0]), steps, int(totals[-1][:, cell].argmin()))
+        return float(best[0][0]), self._write(steps, int(tables[-1][:, cell].argmin()))
 
-    def profile(self, totals: list[Floats], own: list[Ints]) -> Floats:
+    def profile(self, tables: list[Floats], own: list[Ints]) -> Floats:
         """Return (K,): the least total by the action at the context."""
-        return self._at(totals, own, np.minimum)
+        return self._at(tables, own, np.minimum)
 
     def log_weights(self, logs: list[Floats], own: list[Ints]) -> Floats:
         """Return (K,): the log of the summed weights by the action at the context; ``logs`` are -rate * totals."""

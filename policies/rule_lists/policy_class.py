@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import permutations, product
 from math import comb, log, perm
 
@@ -18,10 +18,11 @@ from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.derivations import too_many
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
+from policies.recursion import RecursionSearch
+from policies.rule_lists.fold import ListFold
 from policies.rule_lists.geometry import Cells, HeldCells
 from policies.rule_lists.program import RuleListEncoding
 from policies.rule_lists.rule import Clause, RuleList
-from policies.rule_lists.search import RuleListSearch
 from policies.rule_lists.terms import RuleListTerms
 
 MOST_ENTRIES = 2 * 10**8  # of literals on contexts: beyond them memory runs out
@@ -104,9 +105,11 @@ class OpenedRuleLists(Opened):
         """Name what ``search`` goes through."""
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
 
-    def search(self) -> RuleListSearch:
-        """Return the exact search: the same shortest paths, cell by cell."""
-        return RuleListSearch(self._cells, self.n_actions, self._names)
+    def search(self) -> RecursionSearch:
+        """Return the exact search: the same shortest paths, cell by cell, without rules that divide no contexts."""
+        cells = self._cells
+        fold = ListFold(cells, self.n_actions, partial(cells.rule_list, names=self._names))
+        return RecursionSearch(fold, cells.totals, lambda row: cells.own(cells.truth[row]))
 
     def terms(self) -> RuleListTerms:
         """Return the cells over the literals that divide these contexts."""

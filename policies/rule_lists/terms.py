@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import Derivations, ListedTerms
+from policies.derivations import Derivations
 from policies.literals import Test, outcomes
 from policies.names import Names
-from policies.rule_lists.fold import ListFold
+from policies.recursion import RecursionTerms
+from policies.rule_lists.fold import ListFold, Step
 from policies.rule_lists.geometry import Cells, clauses
 from policies.rule_lists.rule import RuleList
 
 
-class RuleListTerms(ListedTerms):
+class RuleListTerms(RecursionTerms):
     """The cells of levels 1 to D, or the one of level 0 where there are no literals, each with every action.
 
     ``turned`` (p,) marks the literals of which outcome 1 means that they do not hold.
@@ -29,7 +29,7 @@ class RuleListTerms(ListedTerms):
     def __init__(self, cells: Cells, tests: Sequence[Test], turned: Bools, n_actions: int, names: Names) -> None:
         self.n_actions = n_actions
         self._cells, self._tests, self._turned, self._names = cells, list(tests), turned, names
-        self._fold = ListFold(cells, n_actions)
+        self.recursion = ListFold(cells, n_actions, self._rule_list)
         first = min(1, cells.depth)
         self._skipped = [np.zeros((n_actions, 1))] * first  # the empty cell ends no list that has a test
         sizes, combinations = cells.sizes[first:], [len(chosen) for chosen in cells.chosen[first:]]
@@ -50,25 +50,6 @@ class RuleListTerms(ListedTerms):
         by_cell = self._cells.totals_of(outcomes(contexts, self._tests) ^ self._turned)
         first = len(self._skipped)
         return lambda costs: np.concatenate(by_cell(costs)[first:], axis=1).T.ravel()
-
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total of the lists by the action at ``place``."""
-        return self._fold.profile(self._tables(totals), self._own(place))
-
-    def minimise(self, totals: Floats) -> tuple[float, RuleList]:
-        """Return the least total and a list that attains it."""
-        found = self._fold.minimise(self._tables(totals))
-        return found.total, RuleList(clauses(found.steps, self._tests, self._turned), found.default, self._names)
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
-        return self._fold.log_weights(self._tables(-rate * totals), self._own(place))
-
-    def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        """Return the terms with the recursion over the lists alone that keep ``rows``."""
-        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
-
-        return KeptTerms(self, rows)
 
     def derivations(self) -> Derivations:
         """Return as heads the ways to the cells before the last test, as tails that test with its two actions."""
@@ -97,19 +78,24 @@ class RuleListTerms(ListedTerms):
             s, i = np.argwhere(self._cells.fired[level][:, cell] == ended)[0].tolist()
             steps.append((int(self._cells.literal[level][cell, i]), s, part % self.n_actions))
             cell = int(self._cells.on[level][s, cell, i])
-        return RuleList(clauses(steps, self._tests, self._turned), parts[-1] % self.n_actions, self._names)
+        return self._rule_list(steps, parts[-1] % self.n_actions)
 
     def _term(self, level: int, cells: Ints) -> Ints:
         """Return the number of the term of ``cells`` of a level, from 1 up, with action 0."""
         return np.asarray((self._first[level - 1] + cells) * self.n_actions)
 
-    def _tables(self, totals: Floats) -> list[Floats]:
+    def _rule_list(self, steps: list[Step], default: int) -> RuleList:
+        return RuleList(clauses(steps, self._tests, self._turned), default, self._names)
+
+    def tables(self, totals: Floats) -> list[Floats]:
+        """Return the totals (K, n_l) of the cells of each level."""
         return [
             *self._skipped,
             *np.split(np.ascontiguousarray(totals.reshape(-1, self.n_actions).T), self._first[1:], axis=1),
         ]
 
-    def _own(self, place: Ints) -> list[Ints]:
+    def own(self, place: Ints) -> list[Ints]:
+        """Return the cells of each level that hold the context of a place."""
         levels = np.split(place[:, 0] // self.n_actions, self._at_level)
         skipped = [np.zeros(1, dtype=np.int64) for _ in self._skipped]
         return [*skipped, *(level - first for level, first in zip(levels, self._first, strict=True))]

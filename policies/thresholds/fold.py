@@ -12,13 +12,14 @@ import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
 from policies.names import Names
+from policies.recursion import Recursion
 from policies.thresholds.rule import ThresholdRule
 
 
-class ThresholdFold:
-    """Totals are (features, bins, K), features with fewer bins padded with zeros.
+class ThresholdFold(Recursion):
+    """Tables are the totals (features, bins, K), features with fewer bins padded with zeros.
 
-    ``bins`` (features,) are those of a context.
+    A context's own are its bins (features,).
     """
 
     def __init__(
@@ -29,28 +30,28 @@ class ThresholdFold:
         self.width = max(len(points) for points in self._cuts) + 1
         self._may_cut: Bools = np.array([[0 < b <= len(points) for b in range(self.width)] for points in self._cuts])
 
-    def value(self, totals: Floats) -> float:
+    def value(self, tables: Floats) -> float:
         """Return the least total."""
-        return float(self._by_rule(totals, np.minimum).min())
+        return float(self._by_rule(tables, np.minimum).min())
 
-    def profile(self, totals: Floats, bins: Ints) -> Floats:
+    def profile(self, tables: Floats, own: Ints) -> Floats:
         """Return V[a]: the pieces that hold the context are priced out unless they play a."""
-        return np.asarray(self._forced(totals, bins, np.minimum, np.inf).min(axis=(1, 2, 3)))
+        return np.asarray(self._forced(tables, own, np.minimum, np.inf).min(axis=(1, 2, 3)))
 
-    def log_weights(self, logs: Floats, bins: Ints) -> Floats:
+    def log_weights(self, logs: Floats, own: Ints) -> Floats:
         """Return the log of the summed weights by the action at the context; ``logs`` are -rate * totals."""
-        folded = self._forced(logs, bins, np.logaddexp, -np.inf)
+        folded = self._forced(logs, own, np.logaddexp, -np.inf)
         return np.asarray(np.logaddexp.reduce(folded.reshape(self._n_actions, -1), axis=1))
 
-    def minimise(self, totals: Floats) -> tuple[float, ThresholdRule]:
+    def minimise(self, tables: Floats) -> tuple[float, ThresholdRule]:
         """Return the best rule, walking back from its last piece."""
-        states = self._states(totals, np.minimum)
+        states = self._states(tables, np.minimum)
         last = states[-1]
         f, used, action = (int(i) for i in np.unravel_index(last.argmin(), last.shape))
         actions, cuts = [action], []
-        for b in range(totals.shape[1] - 1, 0, -1):
+        for b in range(tables.shape[1] - 1, 0, -1):
             before = states[b - 1][f]
-            if before[used, action] + totals[f, b, action] == states[b][f, used, action]:  # the fold's own sum
+            if before[used, action] + tables[f, b, action] == states[b][f, used, action]:  # the fold's own sum
                 continue
             used -= 1
             action = int(before[used].argmin())

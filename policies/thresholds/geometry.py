@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points, is_binary
+
+DENSE = 2**22  # entries (feature, bin, context): up to here the totals of bins are one product of matrices
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,18 @@ class Bins:
         distinct = Distinct.rows(bins)
         binary = {f: is_binary(contexts[:, f]) for f in cuts}
         return cls(cuts, binary, bins[distinct.first], distinct.group, contexts[distinct.first])
+
+    def totals(self, width: int) -> Callable[[Floats], Floats]:
+        """Return the function of costs (g, K) that adds up each action in each bin: (features, ``width``, K)."""
+        if self.bins.size * width <= DENSE:
+            member = (self.bins.T[:, None, :] == np.arange(width)[None, :, None]).astype(float)
+            return lambda costs: np.asarray(member @ costs)
+
+        def add_up(costs: Floats) -> Floats:
+            totals = [[np.bincount(bins, column, width) for column in costs.T] for bins in self.bins.T]
+            return np.array(totals).transpose(0, 2, 1)
+
+        return add_up
 
 
 def _dividing(contexts: Floats, thresholds: Thresholds) -> dict[int, Floats]:

@@ -15,11 +15,12 @@ from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.derivations import too_many
 from policies.names import Names
+from policies.recursion import RecursionSearch
+from policies.thresholds.fold import ThresholdFold
 from policies.thresholds.geometry import Bins
 from policies.thresholds.pieces import n_rules
 from policies.thresholds.program import ThresholdEncoding
 from policies.thresholds.rule import ThresholdRule
-from policies.thresholds.search import ThresholdSearch
 from policies.thresholds.terms import ThresholdTerms
 
 
@@ -79,9 +80,11 @@ class OpenedThresholds(Opened):
         """Name what ``search`` goes through."""
         return "a dynamic program over the bins of each feature"
 
-    def search(self) -> ThresholdSearch:
+    def search(self) -> RecursionSearch:
         """Return the dynamic program over bins."""
-        return ThresholdSearch(self._bins, self.n_actions, self._max_cuts, self._names)
+        bins = self._bins
+        fold = ThresholdFold(bins.cuts, bins.binary, self.n_actions, self._max_cuts, self._names)
+        return RecursionSearch(fold, bins.totals(fold.width), bins.bins.__getitem__)
 
     def terms(self) -> ThresholdTerms:
         """Return the bins (feature, bin, action) between the cut points that divide these contexts."""

@@ -5,32 +5,32 @@ The program has a column for each piece, the sum of its bins, so noise on its co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
-from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
-from policies.derivations import Derivations, ListedTerms
+from policies.derivations import Derivations
 from policies.names import Names
+from policies.recursion import RecursionTerms
 from policies.thresholds.fold import ThresholdFold
 from policies.thresholds.pieces import Pieces
 from policies.thresholds.rule import ThresholdRule
 
 
-class ThresholdTerms(ListedTerms):
+class ThresholdTerms(RecursionTerms):
     """The bins between the cut points, a feature after the other, from low to high, each with every action."""
 
     def __init__(
         self, cuts: dict[int, Floats], binary: dict[int, bool], n_actions: int, max_cuts: int, names: Names
     ) -> None:
         self.n_actions = n_actions
-        self._fold = ThresholdFold(cuts, binary, n_actions, max_cuts, names)
+        self.recursion = fold = ThresholdFold(cuts, binary, n_actions, max_cuts, names)
         self._cuts, self._binary, self._max_cuts, self._names = cuts, binary, max_cuts, names
         sizes = np.array([len(points) + 1 for points in cuts.values()])
         self._first = np.cumsum([0, *sizes[:-1]])
-        self._real = np.arange(self._fold.width) < sizes[:, None]
+        self._real = np.arange(fold.width) < sizes[:, None]
         self.n_features = 1 + max(cuts)
         self.n_touched = len(cuts)
         self.n_terms = int(sizes.sum()) * n_actions
@@ -41,26 +41,10 @@ class ThresholdTerms(ListedTerms):
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return a function of costs at these ``contexts``: a product of matrices."""
-        member = (self._own(contexts).T[:, None, :] == np.arange(self._fold.width)[:, None])[self._real].astype(float)
+        member = (self._own(contexts).T[:, None, :] == np.arange(self._real.shape[1])[:, None])[self._real].astype(
+            float
+        )
         return lambda costs: (member @ costs).ravel()
-
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total of the rules by the action at ``place``."""
-        return self._fold.profile(self._padded(totals), self._bins(place))
-
-    def minimise(self, totals: Floats) -> tuple[float, ThresholdRule]:
-        """Return the least total and a rule that attains it."""
-        return self._fold.minimise(self._padded(totals))
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
-        return self._fold.log_weights(-rate * self._padded(totals), self._bins(place))
-
-    def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        """Return the terms with the recursion over the rules alone that keep ``rows``."""
-        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
-
-        return KeptTerms(self, rows)
 
     def derivations(self) -> Derivations:
         """Return all rules, in pieces."""
@@ -77,12 +61,12 @@ class ThresholdTerms(ListedTerms):
 
     def parts(self, totals: Floats) -> Floats:
         """Return the totals of the pieces, each with every action."""
-        pieces, below = self._pieces, np.pad(self._padded(totals).cumsum(axis=1), ((0, 0), (1, 0), (0, 0)))
+        pieces, below = self._pieces, np.pad(self.tables(totals).cumsum(axis=1), ((0, 0), (1, 0), (0, 0)))
         return np.asarray(below[pieces.feature, pieces.stop] - below[pieces.feature, pieces.start]).ravel()
 
     def actions(self, place: Ints) -> Ints:
         """Return the actions of the pieces that hold the bins of ``place``."""
-        pieces, bins = self._pieces, self._bins(place)[self._pieces.feature]
+        pieces, bins = self._pieces, self.own(place)[self._pieces.feature]
         holds = (pieces.start <= bins) & (bins < pieces.stop)
         return np.where(holds[:, None], np.arange(self.n_actions), -1).ravel()
 
@@ -95,10 +79,12 @@ class ThresholdTerms(ListedTerms):
         """Return the bin (n, features) of each of ``contexts`` in each feature."""
         return np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
 
-    def _padded(self, totals: Floats) -> Floats:
+    def tables(self, totals: Floats) -> Floats:
+        """Return the totals (features, bins, K), padded with zeros."""
         table = np.zeros((*self._real.shape, self.n_actions))
         table[self._real] = totals.reshape(-1, self.n_actions)
         return table
 
-    def _bins(self, place: Ints) -> Ints:
+    def own(self, place: Ints) -> Ints:
+        """Return the bins (features,) of a place."""
         return np.asarray(place[:, 0] // self.n_actions - self._first)
