@@ -8,13 +8,13 @@ the split gains nothing, as for boxes, the tails are whole derivations in one st
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from milpcb.core.marks import key_tables
-from milpcb.protocols import Listing, SideConstraint, Terms, Within
+from milpcb.protocols import Listing, Terms, Within
 from milpcb.types import Floats, Ints, Policy
 from policies.near_lists import meet, side_of
 
@@ -62,12 +62,6 @@ class ListedTerms(Terms):
     @abstractmethod
     def policy(self, parts: list[int]) -> Policy:
         """Return the policy of one derivation, given the numbers of its parts, those of the head first."""
-
-    def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        """Return the terms with a recursion over the derivations alone that keep ``rows``."""
-        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
-
-        return KeptTerms(self, rows)
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
         """Return the policies asked for, from the heads and tails; see Terms.near.

@@ -7,10 +7,10 @@ costs, the terms of a class from leaf totals; nothing else differs between the t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from milpcb.protocols import Policy, Search
+from milpcb.protocols import Policy, Search, SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.derivations import ListedTerms
 
@@ -88,3 +88,9 @@ class RecursionTerms(ListedTerms):
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return self.recursion.log_weights(self.tables(-rate * totals), self.own(place))
+
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        """Return the terms with a recursion over the derivations alone that keep ``rows``."""
+        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
+
+        return KeptTerms(self, rows)

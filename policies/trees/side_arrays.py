@@ -27,7 +27,7 @@ class Ends(NamedTuple):
     most: int
 
 
-class Recursion(NamedTuple):
+class LabelRecursion(NamedTuple):
     """The states of all levels, and the pairing of the two sides of each test at the root."""
 
     states: States
@@ -60,7 +60,7 @@ class Recursion(NamedTuple):
         )
 
 
-def recursion(p: int, n_actions: int, depth: int, rows: Sequence[SideConstraint], ends: Ends | None) -> Recursion:
+def recursion(p: int, n_actions: int, depth: int, rows: Sequence[SideConstraint], ends: Ends | None) -> LabelRecursion:
     """Return the recursion over trees of a ``depth`` over p literals that keep ``rows``, and ``ends`` where given.
 
     Without them all paths are full. Raises SearchTooLargeError where there is too much to keep.
@@ -80,7 +80,7 @@ def recursion(p: int, n_actions: int, depth: int, rows: Sequence[SideConstraint]
     if ends is None:
         states = states._replace(ended=states.ended[:0])
     most = ends.most if ends is not None and counted else None
-    return Recursion(states, *_joined(found, states, bounds, most))
+    return LabelRecursion(states, *_joined(found, states, bounds, most))
 
 
 def _scaled(rows: Sequence[SideConstraint], shape: tuple[int, int]) -> tuple[Floats, Floats]:
