@@ -11,7 +11,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleDisagreement
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.query import Query
-from milpcb.oracles.term_table import TermTable
+from milpcb.oracles.totals import TermTable
 from milpcb.plugins import registry
 from milpcb.protocols import Listing, Opened, Policy, Table, Within
 from milpcb.types import Floats, Stop

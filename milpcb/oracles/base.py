@@ -12,9 +12,9 @@ import numpy as np
 
 from milpcb.core.checks import choice, cost_array, index, real
 from milpcb.errors import InputError, OracleInexact
-from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.oracles.near_best import Asking, NearBest
+from milpcb.oracles.totals import CostTable, normalised
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, Within
 from milpcb.protocols.capabilities import Capable
@@ -170,10 +170,9 @@ class Oracle(Capable, ABC):
         grouped = self._checked(costs)
         if type(rate) is not float or not 0.0 <= rate < np.inf:
             rate = real("rate", rate, "finite and not negative", lambda number: number >= 0)
-        logs = self._log_weights(grouped, self._group_of(row), rate)
-        weights = np.exp(logs - logs.max())
+        weights = normalised(self._log_weights(grouped, self._group_of(row), rate))
         self._count(start)
-        return np.asarray(weights / weights.sum())
+        return weights
 
     def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".

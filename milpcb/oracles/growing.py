@@ -14,13 +14,11 @@ from milpcb.core.checks import index
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.cost_table import CostTable
-from milpcb.oracles.held_terms import HeldTerms
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.oracles.near_best import NearBest
-from milpcb.oracles.opened_terms import OpenedTerms
+from milpcb.oracles.opened import OpenedTerms
 from milpcb.oracles.search import SearchOracle
-from milpcb.oracles.term_table import TermTable
+from milpcb.oracles.totals import CostTable, TermTable
 from milpcb.oracles.without import Opening
 from milpcb.protocols import PolicyClass, Table, Terms, ValueOracle, open_class
 from milpcb.types import Answer, Floats, Ints
@@ -91,11 +89,9 @@ class GrowingOracle:
             self._terms: Terms | None = self._policies.terms()
         else:
             self._terms = _terms(self._policies) if by_terms else None
-        self._free = self._terms
-        if constrained:
-            if self._free is None:
-                raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
-            self._terms = HeldTerms(self._free)
+        self._held, self._constrained = self._terms, constrained
+        if constrained and self._terms is None:
+            raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
         if contexts is not None:
             self.extend(contexts)
 
@@ -167,16 +163,16 @@ class GrowingOracle:
         A context that comes later weighs nothing in them. Totals that are kept stay as they are. Raises InfeasibleError
         where no policy keeps them, and InputError where the class has no search under them; nothing is changed then.
         """
-        if not isinstance(self._terms, HeldTerms):
+        if not self._constrained:
             raise InputError("this oracle holds no side constraints: make it with constrained=True")
-        self._terms.held = self.under(constraints).opened.terms()
+        self._held = self.under(constraints).opened.terms()
         self._retire()
 
     def under(self, constraints: Sequence[LabelConstraint]) -> SearchOracle:
         """Return an oracle of its own, on the contexts so far, for the policies that keep ``constraints``."""
-        if self._free is None:
+        if self._terms is None:
             raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
-        opened = OpenedTerms(self._free, self.contexts, self._log_derivations)
+        opened = OpenedTerms(self._terms, self.contexts, self._log_derivations)
         return _UnderSoFar(opened, self.contexts, constraints=tuple(constraints))
 
     def _append(self, context: Floats) -> None:
@@ -223,7 +219,7 @@ class GrowingOracle:
                 f'a table with noise = "{noise}" needs all contexts beforehand; open the oracle on all of them'
                 + (', or set noise = "columns"' if self._terms is not None else "")
             )
-        return TermTable(self._terms, self._context, self._count)
+        return TermTable(self._terms, self._context, self._count, lambda: cast("Terms", self._held))
 
     def _context(self, row: int) -> Floats:
         return np.asarray(self._contexts[index("row", row, self.n_contexts)])
@@ -236,17 +232,17 @@ class GrowingOracle:
 
     @cached_property
     def _log_derivations(self) -> float:
-        return self._free.log_derivations if self._free is not None else 0.0
+        return self._terms.log_derivations if self._terms is not None else 0.0
 
     def _oracle(self) -> Oracle:
         if self._opened is None:
             contexts = self.contexts
-            if self._terms is None:
+            if self._held is None:
                 self._opened = open_oracle(self._policies, contexts, **self._options)
             else:
-                opened = OpenedTerms(self._terms, contexts, self._log_derivations)
+                opened = OpenedTerms(self._held, contexts, self._log_derivations)
                 self._opened = SearchOracle(opened, contexts)
-                if self._terms is self._free:  # under constraints it is not known on which contexts they came to hold
+                if not self._constrained:  # under constraints it is not known on which contexts they came to hold
                     again = partial(open_oracle, kind="search")
                     self._opened.opening = Opening(self._policies, opened, contexts, contexts, again)
         return self._opened

@@ -12,10 +12,10 @@ from milpcb.constraints import LabelConstraint, conflict
 from milpcb.core.checks import check_gap, check_time_limit
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.program_table import ProgramTable
 from milpcb.oracles.query import Query
 from milpcb.oracles.side_rows import with_side_rows
 from milpcb.oracles.starts import open_starts
+from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
 from milpcb.protocols import Opened, Policy, Table
 from milpcb.side_constraints import SideConstraint
@@ -98,18 +98,8 @@ class MilpOracle(Oracle):
 
     def noisy_table(self, count: Callable[[float], float]) -> ProgramTable:
         """Return a table over the program, whose cost map must be linear; ``count`` takes the start of a question."""
-        return ProgramTable(self, self._encoding, self._opened_class.group, self.n_actions, count)
-
-    def minimise_noisy(self, costs: Floats, noise: Floats) -> tuple[float, float, Policy | None, Stop]:
-        """Return bounds on the least total, a policy, and why the solver stopped.
-
-        The total is that of costs (g, K) with ``noise`` (n_columns,).
-        """
-        return self._minimise(costs, noise)
-
-    def profile_noisy(self, costs: Floats, row: int, noise: Floats) -> Floats:
-        """Return V[a] (K,) of costs (g, K) with ``noise`` (n_columns,) for the distinct context ``row``."""
-        return self._profile(costs, row, noise)
+        group = self._opened_class.group
+        return ProgramTable(self._minimise, self._profile, self._encoding, group, self.n_actions, count)
 
     def _column_table(self) -> Table:
         """Return a table of costs with noise on the columns of an encoding whose cost map is linear."""

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.opened_under import OpenedUnder
-from milpcb.oracles.term_table import TermTable
+from milpcb.oracles.opened import OpenedUnder
+from milpcb.oracles.totals import TermTable
 from milpcb.protocols import Listing, Opened, Policy, Search, Table, Within
 from milpcb.types import Floats, Stop
 
 
 class SearchOracle(Oracle):
-    """Exact answers from the class's own search, under side constraints too (see milpcb.oracles.opened_under).
+    """Exact answers from the class's own search, under side constraints too (see milpcb.oracles.opened).
 
     Constraints mean the same as to a solver, tolerance included. Forbidding actions at contexts is possible for every
     class that has a search; all else needs a class that can "side_rows".

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.errors import InfeasibleError, SearchTooLargeError
-from milpcb.oracles.opened_under import OpenedUnder
+from milpcb.oracles.opened import OpenedUnder
 from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search
 from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Ints

@@ -125,18 +125,24 @@ class RestrictedTerms(Terms):
 
 
 class Table(ABC):
-    """Total costs that an oracle keeps for a learner; a question may add noise to them, which the table does not keep.
+    """The ``totals`` that an oracle keeps for a learner; noise that a question adds to them is not kept.
 
     Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at
     one context and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.
     """
 
+    totals: Floats
     n_noisy: int
     n_moved: float
 
     @abstractmethod
+    def cell(self, row: int, action: int) -> Any:
+        """Return the index of the totals that a cost of ``action`` at the context ``row`` is added to."""
+
     def add(self, row: int, action: int, amount: float) -> None:
         """Add ``amount`` to the cost of ``action`` at the context ``row``."""
+        cell = self.cell(row, action)  # which may make room for it
+        self.totals[cell] += amount
 
     def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
         """Add to many cells, at least one, given by three lists of one length."""
@@ -155,10 +161,10 @@ class Table(ABC):
     def action_weights(self, row: int, rate: float) -> Floats:
         """Return the Exp4 distribution (K,) at ``row``; raises InputError where the oracle has no action weights."""
 
-    @abstractmethod
     def state(self) -> Any:
         """Return the totals as plain data (JSON-able)."""
+        return self.totals.tolist()
 
-    @abstractmethod
     def restore(self, state: Any) -> None:
         """Go on bit-identically from what ``state`` returned."""
+        self.totals[:] = state

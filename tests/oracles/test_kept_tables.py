@@ -11,9 +11,8 @@ from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.cost_table import CostTable
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.oracles.term_table import TermTable
+from milpcb.oracles.totals import CostTable, TermTable
 from milpcb.protocols import PolicyClass, Table
 from milpcb.types import Floats
 from policies import BoxRules, DecisionTrees, Halfspaces, LinearRules, MonotoneRules, RuleLists, ThresholdRules

@@ -10,7 +10,7 @@ from milpcb.constraints import parity, share_at_most
 from milpcb.errors import OracleInexact
 from milpcb.oracles import starts
 from milpcb.oracles.milp import MilpOracle
-from milpcb.oracles.opened_under import OpenedUnder
+from milpcb.oracles.opened import OpenedUnder
 from milpcb.testing.problems import violation
 from milpcb.types import Stop
 from policies import BoxRules, DecisionTrees, MonotoneRules, RuleLists, ThresholdRules

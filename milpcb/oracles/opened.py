@@ -1,9 +1,9 @@
-"""A class under side constraints, for a search: forbidden actions get a penalty, the rest are rows of leaf totals.
+"""Classes that are only searched: under side constraints, or known by their leaf totals alone.
 
 A constraint and its negative are one two-sided constraint, lower <= sum_j weights[j, pi(x_j)] <= upper. If an action at
-one context breaks it, whatever is played elsewhere, no policy may play that action there: it is forbidden. Guard-rails
-consist of forbidden actions alone. A constraint that can then no longer be broken is left out; all others go to
-``Terms.under``, or to ``Search.under`` of classes without leaf totals.
+one context breaks it, whatever is played elsewhere, no policy may play that action there: it is forbidden, by a
+penalty. Guard-rails consist of forbidden actions alone. A constraint that can then no longer be broken is left out; all
+others are rows of leaf totals, which go to ``Terms.under``, or to ``Search.under`` of classes without leaf totals.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,16 +20,62 @@ from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, Within
 from milpcb.side_constraints import SideConstraint, merged, reduced
 from milpcb.term_search import TermSearch
+from milpcb.types import Floats
 
-ONLY_SEARCHED = 'a class under side constraints has no {} here; use oracle kind "milp" or "enumeration"'
+
+class OnlySearched(Opened):
+    """A class that is only searched: it has no program, no list and no draws, for the ``reason``."""
+
+    reason: ClassVar[str]
+
+    def program(self, *, constrained: bool = False) -> Encoding:
+        """Raise InputError."""
+        del constrained
+        raise InputError(self.reason.format("program"))
+
+    def policies(self) -> Iterator[Policy]:
+        """Raise InputError."""
+        raise InputError(self.reason.format("list of policies"))
+
+    def draw(self, rng: np.random.Generator) -> Policy:
+        """Raise InputError."""
+        del rng
+        raise InputError(self.reason.format("random policy"))
 
 
-class OpenedUnder(Opened):
+class OpenedTerms(OnlySearched):
+    """The terms of a class, with a list of contexts (m, d). ``log_size`` counts derivations, over all cut points."""
+
+    reason = "a class that is known by its terms alone has no {}: open it on contexts, by open_oracle"
+    capabilities = frozenset({"search", "action_weights", "terms", "side_rows"})
+
+    def __init__(self, terms: Terms, contexts: Floats, log_size: float) -> None:
+        self.n_actions = terms.n_actions
+        self.group, self.contexts = np.arange(len(contexts)), contexts
+        self.log_size = log_size
+        self._terms = terms
+
+    def terms(self) -> Terms:
+        """Return the terms."""
+        return self._terms
+
+    def search(self) -> Search:
+        """Return the search that adds up the totals of the terms for each question."""
+        return TermSearch(self._terms, self.contexts)
+
+    def describe_search(self) -> str:
+        """Name the totals that are added up."""
+        return f"the recursion of the class over the totals of its {self._terms.n_terms:,} terms"
+
+
+class OpenedUnder(OnlySearched):
     """The policies of an opened class that keep all ``sides``, for a search; where none does, profiles are infinite.
 
     ``log_size`` is at most that of the class, and at most that of the derivations left. Raises InputError where the
     class has no recursion under what is left of the constraints.
     """
+
+    reason = 'a class under side constraints has no {} here; use oracle kind "milp" or "enumeration"'
 
     def __init__(self, opened: Opened, sides: Sequence[SideConstraint]) -> None:
         self._opened = opened
@@ -100,17 +147,3 @@ class OpenedUnder(Opened):
     def fixed(self) -> PolicyClass:
         """Return the class, without the constraints."""
         return self._opened.fixed()
-
-    def program(self, *, constrained: bool = False) -> Encoding:
-        """Raise InputError: constraints are rows of the program of kind "milp"."""
-        del constrained
-        raise InputError(ONLY_SEARCHED.format("program"))
-
-    def policies(self) -> Iterator[Policy]:
-        """Raise InputError."""
-        raise InputError(ONLY_SEARCHED.format("list of policies"))
-
-    def draw(self, rng: np.random.Generator) -> Policy:
-        """Raise InputError."""
-        del rng
-        raise InputError(ONLY_SEARCHED.format("random policy"))

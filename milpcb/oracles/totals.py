@@ -1,0 +1,223 @@
+"""Running totals that oracles keep: by context and action, by leaf total, or under the columns of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.protocols import Encoding, Policy, Table, Terms, ValueOracle
+from milpcb.term_search import held_places
+from milpcb.types import Answer, Floats, Ints, Stop
+
+
+class CostTable(Table):
+    """The matrix (m, K) of total costs, handed to the oracle with every question.
+
+    Noise is (d, K), flattened: a number for each action on each of the ``d`` contexts ``noisy``, rows of which no two
+    are alike to all policies. A cost at any row moves a policy's total as a cost at the row of ``noisy`` that is like
+    it, so ``n_moved`` is 1. A round costs as much as writing and reading the whole matrix a few times.
+    """
+
+    n_moved = 1.0
+
+    def __init__(self, oracle: ValueOracle, noisy: Ints) -> None:
+        self._oracle, self._noisy = oracle, noisy
+        self.totals = np.zeros((oracle.n_contexts, oracle.n_actions))
+        self.n_noisy = len(noisy) * oracle.n_actions
+
+    def cell(self, row: int, action: int) -> tuple[int, int]:
+        """Return the row and the action."""
+        self._grow()
+        return row, action
+
+    def profile(self, row: int, noise: Floats | None = None) -> Floats:
+        """Return the oracle's profile (K,)."""
+        return self._oracle.profile(self._perturbed(noise), row)
+
+    def minimise(self, noise: Floats | None = None) -> Answer:
+        """Return the oracle's answer."""
+        return self._oracle.minimise(self._perturbed(noise))
+
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Return the oracle's action weights (K,)."""
+        return self._oracle.action_weights(self._perturbed(None), row, rate)
+
+    def restore(self, state: Any) -> None:
+        """Go on from a saved matrix, perhaps of fewer contexts."""
+        self._grow()
+        self.totals[: len(state)] = state
+
+    def _grow(self) -> None:
+        """Make room for the contexts that the oracle has taken in meanwhile."""
+        new = self._oracle.n_contexts - len(self.totals)
+        if new:
+            self.totals = np.pad(self.totals, ((0, new), (0, 0)))
+
+    def _perturbed(self, noise: Floats | None) -> Floats:
+        self._grow()
+        if noise is None:
+            return self.totals
+        by_context = noise.reshape(len(self._noisy), -1)
+        if len(self._noisy) == len(self.totals):
+            return np.asarray(self.totals + by_context)
+        costs = self.totals.copy()
+        costs[self._noisy] += by_context
+        return costs
+
+
+class TermTable(Table):
+    """The totals of ``terms``; noise has a coordinate for each of them.
+
+    Costs of one more context change ``n_moved`` of them for each action. A question reads these alone, so its time does
+    not depend on how many contexts there are.
+
+    Parameters
+    ----------
+    terms : of the policy class
+    context : returns the context (d,) of a row
+    count : counts a question, given its start, and returns its seconds
+    asked : returns the terms whose recursion is asked, where constraints that hold for a while change it
+
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        context: Callable[[int], Floats],
+        count: Callable[[float], float],
+        asked: Callable[[], Terms] | None = None,
+    ) -> None:
+        self._terms, self._context, self._count = terms, context, count
+        self._asked = asked or (lambda: terms)
+        self.totals = np.zeros(terms.n_terms)
+        self.n_noisy, self.n_moved = terms.n_terms, float(terms.n_touched)
+        self._place = held_places(terms, context)
+
+    def cell(self, row: int, action: int) -> Ints:
+        """Return the terms that the context touches with the action."""
+        return self._place(row)[:, action]
+
+    def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
+        """Add to many cells, one after the other, without keeping their places."""
+        contexts = np.array([self._context(row) for row in rows])
+        self._terms.add(self.totals, contexts, np.array(actions), np.array(amounts))
+
+    def profile(self, row: int, noise: Floats | None = None) -> Floats:
+        """Return V[a] (K,)."""
+        start = perf_counter()
+        profile = self._asked().profile(self._noisy(noise), self._place(row))
+        self._count(start)
+        return profile
+
+    def minimise(self, noise: Floats | None = None) -> Answer:
+        """Return the least total and a policy that attains it."""
+        start = perf_counter()
+        value, policy = self._asked().minimise(self._noisy(noise))
+        return Answer(value, value, policy, Stop.OPTIMAL, self._count(start))
+
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Return the Exp4 distribution (K,) over the derivations."""
+        start = perf_counter()
+        weights = normalised(self._asked().log_weights(self.totals, self._place(row), rate))
+        self._count(start)
+        return weights
+
+    def _noisy(self, noise: Floats | None) -> Floats:
+        return self.totals if noise is None else self.totals + noise
+
+
+class ProgramTable(Table):
+    """The costs (g, K) of the distinct contexts; noise has a coordinate for each column that costs can reach.
+
+    The columns of trees are their leaves (path, action), so the same noise means the same here and in a TermTable. In
+    all other classes a column is something else than a term of the class's recursion: a piece of a threshold rule is
+    the sum of its bins, the label of a context in monotone rules is no term at all. A profile is K solves, a minimum
+    one.
+
+    Parameters
+    ----------
+    minimise, profile : questions about costs (g, K), for a profile the number of a distinct context, and noise
+        (n_columns,); they return what Oracle._minimise and _profile do
+    encoding : whose program is solved, with a linear cost map
+    group : (m,) the distinct context of each row
+    n_actions : K
+    count : counts a question, given its start, and returns its seconds
+
+    """
+
+    def __init__(
+        self,
+        minimise: Callable[[Floats, Floats], tuple[float, float, Policy | None, Stop]],
+        profile: Callable[[Floats, int, Floats], Floats],
+        encoding: Encoding,
+        group: Ints,
+        n_actions: int,
+        count: Callable[[float], float],
+    ) -> None:
+        self._ask_minimise, self._ask_profile, self._count = minimise, profile, count
+        self._encoding, self._group = encoding, group
+        self.totals = np.zeros((int(group.max()) + 1, n_actions))
+        self._offset = encoding.objective(self.totals).coefficients  # what columns cost where nothing costs anything
+        self._columns = self._reached() if encoding.noisy_columns is None else encoding.noisy_columns
+        if not encoding.program.integer[self._columns].all():
+            raise InputError(
+                f"costs reach columns of {type(encoding).__name__} that are not integers: put noise on contexts"
+            )
+        self.n_noisy = len(self._columns)
+
+    @cached_property
+    def n_moved(self) -> float:  # type: ignore[override]
+        """The largest 1-norm, over contexts and actions, of what a cost of 1 adds to the columns.
+
+        It is computed when first asked for.
+        """
+        return max(self._moved(cell) for cell in np.ndindex(self.totals.shape))
+
+    def cell(self, row: int, action: int) -> tuple[int, int]:
+        """Return the distinct context and the action."""
+        return int(self._group[row]), action
+
+    def profile(self, row: int, noise: Floats | None = None) -> Floats:
+        """Return V[a] (K,), by K solves."""
+        start = perf_counter()
+        profile = self._ask_profile(self.totals, int(self._group[row]), self._on_columns(noise))
+        self._count(start)
+        return profile
+
+    def minimise(self, noise: Floats | None = None) -> Answer:
+        """Return bounds and a policy, by one solve."""
+        start = perf_counter()
+        return Answer(*self._ask_minimise(self.totals, self._on_columns(noise)), self._count(start))
+
+    def action_weights(self, row: int, rate: float) -> Floats:  # noqa: ARG002 - there are none
+        """Raise InputError: a solver only minimises."""
+        raise InputError("a program has no action weights: open the oracle with kind 'search' or 'enumeration'")
+
+    def _on_columns(self, noise: Floats | None) -> Floats:
+        full = np.zeros(self._encoding.program.n_columns)
+        if noise is not None:
+            full[self._columns] = noise
+        return full
+
+    def _moved(self, cell: tuple[int, ...]) -> float:
+        """Return the 1-norm of what a cost of 1 at one cell adds to the columns."""
+        costs = np.zeros(self.totals.shape)
+        costs[cell] = 1.0
+        added = (self._encoding.objective(costs).coefficients - self._offset)[self._columns]
+        return float(np.abs(added).sum())
+
+    def _reached(self) -> Ints:
+        """Return the columns on which whole costs, drawn at random, do not cancel."""
+        drawn = np.random.default_rng(0).integers(1, 2**20, self.totals.shape).astype(float)
+        return np.flatnonzero(self._encoding.objective(drawn).coefficients != self._offset)
+
+
+def normalised(logs: Floats) -> Floats:
+    """Return the probabilities (K,) whose logs are these up to a constant."""
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
