@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from milpcb.core.checks import whole, whole_array
@@ -24,6 +22,8 @@ class BestInHindsight(Learner):
     n_actions : K >= 2
 
     """
+
+    kept = ()
 
     def __init__(self, best: Ints, *, n_actions: int) -> None:
         self.n_actions = whole("n_actions", n_actions, 2)
@@ -46,10 +46,3 @@ class BestInHindsight(Learner):
     def guarantee(self) -> float:
         """Return 0, the regret after all T rounds."""
         return 0.0
-
-    def _state(self) -> dict[str, Any]:
-        """Return an empty state: this learner keeps none."""
-        return {}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Do nothing: there is no state."""

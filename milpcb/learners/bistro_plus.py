@@ -67,6 +67,7 @@ class BistroPlus(Learner):
 
     """
 
+    kept = ("_oracle_error", "_pool", "_future_rng", "_estimate_rng")
     horizon: int
 
     def __init__(
@@ -151,24 +152,15 @@ class BistroPlus(Learner):
 
     def _state(self) -> dict[str, Any]:
         """Return estimates, what the pool has seen, and generators."""
-        return {
-            "oracle_error": self._oracle_error,
-            "past": self._past.tolist(),
-            "pool": self._pool.state(),
-            "future_rng": rng.freeze(self._future_rng),
-            "estimate_rng": rng.freeze(self._estimate_rng),
-        }
+        return {**super()._state(), "past": self._past.tolist()}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._pool.restore(state["pool"])  # a Sampler brings back its contexts, and so the oracle's rows
+        super()._restore(state)  # a Sampler brings back its contexts, and so the oracle's rows
         past = np.array(state["past"], dtype=float).reshape(-1, self.n_actions)
         if len(past) != self._oracle.n_contexts and not (len(past) < self._oracle.n_contexts and self._grows):
             raise InputError(f"the state is of {len(past)} contexts, the oracle of {self._oracle.n_contexts}")
         self._past, self._costs = past, np.empty_like(past)
-        self._oracle_error = float(state["oracle_error"])
-        rng.thaw(self._future_rng, state["future_rng"])
-        rng.thaw(self._estimate_rng, state["estimate_rng"])
 
     def _check_rules(self, noise: str, leftover: Leftover | None) -> Leftover:
         """Return the leftover rule; raises InputError where the choices do not go together."""

@@ -30,6 +30,7 @@ class EpochGreedy(Learner):
 
     """
 
+    kept = ("_epoch", "_greedy_left")
     stochastic = True
 
     def __init__(self, oracle: ValueOracle, *, horizon: int | None = None) -> None:
@@ -72,9 +73,9 @@ class EpochGreedy(Learner):
 
     def _state(self) -> dict[str, Any]:
         """Return epoch, greedy rounds left, estimates and policy."""
-        return {"epoch": self._epoch, "greedy_left": self._greedy_left, **self._log.state()}
+        return {**super()._state(), **self._log.state()}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._epoch, self._greedy_left = int(state["epoch"]), int(state["greedy_left"])
+        super()._restore(state)
         self._log.restore(state)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ class EpochLearner(Learner):
     asked O(log T) times for the best policy, and once a coordinate step (see milpcb.learners.low_variance).
     """
 
+    kept = ("_mu", "_counts", "_rewards", "_mass", "_table")
     stochastic = True
 
     def __init__(self, oracle: ValueOracle, *, delta: float) -> None:
@@ -60,22 +60,6 @@ class EpochLearner(Learner):
     def estimates(self) -> Floats | None:
         """Return the estimated rewards (m, K) as costs: their negatives, as every reward is 1 - cost."""
         return -self._rewards
-
-    def _state(self) -> dict[str, Any]:
-        """Return history by context, Q by its mass, and what is played."""
-        return {
-            "mu": self._mu,
-            "counts": self._counts.tolist(),
-            "rewards": self._rewards.tolist(),
-            "mass": self._mass.tolist(),
-            "table": self._table.tolist(),
-        }
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self._mu = float(state["mu"])
-        for name in ("counts", "rewards", "mass", "table"):
-            getattr(self, f"_{name}")[:] = state[name]
 
     def _solve(self, t: int) -> None:
         """Find the empirically best policy after ``t`` rounds, and the Q of the next epoch."""

@@ -42,6 +42,7 @@ class EpsilonGreedy(Learner):
 
     """
 
+    kept = ("_training", "_rng")
     stochastic = True
 
     def __init__(
@@ -98,13 +99,12 @@ class EpsilonGreedy(Learner):
 
     def _state(self) -> dict[str, Any]:
         """Return the time of the next training, estimates, policy and generator."""
-        return {"training": self._training, **self._log.state(), "rng": rng.freeze(self._rng)}
+        return {**super()._state(), **self._log.state()}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._training = int(state["training"])
+        super()._restore(state)
         self._log.restore(state)
-        rng.thaw(self._rng, state["rng"])
 
     def _epsilon(self) -> float:
         """Return e_t of the current round; a round before the first training explores for certain."""

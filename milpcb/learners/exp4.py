@@ -100,6 +100,7 @@ class Exp4(Learner):
 
     delayed = True
     plays_policies = True
+    kept = ("_squares", "_gaps", "_last_rate", "_table")
     oracle: WeighingOracle
 
     def __init__(
@@ -197,16 +198,9 @@ class Exp4(Learner):
         """Return the estimates (c / q) e_y, summed by context (m, K); None where they are optimistic."""
         return None if self._optimism is not None else self.ledger.totals(self.oracle.n_contexts, self.n_actions)
 
-    def _state(self) -> dict[str, Any]:
-        """Return the sums, the last rate and the table of estimates."""
-        sums = {"squares": self._squares, "gaps": self._gaps, "last_rate": self._last_rate}
-        return {**sums, "table": self._table.state()}
-
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._squares, self._gaps = float(state["squares"]), float(state["gaps"])
-        self._last_rate = float(state["last_rate"])
-        self._table.restore(state["table"])
+        super()._restore(state)
         self.rate = self._next_rate(self.played)
 
     def _next_rate(self, played: int) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from milpcb.core.checks import check_delta, whole
@@ -33,6 +31,7 @@ class Exp4P(Learner):
 
     """
 
+    kept = ("_log_weights", "_q")
     horizon: int
 
     def __init__(self, oracle: EnumeratedOracle, *, horizon: int, delta: float = 0.05) -> None:
@@ -70,12 +69,3 @@ class Exp4P(Learner):
     def guarantee(self) -> float:
         """Return 6 sqrt(K T log(N / delta)), which holds with probability 1 - delta."""
         return float(6 * self.n_actions * self.horizon * np.sqrt(self._confidence))
-
-    def _state(self) -> dict[str, Any]:
-        """Return log weights and the distribution last played."""
-        return {"log_weights": self._log_weights.tolist(), "q": self._q.tolist()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self._log_weights[:] = state["log_weights"]
-        self._q[:] = state["q"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Hedge(Learner):
     """
 
     full_information: ClassVar[bool] = True
+    kept = ("_totals",)
     horizon: int
 
     def __init__(self, oracle: EnumeratedOracle, *, horizon: int, rate: float | None = None) -> None:
@@ -59,11 +60,3 @@ class Hedge(Learner):
         if self.rate == 0:
             return np.inf
         return float(self._log_size / self.rate + self.rate * self.horizon / 8)
-
-    def _state(self) -> dict[str, Any]:
-        """Return the totals."""
-        return {"totals": self._totals.tolist()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from saved totals."""
-        self._totals[:] = state["totals"]

@@ -45,6 +45,7 @@ class PolicyElimination(Learner):
 
     """
 
+    kept = ("_solved", "_mu", "_counts", "_table")
     stochastic = True
 
     def __init__(
@@ -116,19 +117,12 @@ class PolicyElimination(Learner):
 
     def _state(self) -> dict[str, Any]:
         """Return contexts seen, survivors with their totals, and what is played."""
-        return {
-            "solved": self._solved,
-            "mu": self._mu,
-            "counts": self._counts.tolist(),
-            "survivors": self.survivors.tolist(),
-            "totals": self._totals[self.survivors].tolist(),
-            "table": self._table.tolist(),
-        }
+        left = self.survivors
+        return {**super()._state(), "survivors": left.tolist(), "totals": self._totals[left].tolist()}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
-        self._solved, self._mu = int(state["solved"]), float(state["mu"])
-        self._counts[:], self._table[:] = state["counts"], state["table"]
+        super()._restore(state)
         self._totals[:] = -np.inf
         self._totals[state["survivors"]] = state["totals"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from milpcb.core.checks import whole
@@ -21,6 +19,7 @@ class Uniform(Learner):
     """
 
     delayed = True
+    kept = ()
 
     def __init__(self, n_actions: int) -> None:
         self.n_actions = whole("n_actions", n_actions, 2)
@@ -33,10 +32,3 @@ class Uniform(Learner):
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Do nothing: no cost changes what is played."""
-
-    def _state(self) -> dict[str, Any]:
-        """Return an empty state: this learner keeps none."""
-        return {}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Do nothing: there is no state."""

@@ -13,6 +13,8 @@ is as good: then 10 divided by their number is a p-value (Besag and Clifford 199
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.stats import norm
 
@@ -30,13 +32,25 @@ from milpcb.types import Floats, Ints
 ENOUGH = 10  # draws that are as good as what was found
 
 
-def best_policy(oracle: Oracle, costs: Floats) -> FoundPolicy:
-    """Return the proved best policy; raises OracleInexact where the oracle could not prove it."""
+@dataclass(frozen=True)
+class Best:
+    """The least total cost of some policies, and one that has it."""
+
+    value: float
+    policy: FoundPolicy
+
+
+def best_of(oracle: Oracle, costs: Floats) -> Best:
+    """Return the proved least total cost and a policy; raises OracleInexact where the oracle could not prove it."""
     answer = oracle.minimise(costs)
     if answer.policy is None:
         raise OracleInexact("the oracle found no policy in time; give it more time")
-    _ = answer.value  # raises unless proved
-    return answer.policy
+    return Best(answer.value, answer.policy)
+
+
+def best_policy(oracle: Oracle, costs: Floats) -> FoundPolicy:
+    """Return the policy of ``best_of``."""
+    return best_of(oracle, costs).policy
 
 
 def held_out(oracle: Oracle, contexts: object, costs: Floats, fold: Ints) -> Ints:

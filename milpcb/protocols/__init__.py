@@ -7,8 +7,9 @@ times.
 
 from milpcb.protocols.contexts import ContextModel
 from milpcb.protocols.environments import Cache, Environment, Stream
-from milpcb.protocols.learners import Learner, ValueOracle
+from milpcb.protocols.learners import Learner
 from milpcb.protocols.listing import Listing, Within
+from milpcb.protocols.oracles import ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,

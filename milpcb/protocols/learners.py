@@ -1,4 +1,4 @@
-"""The interface of a learner, the rules of play that its base class checks, and the part of an oracle it may use."""
+"""The base class of learners: the interface of an algorithm, and the rules of play, which it checks."""
 
 from __future__ import annotations
 
@@ -6,68 +6,19 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from milpcb.arguments import checked_constructor
-from milpcb.core.checks import check_confidence, check_returned, index, number_array, probabilities, unit_cost, whole
-from milpcb.errors import InputError, OracleInexact, shown
-from milpcb.ledger import Certificate, Ledger, Minimiser
-from milpcb.protocols.tables import Table
-from milpcb.types import Answer, Floats, FoundPolicy
+from milpcb.core.checks import check_returned, index, number_array, probabilities, unit_cost, whole
+from milpcb.errors import InputError, shown
+from milpcb.ledger import Ledger
+from milpcb.protocols.certified import Certified
+from milpcb.protocols.kept import restore_into, state_of
+from milpcb.types import Floats
 
 _KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
-
-
-class ValueOracle(Protocol):
-    """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each).
-
-    ``capabilities`` lists which of the queries below it answers; "enumerate" stands for the list ``labelings`` (N, m).
-    """
-
-    n_contexts: int
-    n_actions: int
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        """Return the names of the queries that are answered."""
-        ...
-
-    @property
-    def log_union(self) -> float:
-        """Return the log of the number of policies, known before the first round; NaN where contexts decide it."""
-        ...
-
-    @property
-    def log_size(self) -> float:
-        """Return the natural log of the number of policies, exactly or as an upper bound."""
-        ...
-
-    @property
-    def contexts(self) -> Floats:
-        """Return the contexts (n_contexts, d) that rows are numbers of."""
-        ...
-
-    def minimise(self, costs: Floats) -> Answer:
-        """Return bounds on the least total cost and a policy; ``costs`` is (m, K)."""
-        ...
-
-    def value(self, costs: Floats) -> float:
-        """Return the proved least total cost; ``costs`` is (m, K)."""
-        ...
-
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return V[a] (K,), the least total cost of the policies that play a on ``row``."""
-        ...
-
-    def action_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return the Exp4 distribution (K,) at ``row``."""
-        ...
-
-    def table(self, noise: str | None = "contexts") -> Table:
-        """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns"."""
-        ...
 
 
 class Aside(NamedTuple):
@@ -79,12 +30,14 @@ class Aside(NamedTuple):
     note: Any = None
 
 
-class Learner(ABC):
+class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    An algorithm is a subclass with ``_act``, ``_learn``, ``_state`` and ``_restore``. The public methods are those of
-    this class: they check every call, so that no algorithm does. Nothing of this class need be called by a constructor.
-    What ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of its round.
+    An algorithm is a subclass with ``_act`` and ``_learn``. ``kept`` names the attributes that change from round to
+    round (see milpcb.protocols.kept); where that is not enough, define ``_state`` and ``_restore``. The public methods
+    are those of this class: they check every call, so that no algorithm does. Nothing of this class need be called by a
+    constructor. What ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of
+    its round.
 
     A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
     it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
@@ -104,12 +57,11 @@ class Learner(ABC):
     delayed: ClassVar[bool] = False
     plays_policies: ClassVar[bool] = False
     n_actions: int
-    oracle: ValueOracle | None = None
     horizon: int | None = None
     played: int = 0
     late: bool = False  # in ``_learn``: whether others were learnt since the round's ``_act``
     note: Any = None  # what ``_act`` keeps for the end of its round; None of a round that was taken over
-    ledger: Ledger  # what certificates are computed from; the base class alone writes to it
+    kept: ClassVar[tuple[str, ...] | None] = None
     _aside: int = 0  # rounds put aside
     _given: Mapping[str, Any] = MappingProxyType({})  # the options that the constructor was called with
     _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
@@ -157,16 +109,16 @@ class Learner(ABC):
         del row, costs
         raise InputError(f"learner {type(self).__name__} declares full_information, so it must define _learn_all")
 
-    def _give_up(self) -> None:  # noqa: B027 - most have nothing to take back
+    def _give_up(self) -> None:
         """Take in that the round which ``_act`` began is given up; for learners that count rounds begun."""
 
-    @abstractmethod
     def _state(self) -> dict[str, Any]:
         """Return everything that ``_restore`` needs to go on bit-identically, as plain data (JSON-able)."""
+        return state_of(self, self._declared())
 
-    @abstractmethod
     def _restore(self, state: dict[str, Any]) -> None:
         """Continue from what ``_state`` returned on a learner made with the same arguments."""
+        restore_into(self, self._declared(), state)
 
     # ----------------------------------------------------------------- the rounds
 
@@ -303,78 +255,6 @@ class Learner(ABC):
             raise InputError(f"{self._round()} is past the horizon of {self.horizon}; no other can be taken over")
         self._turn, self.late = (row, q), True
 
-    # ----------------------------------------------------------------- what can be asked
-
-    def guarantee(self) -> float:
-        """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
-        return np.inf
-
-    def oracle_error(self) -> float:
-        """Return what inexact oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
-        return 0.0
-
-    def bound(self, confidence: float | None = None) -> float:
-        """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
-
-        Like ``certificate()`` it is a random number whose mean bounds mean regret after any fixed number of rounds.
-        With a ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
-        """
-        del confidence
-        return np.nan
-
-    def certificate(self, oracle: Minimiser | None = None, *, confidence: float | None = None) -> float:
-        """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
-
-        It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
-        to the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own
-        certificate; average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for
-        one minimum, or a proved lower bound where it stops early; inexact answers in the play need no allowance here.
-
-        With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
-        it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and
-        where they are learnt late or out of order to none. It asks for one minimum for each stake of milpcb.bets.
-
-        ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
-        Raises InputError where it has none, and with a confidence where contexts arrive and the number of policies is
-        not known beforehand.
-        """
-        if confidence is None:
-            return self.certify(oracle).value
-        return self.ledger.confident(self._compared(oracle), check_confidence(confidence))
-
-    def certificate_error(self, oracle: Minimiser | None = None) -> float:
-        """Return the standard error of ``certificate()``, by one minimisation.
-
-        It is NaN where the oracle finds no policy in its time. It measures how far chance carried the certificate of
-        this run, not how far its mean lies above mean regret.
-        """
-        return self.certify(oracle).error
-
-    def certify(self, oracle: Minimiser | None = None) -> Certificate:
-        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation.
-
-        Raises what ``certificate`` raises.
-        """
-        return self.ledger.certify(self._compared(oracle))
-
-    def estimates(self) -> Floats | None:
-        """Return the algorithm's own sums (m, K) of estimated costs, up to a common factor and a common constant.
-
-        None for learners that keep no such sums.
-        """
-        return None
-
-    def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
-        """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
-
-        Raises InputError where the learner has no oracle and none is handed in, and OracleInexact where it finds none
-        in its time.
-        """
-        best = self.certify(oracle).policy
-        if best is None:
-            raise OracleInexact("the oracle found no policy in its time; give it more")
-        return best
-
     # ----------------------------------------------------------------- saved and restored
 
     def state(self) -> dict[str, Any]:
@@ -413,14 +293,13 @@ class Learner(ABC):
 
     # ----------------------------------------------------------------- messages
 
-    def _compared(self, oracle: Minimiser | None) -> Minimiser:
-        asked = self.oracle if oracle is None else oracle
-        if asked is None:
+    def _declared(self) -> tuple[str, ...]:
+        if self.kept is None:
             raise InputError(
-                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; "
-                "hand one in that is opened on the contexts of the play, as in certificate(oracle)"
+                f"learner {type(self).__name__} does not name its state: set kept = (...), the names of the attributes "
+                "that change from round to round, () where there are none, or define _state and _restore"
             )
-        return asked
+        return self.kept
 
     def _round(self) -> str:
         return f"round {self.played + 1} of {type(self).__name__}"

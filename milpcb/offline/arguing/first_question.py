@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.offline.arguing.question import Best, Granting, Question, check_columns, explicit, granted, with_options
+from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit, granted, with_options
 from milpcb.offline.arguing.rooted import BySolver
+from milpcb.offline.cross_fitting import Best
 from milpcb.protocols import Policy
 from milpcb.types import Bools, Floats, Ints
 

@@ -12,7 +12,8 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.offline.arguing.in_order import Ask, best_in_order
 from milpcb.offline.arguing.order import ActionOrder, Joint, distinguished
-from milpcb.offline.arguing.question import Best, Granting, Question, check_columns, explicit
+from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit
+from milpcb.offline.cross_fitting import Best
 from milpcb.types import Floats
 
 

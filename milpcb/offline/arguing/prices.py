@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import ROUNDING, check_confidence, cost_array
-from milpcb.offline.arguing.question import Best, Granting, Question, granted
+from milpcb.offline.arguing.question import Granting, Question, granted
 from milpcb.offline.arguing.wishes import Wish
 from milpcb.offline.band import UPPER, Process, quantile
+from milpcb.offline.cross_fitting import Best
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.reference import Reference
 from milpcb.offline.sampling import affordable, sampled_rows

@@ -11,19 +11,12 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import context_array
-from milpcb.errors import InfeasibleError, InputError, OracleInexact
+from milpcb.errors import InfeasibleError, InputError
+from milpcb.offline.cross_fitting import Best, best_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Floats
-
-
-@dataclass(frozen=True)
-class Best:
-    """The least total cost of some policies, and one that has it."""
-
-    value: float
-    policy: Any
 
 
 class Granting(Protocol):
@@ -72,14 +65,6 @@ class Question:
     def best(self, costs: Floats) -> Best:
         """Return the least total cost and a policy; raises OracleInexact where it is not proved."""
         return best_of(self.oracle, costs)
-
-
-def best_of(oracle: Oracle, costs: Floats) -> Best:
-    """Return the least total cost and a policy; raises OracleInexact where none was found in time."""
-    answer = oracle.minimise(costs)
-    if answer.policy is None:
-        raise OracleInexact("the oracle found no policy in time; give it more time")
-    return Best(answer.value, answer.policy)
 
 
 def granted(asked: Granting, costs: Floats) -> Best | None:

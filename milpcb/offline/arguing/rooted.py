@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.offline.arguing.question import Best, Question, best_of
+from milpcb.offline.arguing.question import Question
+from milpcb.offline.cross_fitting import Best, best_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, Policy, open_class

@@ -1,0 +1,97 @@
+"""What is certain of a play, from a ledger of its rounds: certificates, bounds, and the best policy so far."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milpcb.core.checks import check_confidence
+from milpcb.errors import InputError, OracleInexact
+from milpcb.ledger import Certificate, Ledger, Minimiser
+from milpcb.protocols.oracles import ValueOracle
+from milpcb.types import Floats, FoundPolicy
+
+
+class Certified:
+    """Has a ``ledger`` of its rounds, and mostly an ``oracle`` that names the policies it is compared with."""
+
+    oracle: ValueOracle | None = None
+    ledger: Ledger
+
+    def guarantee(self) -> float:
+        """Return the bound on expected regret that holds for this configuration; infinite when there is none."""
+        return np.inf
+
+    def oracle_error(self) -> float:
+        """Return what inexact oracle answers may have cost so far, to be added to the guarantee; 0 with exact ones."""
+        return 0.0
+
+    def bound(self, confidence: float | None = None) -> float:
+        """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
+
+        Like ``certificate()`` it is a random number whose mean bounds mean regret after any fixed number of rounds.
+        With a ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
+        """
+        del confidence
+        return np.nan
+
+    def certificate(self, oracle: Minimiser | None = None, *, confidence: float | None = None) -> float:
+        """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
+
+        It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
+        to the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own
+        certificate; average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for
+        one minimum, or a proved lower bound where it stops early; inexact answers in the play need no allowance here.
+
+        With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
+        it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and
+        where they are learnt late or out of order to none. It asks for one minimum for each stake of milpcb.bets.
+
+        ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
+        Raises InputError where it has none, and with a confidence where contexts arrive and the number of policies is
+        not known beforehand.
+        """
+        if confidence is None:
+            return self.certify(oracle).value
+        return self.ledger.confident(self._compared(oracle), check_confidence(confidence))
+
+    def certificate_error(self, oracle: Minimiser | None = None) -> float:
+        """Return the standard error of ``certificate()``, by one minimisation.
+
+        It is NaN where the oracle finds no policy in its time. It measures how far chance carried the certificate of
+        this run, not how far its mean lies above mean regret.
+        """
+        return self.certify(oracle).error
+
+    def certify(self, oracle: Minimiser | None = None) -> Certificate:
+        """Return ``certificate()``, ``certificate_error()`` and ``policy()`` by one minimisation.
+
+        Raises what ``certificate`` raises.
+        """
+        return self.ledger.certify(self._compared(oracle))
+
+    def estimates(self) -> Floats | None:
+        """Return the algorithm's own sums (m, K) of estimated costs, up to a common factor and a common constant.
+
+        None for learners that keep no such sums.
+        """
+        return None
+
+    def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
+        """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
+
+        Raises InputError where the learner has no oracle and none is handed in, and OracleInexact where it finds none
+        in its time.
+        """
+        best = self.certify(oracle).policy
+        if best is None:
+            raise OracleInexact("the oracle found no policy in its time; give it more")
+        return best
+
+    def _compared(self, oracle: Minimiser | None) -> Minimiser:
+        asked = self.oracle if oracle is None else oracle
+        if asked is None:
+            raise InputError(
+                f"{type(self).__name__} asks no oracle, so nothing names the policies that it is compared with; "
+                "hand one in that is opened on the contexts of the play, as in certificate(oracle)"
+            )
+        return asked
