@@ -72,6 +72,7 @@ NOTED = 1e9  # bytes
     default=None,
     help="Add up the rows and never hold them, or hold them  [default: one pass beyond 100 million cells].",
 )
+@click.option("--model-rows", default=100_000, show_default=True, help="Of one pass with --method dr: rows to fit to.")
 @click.option("--backend", default="serial", show_default=True, help="Of one pass: serial, processes or dask.")
 @click.option("--workers", type=int, help="Of one pass: how many processes or Dask workers add up files.")
 @click.option("--scheduler", metavar="ADDRESS", help="Of one pass: the Dask scheduler whose workers add up files.")

@@ -52,18 +52,19 @@ def learn_files(
     showing = partial(step, err)
     files, columns = log_files(log), columns_of(given)
     with showing("a sample, for cut points") as tick:
-        source = sample_of(files, columns, tick)
+        sample = sample_of(files, columns, tick)
+    source = sample.source
     for note in source.notes:
         err.print(f"note: {note}")
     arguments = list(ctx.args)
     if not any(argument.partition("=")[0] == METHOD for argument in arguments):
         arguments += [METHOD, "snips"]
-        err.print("note: scores by --method snips, as one pass fits no models; ips is the other choice")
+        err.print("note: scores by --method snips; dr, by models that are fitted to a sample of the rows, takes longer")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = make_estimator(source, given, arguments, own)
     backend = open_backend(given["backend"], given["workers"], given["scheduler"])
-    questions = PassQuestions(given["level"], given["holdout"], given["seed"])
-    found = learn_in_one_pass(files, source, estimator, questions, backend, folder, showing)
+    questions = PassQuestions(given["level"], given["holdout"], given["seed"], given["model_rows"])
+    found = learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
     with showing("the page"):
         path = write_pass(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)

@@ -9,20 +9,25 @@ import numpy as np
 
 from milpcb.core.checks import choice, real
 from milpcb.data.actions import place
+from milpcb.data.frames import read_columns
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.cuts import explicit_cuts
-from milpcb.estimators.inputs import checked, read_features
+from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.layout import Layout
+from milpcb.estimators.row_counter import RowCounter
+from milpcb.estimators.row_models import MODEL_ROWS, fit_row_models
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
 from milpcb.named_constraints import FittedRows, ShareAtMost, bind_all
+from milpcb.offline.log import RANDOMISED, read_log
 from milpcb.offline.moments import Moments
-from milpcb.offline.standing import StandIn, stand_in
-from milpcb.types import Floats
+from milpcb.offline.standing import StandIn
+from milpcb.offline.summed import stand_in
+from milpcb.types import Bools, Floats
 
-METHODS = ("ips", "snips")
+METHODS = ("dr", "ips", "snips")
 MOST_CONTEXTS = 1_000_000  # that stand for the rows
 
 
@@ -33,6 +38,9 @@ class FromBatches(PolicyEstimator):
     min_propensity: float
     treatment_cost: Any
     objective: str
+    model_outcome: Any
+    cv: int
+    random_state: int
     scores_: Any
 
     def fit_batches(
@@ -45,6 +53,7 @@ class FromBatches(PolicyEstimator):
         propensity: str | Sequence[str],
         features: Sequence[str] | None = None,
         actions: Sequence[Any] | None = None,
+        model_rows: int = MODEL_ROWS,
     ) -> Self:
         """Find the policy with the best estimated value, in two passes over batches of rows and constant memory.
 
@@ -60,11 +69,12 @@ class FromBatches(PolicyEstimator):
             each action
         features : names of the columns that the policy may read; None: all others
         actions : the K names in order; None: those of the log, sorted
+        model_rows : for the method "dr", the number of rows of the sample to which models are fitted, in ``cv`` folds:
+            no model predicts a row that it was fitted to
 
         Raises
         ------
-        InputError : as ``fit``; where the class or a parameter needs the rows themselves; methods other than "ips" and
-            "snips"
+        InputError : as ``fit``; where the class or a parameter needs the rows themselves; the method "dm"
 
         """
         if (reward is None) == (cost is None):
@@ -72,10 +82,41 @@ class FromBatches(PolicyEstimator):
         columns = LoggedColumns.of(action, str(reward or cost), propensity)
         sample = Sample.of(batches_of(batches), columns, features)
         layout = self.layout(sample.frame, sample.actions(actions))
-        moments = layout.empty()
+        counter = self.row_counter(layout, sample, columns, model_rows)
+        moments, start = layout.empty(), 0
         for frame in batches_of(batches):
-            self.add_batch(moments, layout, LoggedBatch.of(frame, columns, layout))
+            counter.add(moments, *counter.read(frame, start))
+            start += len(frame)
         return self.fit_moments(layout, moments, maximise=cost is None, randomised=columns.randomised)
+
+    def row_counter(
+        self, layout: Layout, sample: Sample, columns: LoggedColumns, model_rows: int, aside: Bools | None = None
+    ) -> RowCounter:
+        """Return how rows are counted: for the method "dr" by models that are fitted to ``model_rows`` of the sample.
+
+        Rows of the sample that are kept ``aside`` (n,) are not used. Raises InputError.
+        """
+        if not layout.scored:
+            return RowCounter(layout, columns, self.min_propensity)
+        shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
+        known = LoggedBatch.of(sample.table, columns, layout)
+        features = Features(read_columns(sample.table, (), layout.features))
+        propensity = RANDOMISED if columns.randomised else known.propensity
+        frame = sample.table[list(layout.features)]
+        done = np.array(layout.actions)[known.action]
+        log = read_log(frame, done, reward=known.outcome, propensity=propensity, actions=layout.actions)
+        models = fit_row_models(
+            log,
+            features,
+            frame,
+            sample.numbers,
+            np.ones(len(known.action), dtype=bool) if aside is None else ~aside,
+            self.model_outcome,
+            cv=self.cv,
+            seed=self.random_state,
+            rows=model_rows,
+        )
+        return RowCounter(layout, columns, self.min_propensity, models, shares)
 
     def layout(self, X: Any, actions: Sequence[Any]) -> Layout:
         """Return how rows become cells, by a sample ``X`` of them; raises InputError where the rows are needed."""
@@ -90,18 +131,13 @@ class FromBatches(PolicyEstimator):
         if isinstance(cuts, str):
             raise InputError("every cut (thresholds 'all') needs the rows themselves; give a number of cut points")
         cuts = tuple((0.5,) for _ in columns) if cuts is None else tuple(cuts)
-        layout = Layout(features.names, columns, cuts, self._order() or 1, tuple(actions))
+        layout = Layout(features.names, columns, cuts, self._order() or 1, tuple(actions), self.method == "dr")
         if layout.grid.size > MOST_CONTEXTS:
             raise InputError(
                 f"{layout.grid.size:,} combinations of cut points would be counted, and at most {MOST_CONTEXTS:,} are; "
                 "give fewer cut points (thresholds), fewer features, or a smaller rule"
             )
         return layout
-
-    def add_batch(self, moments: Moments, layout: Layout, batch: LoggedBatch) -> None:
-        """Add the rows of a batch to the sums."""
-        codes, least = layout.codes(batch.values), self.min_propensity
-        moments.add_rows(codes, batch.action, batch.outcome, batch.propensity, least)
 
     def fit_moments(self, layout: Layout, moments: Moments, *, maximise: bool, randomised: bool) -> Self:
         """Find the best policy by the sums over the rows; see ``layout``.

@@ -58,7 +58,7 @@ def quantile_cuts(column: Floats, weight: Floats, count: int, *, from_below: boo
     between that value and the next. It divides them by x <= cut, or by x >= cut where ``from_below``.
     """
     values, group = np.unique(column, return_inverse=True)
-    if set(values.tolist()) <= {0.0, 1.0}:
+    if len(values) <= 2 and set(values.tolist()) <= {0.0, 1.0}:
         return (0.5,)
     below = np.arange(len(values) - 1)
     if len(below) > count:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from milpcb.data.columns import Values
+from milpcb.data.columns import Value, Values
 from milpcb.data.frames import frame_names, read_columns
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
@@ -62,9 +62,13 @@ def read_features(estimator: Any, X: Any) -> Features:
     return features
 
 
-def _codes(column: Values) -> Floats:
+def alphabet(column: Values) -> dict[Value, float] | None:
+    """Return the numbers that stand for the values of a column of objects, by their alphabet; None for numbers."""
     if column.dtype != object:
-        return column
-    listed = column.tolist()
-    codes = {value: float(i) for i, value in enumerate(sorted({v for v in listed if v is not None}, key=str))}
-    return np.array([codes.get(value, np.nan) for value in listed])
+        return None
+    return {value: float(i) for i, value in enumerate(sorted({v for v in column.tolist() if v is not None}, key=str))}
+
+
+def _codes(column: Values) -> Floats:
+    codes = alphabet(column)
+    return column if codes is None else np.array([codes.get(value, np.nan) for value in column.tolist()])

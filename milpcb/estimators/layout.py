@@ -10,8 +10,10 @@ import numpy as np
 
 from milpcb.data.columns import Column, Values
 from milpcb.offline.moments import Codes, Grid, Moments
+from milpcb.offline.moments_scored import ScoredMoments
 from milpcb.types import Floats, Ints
 
+FEW = 48  # cut points: up to so many, comparing with each is quicker than bisection
 Read = Mapping[str, tuple[Values, Ints | None]]  # of each column distinct values and their place in each row, or values
 
 
@@ -26,6 +28,7 @@ class Layout:
     cuts : cut points of each, ascending
     order : numbers that a part of a policy tests at most
     actions : K names
+    scored : whether scores are known row by row, by models of a sample
 
     """
 
@@ -34,6 +37,7 @@ class Layout:
     cuts: tuple[tuple[float, ...], ...]
     order: int
     actions: tuple[str, ...]
+    scored: bool = False
 
     @cached_property
     def grid(self) -> Grid:
@@ -42,14 +46,14 @@ class Layout:
 
     def empty(self) -> Moments:
         """Return the sums over no rows."""
-        return Moments.empty(self.grid, len(self.actions))
+        return (ScoredMoments if self.scored else Moments).empty(self.grid, len(self.actions))
 
     def codes(self, values: Read) -> Codes:
         """Return the bins (d, n): the number of cut points below each number; raises InputError."""
-        found = []
+        found: list[Codes] = []
         for column, cuts in zip(self.columns, self.cuts, strict=True):
             distinct, place = values[column.name]
-            code = np.searchsorted(np.array(cuts), column.read(distinct)).astype(np.int32)
+            code = bins(np.array(cuts), column.read(distinct))
             found.append(code if place is None else code[place])
         return np.array(found, dtype=np.int32)
 
@@ -62,3 +66,13 @@ class Layout:
                 found[:, f] = np.array(numbers)[codes[:, f]]
         found.setflags(write=False)
         return found
+
+
+def bins(cuts: Floats, numbers: Floats) -> Codes:
+    """Return how many ascending cut points are below each number, which is never NaN."""
+    if len(cuts) > FEW:
+        return np.searchsorted(cuts, numbers).astype(np.int32)
+    found = np.zeros(len(numbers), dtype=np.uint8)
+    for cut in cuts.tolist():
+        found += (numbers > cut).view(np.uint8)
+    return found.astype(np.int32)

@@ -69,6 +69,7 @@ class Sample:
         self._numbers: list[Ints] = []
         self._seen: dict[str, set[Any]] = {}
         self._new = 0
+        self._done: dict[str, int] = {}
         self._schema: dict[str, Any] = {}
         with needs("learn", "reading data frames"):
             import narwhals as nw
@@ -93,6 +94,8 @@ class Sample:
         self._check_schema(dict(frame.schema))
         for name in (self._columns.outcome, *self._columns.propensity):
             _numbers(frame, name)
+        if self._columns.randomised:
+            self._count(frame.get_column(self._columns.action))
         numbers = self.n + np.arange(len(frame))
         self.n += len(frame)
         kept = (numbers % self.step == 0) | self._is_new(frame)
@@ -102,6 +105,15 @@ class Sample:
         self._numbers.append(numbers[rows])
         while sum(map(len, self._numbers)) > MOST_ROWS + self._new:
             self._thin()
+
+    @property
+    def numbers(self) -> Ints:
+        """The number (n,) of each sampled row in the log."""
+        return np.concatenate(self._numbers)
+
+    def shares(self, actions: Sequence[str]) -> tuple[float, ...]:
+        """Return the share of each action in all rows of a randomised trial."""
+        return tuple(self._done.get(action, 0) / self.n for action in actions)
 
     @property
     def table(self) -> Any:
@@ -129,6 +141,13 @@ class Sample:
                 f"the log has one action only, {shown(found[0] if found else None)}; nothing to choose from"
             )
         return tuple(map(action_name, order))
+
+    def _count(self, column: Any) -> None:
+        distinct, place = _distinct(column)
+        for value, count in zip(distinct, np.bincount(place, minlength=len(distinct)).tolist(), strict=True):
+            if value is not None:
+                name = action_name(value)
+                self._done[name] = self._done.get(name, 0) + count
 
     def _check_schema(self, schema: dict[str, Any]) -> None:
         """Raise InputError where a batch has other columns than the first, or columns of another type."""
@@ -177,13 +196,16 @@ class LoggedBatch:
     propensity: Floats
 
     @classmethod
-    def of(cls, batch: Any, columns: LoggedColumns, layout: Layout) -> Self:
-        """Return what is counted of a data frame; raises InputError with the number of the first wrong row."""
+    def of(cls, batch: Any, columns: LoggedColumns, layout: Layout, more: Sequence[str] = ()) -> Self:
+        """Return what is counted of a data frame, and ``more`` columns of it.
+
+        Raises InputError with the number of the first wrong row.
+        """
         with needs("learn", "reading data frames"):
             import narwhals as nw
 
         frame = nw.from_native(batch, eager_only=True)
-        names = dict.fromkeys(column.name for column in layout.columns)
+        names = dict.fromkeys([*(column.name for column in layout.columns), *more])
         action = _actions(frame.get_column(columns.action), layout.actions)
         outcome = _numbers(frame, columns.outcome)
         known = np.array([_numbers(frame, name) for name in columns.propensity])
@@ -255,7 +277,7 @@ def _numbers(frame: Any, name: str) -> Floats:
     column = frame.get_column(name)
     if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
         raise InputError(f"column '{clipped(name)}' must hold numbers, and holds {column.dtype}")
-    numbers = np.array(column.to_numpy(), dtype=float)
+    numbers = np.asarray(column.to_numpy(), dtype=float)
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if len(wrong):
         raise InputError(f"row {wrong[0] + 1}: '{clipped(name)}' is missing or infinite; leave out such rows")

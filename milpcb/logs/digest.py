@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from milpcb.data.columns import Values
 from milpcb.data.frames import read_columns
 from milpcb.logs.source import Source
+from milpcb.offline.by_place import Words, mixed
 
-Words = npt.NDArray[np.uint64]
 ORIGIN = "learnt_from"  # the key of policy.json under which it stands
 ACTION, OUTCOME = "\0action", "\0outcome"  # whatever these two columns are called
 
@@ -71,10 +70,3 @@ def _of_entry(entry: object) -> np.uint64:
 
 def _word(text: str) -> np.uint64:
     return np.uint64(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little"))
-
-
-def mixed(words: Words) -> Words:
-    """Return the words with their bits stirred (splitmix64), so that sums of several of them differ."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -4,15 +4,17 @@ A policy that is put together of tests of at most ``order`` columns at a time ne
 by every set of so many columns and every combination of their bins, the *cells*: two columns for trees of depth 2. With
 u = 1 / propensity of what was done and y its outcome, the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by what was done
 give the totals of the scores "ips" and "snips" of every action, and of their squares and products, though the
-self-normalised means and the shares of a randomised trial are known at the end of the pass only.
+self-normalised means and the shares of a randomised trial are known at the end of the pass only. Scores "dr", by models
+that were there before the pass (milpcb.offline.sampled_models), add up as they are: they, and their products.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ import numpy.typing as npt
 from milpcb.types import Floats, Ints
 
 Codes = npt.NDArray[np.int32]  # half the memory of other numbers
+CHUNK = 2**15  # rows whose terms are made at a time
 TERMS = 6  # the sums of a cell and an action: of 1, u, u y, u^2, u^2 y, u^2 y^2
 
 
@@ -54,6 +57,21 @@ class Grid:
         return self.starts[-1]
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Of n rows what was done (n,), its outcome (n,) and propensity (n,); for the method "dr" the regression (n, K)."""
+
+    action: Ints
+    outcome: Floats
+    propensity: Floats
+    regression: Floats | None = None
+
+    def part(self, rows: Any) -> Known:
+        """Return some of the rows."""
+        regression = None if self.regression is None else self.regression[rows]
+        return Known(self.action[rows], self.outcome[rows], self.propensity[rows], regression)
+
+
 @dataclass(eq=False)
 class Moments:
     """The sums over some rows of a log.
@@ -76,36 +94,57 @@ class Moments:
     ends: Floats
 
     @classmethod
-    def empty(cls, grid: Grid, n_actions: int) -> Moments:
+    def empty(cls, grid: Grid, n_actions: int) -> Self:
         """Return those of no rows."""
         cells = np.zeros((grid.size, n_actions, TERMS))
         return cls(grid, n_actions, cells, np.zeros((n_actions, 3)), np.full(n_actions + 2, -np.inf))
 
-    def add_rows(self, codes: Codes, action: Ints, outcome: Floats, propensity: Floats, least: float) -> None:
-        """Add rows, given their bins ``codes`` (d, n), int32, and what was done in them.
+    def add_rows(self, codes: Codes, rows: Known, least: float) -> None:
+        """Add rows, given their bins ``codes`` (d, n), int32; propensities are raised to ``least``."""
+        raised = np.maximum(rows.propensity, least)
+        for start in range(0, len(raised), CHUNK):
+            part = slice(start, start + CHUNK)
+            terms = self._terms(rows.part(part), 1.0 / raised[part])
+            self._add_terms(np.ascontiguousarray(codes[:, part]), rows.action[part], terms)
+        self._add_overall(rows, least)
 
-        Propensities (n,) of what was done are raised to ``least``.
-        """
+    def _terms(self, rows: Known, inverse: Floats) -> Floats:
+        """Return the terms (n, 6) of rows."""
+        terms = np.empty((len(inverse), TERMS))
+        scored = inverse * rows.outcome
+        terms[:, 0], terms[:, 1], terms[:, 2] = 1.0, inverse, scored
+        terms[:, 3], terms[:, 4], terms[:, 5] = inverse * inverse, inverse * scored, scored * scored
+        return terms
+
+    def _add_terms(self, codes: Codes, slot: Ints, terms: Floats) -> None:
         from milpcb.offline.moments_kernel import add_terms  # with it numba, which who only predicts need not have
 
-        raised = np.maximum(propensity, least)
         sets = np.array(self.grid.sets, dtype=np.int64).reshape(-1, min(self.grid.order, len(self.grid.bins)))
         starts, bins = np.array(self.grid.starts, dtype=np.int64), np.array(self.grid.bins, dtype=np.int64)
-        add_terms(sets, starts, bins, codes, action, 1.0 / raised, outcome, self.cells)
+        add_terms(sets, starts, bins, codes, slot, terms, self.cells)
+
+    def _add_overall(self, rows: Known, least: float) -> None:
+        """Add to the sums by action, and take the ends of the ranges."""
+        action, outcome, propensity = rows.action, rows.outcome, rows.propensity
         for column, number in enumerate((outcome, outcome**2, propensity < least)):
             self.outcomes[:, column] += np.bincount(action, number, self.n_actions)
-        for k in range(self.n_actions):
-            self.ends[k] = max(self.ends[k], -propensity.min(where=action == k, initial=np.inf))
-        self.ends[-2:] = np.maximum(self.ends[-2:], [-outcome.min(initial=np.inf), outcome.max(initial=-np.inf)])
+        ends = [-propensity.min(where=action == k, initial=np.inf) for k in range(self.n_actions)]
+        ends += [-outcome.min(initial=np.inf), outcome.max(initial=-np.inf)]
+        self.ends[: len(ends)] = np.maximum(self.ends[: len(ends)], ends)
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: Self) -> Self:
         """Return the sums over the rows of both."""
-        ends = np.maximum(self.ends, other.ends)
-        return Moments(self.grid, self.n_actions, self.cells + other.cells, self.outcomes + other.outcomes, ends)
+        sums = {name: getattr(self, name) + getattr(other, name) for name in ("cells", "outcomes")}
+        return replace(self, **sums, ends=np.maximum(self.ends, other.ends))
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return int(self.totals[:, 0].sum())
+
+    @property
+    def outcome_range(self) -> tuple[float, float]:
+        """The least outcome, and the greatest."""
+        return float(-self.ends[self.n_actions]), float(self.ends[self.n_actions + 1])
 
     @property
     def totals(self) -> Floats:

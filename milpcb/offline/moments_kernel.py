@@ -17,25 +17,24 @@ def add_terms(
     starts: Ints,
     bins: Ints,
     codes: npt.NDArray[np.int32],
-    action: Ints,
-    inverse: Floats,
-    outcome: Floats,
+    slot: Ints,
+    terms: Floats,
     cells: Floats,
 ) -> None:
-    """Add the terms of rows to the cells of every set of columns."""
-    terms, where = np.empty((BLOCK, 6)), np.empty(BLOCK, dtype=np.int64)
-    for first in range(0, len(action), BLOCK):
-        n = min(BLOCK, len(action) - first)
-        for j in range(n):
-            u, y = inverse[first + j], outcome[first + j]
-            terms[j, 0], terms[j, 1], terms[j, 2] = 1.0, u, u * y
-            terms[j, 3], terms[j, 4], terms[j, 5] = u * u, u * u * y, (u * y) * (u * y)
+    """Add the ``terms`` (n, t) of rows to their ``slot`` (n,) of the ``cells`` (cells, slots, t), by set of columns."""
+    where, width = np.empty(BLOCK, dtype=np.int64), cells.shape[2]
+    for first in range(0, len(slot), BLOCK):
+        n = min(BLOCK, len(slot) - first)
         for s in range(len(sets)):
             where[:n] = 0
             for f in sets[s]:
                 for j in range(n):
                     where[j] = where[j] * bins[f] + codes[f, first + j]
             for j in range(n):
-                cell = cells[starts[s] + where[j], action[first + j]]
-                for t in range(6):
-                    cell[t] += terms[j, t]
+                cell = cells[starts[s] + where[j], slot[first + j]]
+                if width == 6:  # a number that is known beforehand, which the compiler writes out
+                    for t in range(6):
+                        cell[t] += terms[first + j, t]
+                else:
+                    for t in range(width):
+                        cell[t] += terms[first + j, t]

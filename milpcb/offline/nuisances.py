@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from milpcb.core.extras import needs
 from milpcb.errors import InputError, clipped
 from milpcb.offline.log import Log, take_rows
 from milpcb.rng import child
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 
 SMALL = 500  # rows of the rarest action: with fewer, the default regression in a randomised trial is the mean
 Progress = Callable[[int, int], None]  # called with how much is done, and how much there is
@@ -66,22 +67,47 @@ def cross_fitted(fitted: Fitted, fold: Ints, progress: Progress | None = None) -
     return np.concatenate(tables)[np.argsort(np.concatenate([everyone[part] for part in parts]))]
 
 
+@dataclass(frozen=True, eq=False)
+class OutcomeFit:
+    """Copies of a model of outcomes, one for each action, fitted to rows in which it was done.
+
+    ``empty`` are for each the columns without any number in these rows; None where the model reads them as they are.
+    """
+
+    copies: tuple[Any, ...]
+    empty: tuple[Bools | None, ...]
+
+    def predict(self, features: Any) -> Floats:
+        """Return the predictions (n, K) of rows; raises InputError."""
+        pairs = zip(self.copies, self.empty, strict=True)
+        return np.column_stack([self._by(copy, features, empty) for copy, empty in pairs])
+
+    def _by(self, copy: Any, features: Any, empty: Bools | None) -> Any:
+        from sklearn.base import is_classifier
+
+        with _named("model_outcome", copy):
+            asked = _asked(features, empty)
+            return copy.predict_proba(asked) @ copy.classes_ if is_classifier(copy) else copy.predict(asked)
+
+
+def fit_outcomes(log: Log, model: Any, seed: int, rows: Ints) -> OutcomeFit:
+    """Return copies of ``model``, None for the default, fitted to ``rows`` of a log; raises InputError."""
+    with needs("learn", "a regression of outcomes"):
+        from sklearn.base import clone
+    template = _default_outcome(log, seed) if model is None else model
+    copies, left = [], []
+    for k in range(len(log.actions)):
+        own = rows[log.action[rows] == k]
+        known, empty = _known(log, model is None and template, own)
+        with _named("model_outcome", template):
+            copies.append(clone(template).fit(known, log.outcome[own]))
+        left.append(empty)
+    return OutcomeFit(tuple(copies), tuple(left))
+
+
 def outcome_model(log: Log, model: Any, seed: int) -> Fitted:
     """Return what fits a copy of ``model`` to the rows of each action, and predicts every row by each of them."""
-    with needs("learn", "a regression of outcomes"):
-        from sklearn.base import clone, is_classifier
-    template = _default_outcome(log, seed) if model is None else model
-
-    def fitted(train: Ints, rows: Ints) -> Floats:
-        return np.column_stack([predicted(train[log.action[train] == k], rows) for k in range(len(log.actions))])
-
-    def predicted(train: Ints, rows: Ints) -> Any:
-        known, features = _tables(log, model is None and template, train, rows)
-        with _named("model_outcome", template):
-            copy = clone(template).fit(known, log.outcome[train])
-            return copy.predict_proba(features) @ copy.classes_ if is_classifier(copy) else copy.predict(features)
-
-    return fitted
+    return lambda train, rows: fit_outcomes(log, model, seed, train).predict(take_rows(log.features, rows))
 
 
 def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
@@ -91,31 +117,45 @@ def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
     template = _default_propensity(seed) if model is None else model
 
     def fitted(train: Ints, rows: Ints) -> Floats:
-        known, features = _tables(log, model is None and template, train, rows)
+        known, empty = _known(log, model is None and template, train)
+        asked = _asked(take_rows(log.features, rows), empty)
         with _named("model_propensity", template):
-            return np.asarray(clone(template).fit(known, log.action[train]).predict_proba(features), dtype=float)
+            return np.asarray(clone(template).fit(known, log.action[train]).predict_proba(asked), dtype=float)
 
     return fitted
 
 
-def _tables(log: Log, default: Any, train: Ints, rows: Ints) -> tuple[Any, Any]:
-    """Return what a model is fitted on and what it predicts; for boosting by ``default``, numbers it can be fitted on.
+def _known(log: Log, default: Any, train: Ints) -> tuple[Any, Bools | None]:
+    """Return what a model is fitted on, for boosting by ``default`` numbers; then also which columns hold none.
 
     Boosting fails on a column that is missing in all rows of the fit: there it is 0, which no tree divides.
     """
-    known, asked = take_rows(log.features, train), take_rows(log.features, rows)
+    known = take_rows(log.features, train)
     if not (default and "max_leaf_nodes" in default.get_params()):
-        return known, asked
+        return known, None
+    known = _as_numbers(known)
+    empty = np.isnan(known).all(axis=0)
+    known[:, empty] = 0.0
+    return known, empty
+
+
+def _asked(features: Any, empty: Bools | None) -> Any:
+    """Return what a model predicts by, see ``_known``."""
+    if empty is None:
+        return features
+    asked = _as_numbers(features)
+    asked[:, empty] = 0.0
+    return asked
+
+
+def _as_numbers(features: Any) -> Floats:
     try:
-        known, asked = np.array(known, dtype=float), np.array(asked, dtype=float)
+        return np.array(features, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(
             "the default models read numbers and NaN, and some feature holds strings or other objects; turn them into "
             "numbers, or give models that read them"
         ) from error
-    empty = np.isnan(known).all(axis=0)
-    known[:, empty] = asked[:, empty] = 0.0
-    return known, asked
 
 
 def _default_outcome(log: Log, seed: int) -> Any:

@@ -15,10 +15,9 @@ from math import prod
 
 import numpy as np
 
-from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.intervals import IntervalEstimate
-from milpcb.offline.moments import Grid, Moments
+from milpcb.offline.moments import Grid
 from milpcb.types import Floats, Ints
 
 Columns = tuple[int, ...]
@@ -148,127 +147,6 @@ class StandIn:
     def _mean(self, total: float, squares: float) -> tuple[float, float]:
         spread = max(0.0, squares - total**2 / self.n) / max(1, self.n - 1)
         return float(total / self.n), float(np.sqrt(spread / self.n))
-
-
-def stand_in(
-    moments: Moments,
-    actions: tuple[str, ...],
-    method: str,
-    charge: Floats,
-    *,
-    maximise: bool,
-    randomised: bool,
-    min_propensity: float,
-) -> StandIn:
-    """Return the contexts that stand for the rows of a log, with their scores.
-
-    Parameters
-    ----------
-    moments : of the rows, with propensities of 1 where the log is a ``randomised`` trial
-    actions : K names
-    method : "ips" or "snips"
-    charge : (K,) what each action adds to the outcome: its treatment cost, below 0 for rewards
-    maximise : whether larger outcomes are better
-    randomised : whether the propensity of an action is its share of the rows
-    min_propensity : that propensities were raised to
-
-    Raises
-    ------
-    InputError : there are no rows, or none with some action
-
-    """
-    n, totals = len(moments), moments.totals
-    for name, count in zip(actions, totals[:, 0].tolist(), strict=True):
-        if not count:
-            raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
-    cells = moments.cells
-    if randomised:
-        scale = n / totals[:, 0]
-        cells = cells * np.stack([scale**power for power in (0, 1, 1, 2, 2, 2)], axis=1)
-        totals = totals * np.stack([scale**power for power in (0, 1, 1, 2, 2, 2)], axis=1)
-    centre = totals[:, 2] / totals[:, 1] if method == "snips" else np.zeros(len(totals))
-    with_rows = np.concatenate([cells[..., 0].sum(axis=1)[:, None], cells.reshape(len(cells), -1)], axis=1)
-    codes, sums = standing(moments.grid, with_rows)
-    sizes, terms = sums[:, 0], sums[:, 1:].reshape(len(sums), len(totals), -1)
-    base, residual, squared = centre + charge, *_residuals(terms, centre)
-    scores = sizes[:, None] * base + residual
-    products = sizes[:, None, None] * np.multiply.outer(base, base)
-    products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
-    diagonal = np.arange(len(totals))
-    products[:, diagonal, diagonal] += squared
-    return StandIn(
-        codes,
-        sizes,
-        scores,
-        products,
-        n,
-        totals[:, 0],
-        _outcome(moments, totals, charge),
-        _reach(moments, totals, base, charge, min_propensity, randomised=randomised),
-        maximise,
-        _diagnostics(moments, actions, totals, centre, min_propensity, randomised=randomised),
-    )
-
-
-def _residuals(terms: Floats, centre: Floats) -> tuple[Floats, Floats]:
-    """Return the sums (..., K) of u (y - centre), and of its square."""
-    _, u, uy, uu, uuy, uuyy = np.moveaxis(terms, -1, 0)
-    return uy - centre * u, uuyy - 2 * centre * uuy + centre**2 * uu
-
-
-def _outcome(moments: Moments, totals: Floats, charge: Floats) -> tuple[float, float]:
-    n, counts, (y, yy, _) = len(moments), totals[:, 0], moments.outcomes.T
-    total = float((y + counts * charge).sum())
-    squares = float((yy + 2 * charge * y + charge**2 * counts).sum())
-    return total / n, float(np.sqrt(max(0.0, squares - total**2 / n) / max(1, n - 1)))
-
-
-def _least(moments: Moments, totals: Floats, *, randomised: bool) -> Floats:
-    """Return the least propensity (K,) of each action in the rows in which it was done."""
-    return totals[:, 0] / totals[:, 0].sum() if randomised else -moments.ends[:-2]
-
-
-def _reach(
-    moments: Moments, totals: Floats, base: Floats, charge: Floats, least: float, *, randomised: bool
-) -> tuple[float, float]:
-    """Return the lengths of the ranges of scores and of their differences, as milpcb.offline.ranges does."""
-    y0, y1 = -moments.ends[-2] + charge.min(), moments.ends[-1] + charge.max()
-    smallest = float(_least(moments, totals, randomised=randomised).min())
-    e = smallest if randomised else max(least, smallest)
-    m0, m1 = float(base.min()), float(base.max())
-    low, high = min(m0, y0 / e - m1 * (1 / e - 1)), max(m1, y1 / e - m0 * (1 / e - 1))
-    return high - low, 2 * max(high - m0, m1 - low)
-
-
-def _diagnostics(
-    moments: Moments,
-    actions: tuple[str, ...],
-    totals: Floats,
-    centre: Floats,
-    least: float,
-    *,
-    randomised: bool,
-) -> Diagnostics:
-    n = len(moments)
-    calibration, squares = totals[:, 1] / n, totals[:, 3]
-    constants = centre + _residuals(totals, centre)[0] / n
-    return Diagnostics(
-        actions=actions,
-        least_propensity=_least(moments, totals, randomised=randomised),
-        effective_size=totals[:, 1] ** 2 / squares,
-        clipped=0 if randomised else int(moments.outcomes[:, 2].sum()),
-        calibration=calibration,
-        calibration_error=np.sqrt(np.maximum(0.0, squares - n * calibration**2) / max(1, n - 1) / n),
-        constants=constants,
-        calibrated=centre + (constants - centre) / calibration,
-        outcome_r2=np.full(len(actions), np.nan),
-        regression_only=False,
-        min_propensity=least,
-        events=np.inf,
-        value_events=np.inf,
-        rows=n,
-        grouped=False,
-    )
 
 
 def at_level(estimate: tuple[float, float], quantile: float, beyond: float = 0.0) -> IntervalEstimate:

@@ -31,9 +31,10 @@ from rich.console import Console
 from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedThresholdRule
 from milpcb.experiments.run.backends.dask import Dask
 from milpcb.experiments.run.backends.serial import Serial
-from milpcb.logs.one_pass.counting import Counter, Parts, count
-from milpcb.logs.one_pass.files import log_files, named_columns, sampled
-from milpcb.logs.source import Columns, make_source
+from milpcb.logs.one_pass.counting import Parts, count
+from milpcb.logs.one_pass.files import log_files
+from milpcb.logs.one_pass.learning import PassQuestions, counter_of, sample_of
+from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
 
 OPTIONS = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "9", "--one-pass"]
@@ -88,9 +89,9 @@ def against_memory(logs: int, seed: int) -> int:
 
 def sums(folder: Path, backend: object, keep: Callable[[int, object], None] = lambda *_: None) -> Parts:
     files = log_files(folder)
-    source = make_source(files.name, sampled(files, COLUMNS, lambda *_: None).table, COLUMNS)
-    layout = LoggedPolicyTree(method="ips", thresholds=9).layout(source.frame, source.log.actions)
-    counter = Counter(layout, named_columns(COLUMNS), 0.01, 0.3, 0)
+    sample, learner = sample_of(files, COLUMNS, lambda *_: None), LoggedPolicyTree(method="ips", thresholds=9)
+    layout = learner.layout(sample.source.frame, sample.source.log.actions)
+    counter = counter_of(files, sample, layout, learner, PassQuestions(holdout=0.3))
     return count(counter, files, backend, [], keep, lambda *_: None)  # type: ignore[arg-type]
 
 

@@ -20,10 +20,11 @@ from milpcb.estimators.layout import Layout
 from milpcb.experiments.run.backends.serial import Serial
 from milpcb.logs.one_pass import counting, files
 from milpcb.logs.one_pass.counting import Counter, count
-from milpcb.logs.one_pass.files import LogFiles, is_files, log_files, named_columns
+from milpcb.logs.one_pass.files import LogFiles, is_files, log_files
 from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of
 from milpcb.logs.one_pass.kept_sums import KeptSums
 from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of
+from milpcb.logs.one_pass.learning import counter_of as of_files
 from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
 from milpcb.offline.intervals import bernstein
@@ -60,18 +61,18 @@ def learner() -> LoggedPolicyTree:
 
 def counter_of(found: LogFiles, aside: float = 0.0, seed: int = 0) -> Counter:
     """Return what is counted of files."""
-    source = sample_of(found, COLUMNS, lambda *_: None)
-    layout: Layout = learner().layout(source.frame, source.log.actions)
-    return Counter(layout, named_columns(COLUMNS), 0.01, aside, seed)
+    sample = sample_of(found, COLUMNS, lambda *_: None)
+    layout: Layout = learner().layout(sample.source.frame, sample.source.log.actions)
+    return of_files(found, sample, layout, learner(), PassQuestions(holdout=aside, seed=seed))
 
 
-def learnt(folder: Path, out: Path, backend: Any = None, **asked: Any) -> OnePass:
+def learnt(folder: Path, out: Path, backend: Any = None, by: Any = None, **asked: Any) -> OnePass:
     """Learn from a folder."""
     found = log_files(folder)
-    source = sample_of(found, COLUMNS, lambda *_: None)
+    sample = sample_of(found, COLUMNS, lambda *_: None)
     backend = backend or Serial()
     return learn_in_one_pass(
-        found, source, learner(), PassQuestions(**asked), backend, out, lambda _: nullcontext(lambda *_: None)
+        found, sample, by or learner(), PassQuestions(**asked), backend, out, lambda _: nullcontext(lambda *_: None)
     )
 
 
@@ -148,7 +149,7 @@ def test_rows_kept_aside_have_ordinary_intervals(logs: Path, tmp_path: Path) -> 
     X = whole.select("x", "z", "place")
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     seen = evaluate(in_memory.scores_, found.estimator.policy_, contexts=X)
-    layout = counter_of(log_files(logs)).layout
+    layout = counter_of(log_files(logs)).rows.layout
     value, gain = aside_of(found.estimator, layout, found.learnt, 0.95)
     assert (value.lower, value.upper) == pytest.approx((seen.value.lower, seen.value.upper))
     assert (gain.value, gain.lower, gain.upper) == pytest.approx((seen.gain.value, seen.gain.lower, seen.gain.upper))
@@ -157,7 +158,7 @@ def test_rows_kept_aside_have_ordinary_intervals(logs: Path, tmp_path: Path) -> 
 def test_no_rule_gains_more_than_what_is_claimed(logs: Path, tmp_path: Path) -> None:
     """Of other rules, drawn at random from the class, none has a gain whose interval ends beyond the most claimed."""
     found = learnt(logs, tmp_path / "out")
-    layout = counter_of(log_files(logs)).layout
+    layout = counter_of(log_files(logs)).rows.layout
     contexts, rng = layout.contexts(found.learnt.codes), np.random.default_rng(0)
     claims = claims_of(found.estimator, contexts, 0.95)
     each, best = np.log(4 / 0.05) + claims.log_size + np.log(3), found.learnt.best_action
@@ -250,7 +251,7 @@ def test_kept_sums_of_other_tables_are_not_used(logs: Path, tmp_path: Path) -> N
     found = log_files(logs)
     counter = counter_of(found)
     kept = KeptSums(tmp_path, counter, found)
-    sums = counter.layout.empty()
+    sums = counter.rows.layout.empty()
     sums.cells = sums.cells[:-1]
     kept.keep([(0, (sums, None))])
     assert kept.blocks() == []
@@ -353,7 +354,7 @@ def test_a_large_log_is_read_in_one_pass_unasked(logs: Path, tmp_path: Path, mon
         (["--at-most", "call=0.2"], "--at-most needs the rows themselves"),
         (["--draws", "10"], "--draws needs the rows themselves"),
         (["--group", "z"], "--group needs the rows themselves"),
-        (["--method", "dr"], "method"),
+        (["--method", "dm"], "method"),
         (["--thresholds", "all"], "every cut"),
         (["--holdout", "2"], "holdout"),
         (["--backend", "none"], "none"),

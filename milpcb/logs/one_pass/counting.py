@@ -17,14 +17,13 @@ import numpy as np
 
 from milpcb.data.tables import parquet_pieces
 from milpcb.errors import InputError
-from milpcb.estimators.layout import Layout
-from milpcb.estimators.sample import LoggedBatch, LoggedColumns
+from milpcb.estimators.row_counter import RowCounter
 from milpcb.experiments.run.backends import Backend
-from milpcb.logs.digest import mixed
 from milpcb.logs.one_pass.files import PIECE, LogFiles, Tick, placed
+from milpcb.offline.by_place import uniforms
 from milpcb.offline.moments import Moments
 from milpcb.plugins import registry
-from milpcb.types import Bools
+from milpcb.types import Bools, Ints
 
 Parts = tuple[Moments, Moments | None]  # of the rows to learn from, and of those kept aside
 Block = tuple[int, Parts]  # the sums of 2^level files
@@ -34,41 +33,46 @@ Block = tuple[int, Parts]  # the sums of 2^level files
 class Counter:
     """What is counted of a file.
 
-    ``aside`` is the share of rows that are kept aside, by their place in the log and the ``seed``.
+    ``starts`` are the numbers in the log of the first rows of the files. ``aside`` is the share of rows that are kept
+    aside, by their place in the log and the ``seed``.
     """
 
-    layout: Layout
-    columns: LoggedColumns
-    min_propensity: float
+    rows: RowCounter
+    starts: tuple[int, ...]
     aside: float
     seed: int
+
+    def empty(self) -> Parts:
+        """Return the sums over no rows."""
+        return self.rows.layout.empty(), self.rows.layout.empty() if self.aside else None
 
     def of_file(self, file: tuple[int, Path]) -> Parts:
         """Return the sums over the rows of a file, which has a number; raises InputError with its name."""
         number, path = file
-        learnt, other, start = self.layout.empty(), self.layout.empty() if self.aside else None, 0
-        names = dict.fromkeys([*self.columns.names, *(column.name for column in self.layout.columns)])
-        for piece in parquet_pieces(path, list(names), PIECE):
+        (learnt, other), start = self.empty(), 0
+        for piece in parquet_pieces(path, list(self.rows.names), PIECE):
             with placed(path, start):
-                batch = LoggedBatch.of(piece, self.columns, self.layout)
-                codes = self.layout.codes(batch.values)
-            aside = self._aside(number, start, len(piece))
+                codes, known = self.rows.read(piece, self.starts[number] + start)
+            aside = self.is_aside(number, start + np.arange(len(piece)))
             for sums, rows in ((learnt, ~aside), (other, aside)):
-                if sums is not None:
-                    here = codes if rows.all() else np.ascontiguousarray(codes[:, rows])
-                    known = (batch.action[rows], batch.outcome[rows], batch.propensity[rows])
-                    sums.add_rows(here, *known, self.min_propensity)
+                if sums is not None and rows.all():
+                    self.rows.add(sums, codes, known)
+                elif sums is not None:
+                    self.rows.add(sums, np.ascontiguousarray(codes[:, rows]), known.part(rows))
             start += len(piece)
         return learnt, other
 
-    def _aside(self, number: int, start: int, n: int) -> Bools:
-        """Return which rows (n,) are kept aside: by a hash of their place, not of what they hold."""
+    def is_aside(self, file: int | Ints, rows: Ints) -> Bools:
+        """Return which rows (n,) of a file are kept aside: by a hash of their place, not of what they hold."""
         if not self.aside:
-            return np.zeros(n, dtype=bool)
-        place = np.uint64((self.seed % 2**16) << 48 | number << 32) + np.arange(start, start + n, dtype=np.uint64)
-        with np.errstate(over="ignore"):
-            bits = mixed(mixed(place + np.uint64(0x9E3779B97F4A7C15)))
-        return np.asarray((bits >> np.uint64(11)) * 2.0**-53 < self.aside)
+            return np.zeros(len(rows), dtype=bool)
+        place = np.uint64((self.seed % 2**16) << 48) | (np.asarray(file).astype(np.uint64) << np.uint64(32))
+        return np.asarray(uniforms(place + rows.astype(np.uint64)) < self.aside)
+
+    def sampled_aside(self, numbers: Ints) -> Bools:
+        """Return which rows (n,) of the whole log are kept aside, by their numbers in it."""
+        file = np.searchsorted(self.starts, numbers, side="right") - 1
+        return self.is_aside(file, numbers - np.array(self.starts)[file])
 
 
 def count(

@@ -74,7 +74,7 @@ class OnePass:
     level : how often intervals hold
     binary : whether every outcome is 0 or 1, and treatments cost nothing
     notes, warnings : of the sample
-    n_files, n_sampled : files that were read, and rows of the sample
+    n_files, n_sampled, model_rows : files that were read, rows of the sample, and of these for models at most
     learnt, aside : what stands for the rows that the rule was learnt from, and for those kept aside, None for none
     value_aside, gain_aside : of the rule in the rows kept aside, None for none
     claims : what holds on the rows that it was learnt from
@@ -91,6 +91,7 @@ class OnePass:
     warnings: tuple[str, ...]
     n_files: int
     n_sampled: int
+    model_rows: int
     learnt: StandIn
     aside: StandIn | None
     value_aside: IntervalEstimate | None

@@ -56,7 +56,7 @@ class KeptSums:
         return learnt, aside[0] if aside else None
 
     def _moments(self, text: str) -> Moments:
-        found = self._counter.layout.empty()
+        found = self._counter.rows.layout.empty()
         arrays = (found.cells, found.outcomes, found.ends)
         numbers = np.frombuffer(b64decode(text, validate=True), dtype="<f8").astype(float)
         pieces = np.split(numbers, np.cumsum([array.size for array in arrays])[:-1])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from milpcb.core.checks import real
 from milpcb.errors import InputError
 from milpcb.estimators.layout import Layout
+from milpcb.estimators.row_counter import RowCounter
+from milpcb.estimators.row_models import MODEL_ROWS
+from milpcb.estimators.sample import Sample
 from milpcb.experiments.run.backends import Backend
 from milpcb.logs.folder import policy_files, write_files
 from milpcb.logs.one_pass.counting import Block, Counter, Parts, count
@@ -30,23 +34,34 @@ class PassQuestions:
     level : how often intervals hold
     holdout : share (0..1) of the rows that are kept aside
     seed : of which these are
+    model_rows : to how many rows of the sample the models of the method "dr" are fitted
     """
 
     level: float = 0.95
     holdout: float = 0.0
     seed: int = 0
+    model_rows: int = MODEL_ROWS
 
 
-def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> Source:
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A sample of the rows of a log, and the same as a log that was checked."""
+
+    sample: Sample
+    source: Source
+
+
+def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> Sampled:
     """Return a sample of the rows of a log, checked; raises InputError, UnknownNameError."""
     if columns.group:
         raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
-    return make_source(files.name, sampled(files, columns, tick).table, columns)
+    sample = sampled(files, columns, tick)
+    return Sampled(sample, make_source(files.name, sample.table, columns))
 
 
 def learn_in_one_pass(
     files: LogFiles,
-    source: Source,
+    found: Sampled,
     estimator: Any,
     questions: PassQuestions,
     backend: Backend,
@@ -60,9 +75,10 @@ def learn_in_one_pass(
     """
     if questions.holdout:
         real("holdout", questions.holdout, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
+    source = found.source
     layout: Layout = estimator.layout(source.frame, source.log.actions)
-    columns = named_columns(source.columns)
-    counter = Counter(layout, columns, estimator.min_propensity, questions.holdout, questions.seed)
+    with step("models of the outcome, by the sample") if layout.scored else nullcontext():
+        counter = counter_of(files, found, layout, estimator, questions)
     kept = KeptSums(folder, counter, files)
 
     def keep(number: int, blocks: list[Block]) -> None:
@@ -75,6 +91,15 @@ def learn_in_one_pass(
         return _found(files, source, estimator, questions, layout, parts)
 
 
+def counter_of(files: LogFiles, found: Sampled, layout: Layout, estimator: Any, questions: PassQuestions) -> Counter:
+    """Return what is counted of each file; models of outcomes are fitted to rows that are not kept aside."""
+    starts = (0, *accumulate(files.rows[:-1]))
+    columns = named_columns(found.source.columns)
+    place = Counter(RowCounter(layout, columns, estimator.min_propensity), starts, questions.holdout, questions.seed)
+    aside = place.sampled_aside(found.sample.numbers)
+    return replace(place, rows=estimator.row_counter(layout, found.sample, columns, questions.model_rows, aside))
+
+
 def _found(
     files: LogFiles, source: Source, estimator: Any, questions: PassQuestions, layout: Layout, parts: Parts
 ) -> OnePass:
@@ -84,8 +109,8 @@ def _found(
     contexts = layout.contexts(estimator.stand_in_.codes)
     aside = None if other is None else estimator.stand_in(layout, other, **how)
     value, gain = (None, None) if aside is None else aside_of(estimator, layout, aside, questions.level)
-    y, yy, _ = learnt.outcomes.sum(axis=0)
-    zero_one = learnt.ends[-2] <= 0 and learnt.ends[-1] <= 1 and y == yy  # y^2 is at most y, and y only at 0 and 1
+    (y, yy), (least, most) = learnt.outcomes.sum(axis=0)[:2], learnt.outcome_range
+    zero_one = least >= 0 and most <= 1 and y == yy  # y^2 is at most y, and y only at 0 and 1
     return OnePass(
         files.name,
         columns,
@@ -96,6 +121,7 @@ def _found(
         source.warnings,
         len(files.paths),
         len(source.log),
+        questions.model_rows,
         estimator.stand_in_,
         aside,
         value,

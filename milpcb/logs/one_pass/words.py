@@ -104,10 +104,7 @@ def sentences(found: OnePass) -> list[str]:
             f"{len(learnt.codes):,} contexts, in which every rule has the total that it has over the rows. Cut points "
             f"are those of a sample of {found.n_sampled:,} rows."
         ),
-        (
-            f"Scores by {found.estimator.method}, with the propensities given; a doubly robust score needs models of "
-            "the rows, and is not made in one pass."
-        ),
+        _scores(found),
         (
             "The intervals of the rule hold for all rules of its class at once, whichever is chosen and why: by "
             f"Bernstein's inequality for exp({claims.log_size:.1f}) rules, each compared with each of "
@@ -117,6 +114,18 @@ def sentences(found: OnePass) -> list[str]:
         f"No policy of the class gains more than {claims.most:.4g} over {alike(found)} ({found.level:.0%}).",
         "No p-value: those of milpcb.offline learn again from the rows.",
     ]
+
+
+def _scores(found: OnePass) -> str:
+    """Return how the scores were made."""
+    method = found.estimator.method
+    if method != "dr":
+        return f"Scores by {method}, with the propensities given; nothing was fitted to rows (dr is: --method dr)."
+    return (
+        f"Doubly robust scores, with the propensities given: models of the outcome were fitted to at most "
+        f"{found.model_rows:,} rows of the sample in {found.estimator.cv} folds, and none predicts a row that it was "
+        "fitted to. Intervals take the models as given."
+    )
 
 
 def proof(found: OnePass) -> str:

@@ -1,0 +1,32 @@
+"""Draws that follow from the place of a row in a log: the same whoever reads the row, and in which order."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from milpcb.types import Floats, Ints
+
+Words = npt.NDArray[np.uint64]
+WEYL = 0x9E3779B97F4A7C15  # the step of splitmix64
+
+
+def mixed(words: Words) -> Words:
+    """Return the words with their bits stirred (splitmix64), so that sums of several of them differ."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def uniforms(places: Words) -> Floats:
+    """Return numbers (n,) in [0, 1) that look random, one for each place (n,)."""
+    with np.errstate(over="ignore"):
+        bits = mixed(mixed(places + np.uint64(WEYL)))
+    return np.asarray((bits >> np.uint64(11)) * 2.0**-53)
+
+
+def folds_of(numbers: Ints, cv: int, seed: int) -> Ints:
+    """Return the fold 0..cv - 1 of each row (n,), by its number 0, 1, ... in the log."""
+    with np.errstate(over="ignore"):
+        salt = mixed(np.array([seed % 2**63], dtype=np.uint64) + np.uint64(WEYL))
+    return np.asarray((uniforms(numbers.astype(np.uint64) ^ salt) * cv).astype(np.int64))

@@ -1,0 +1,184 @@
+"""From the sums over a log to the few contexts that stand for its rows, with scores and diagnostics.
+
+A score is base(k) + residual(k), base being the same in all rows: the self-normalised mean of the action (0 for "ips"
+and "dr") and its treatment cost. So sums of scores and of their products follow from those of the residuals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.offline.diagnostics import Diagnostics
+from milpcb.offline.moments import Moments
+from milpcb.offline.moments_scored import ScoredMoments
+from milpcb.offline.standing import StandIn, standing
+from milpcb.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Summed:
+    """What the two kinds of sums have in common.
+
+    Attributes
+    ----------
+    cells : (cells, 1 + K + K K) rows, residuals, and products of the residuals of two actions
+    centre : (K,) the base without treatment costs
+    modelled : (K,) the mean of the regression
+    regression : least and greatest (2, K) of the regression
+    counts, inverse, squares : (K,) rows in which each action was done, and there the sums of u and u^2
+    least : (K,) the least propensity
+    r2 : (K,) share of the variance that the regression explains, NaN without one
+
+    """
+
+    cells: Floats
+    centre: Floats
+    modelled: Floats
+    regression: Floats
+    counts: Floats
+    inverse: Floats
+    squares: Floats
+    least: Floats
+    r2: Floats
+
+
+def stand_in(
+    moments: Moments,
+    actions: tuple[str, ...],
+    method: str,
+    charge: Floats,
+    *,
+    maximise: bool,
+    randomised: bool,
+    min_propensity: float,
+) -> StandIn:
+    """Return the contexts that stand for the rows of a log, with their scores.
+
+    Parameters
+    ----------
+    moments : of the rows; of a ``randomised`` trial with propensities of 1, or with the shares where they are scored
+    actions : K names
+    method : "ips", "snips" or "dr"
+    charge : (K,) what each action adds to the outcome: its treatment cost, below 0 for rewards
+    maximise : whether larger outcomes are better
+    randomised : whether the propensity of an action is its share of the rows
+    min_propensity : that propensities were raised to
+
+    Raises
+    ------
+    InputError : there are no rows, or none with some action
+
+    """
+    n, K = len(moments), moments.n_actions
+    for name, count in zip(actions, moments.totals[:, 0].tolist(), strict=True):
+        if not count:
+            raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
+    found = _scored(moments) if isinstance(moments, ScoredMoments) else _weighted(moments, method, randomised)
+    codes, sums = standing(moments.grid, found.cells)
+    sizes, residual, squared = sums[:, 0], sums[:, 1 : K + 1], sums[:, K + 1 :].reshape(-1, K, K)
+    base = found.centre + charge
+    products = sizes[:, None, None] * np.multiply.outer(base, base) + squared
+    products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
+    return StandIn(
+        codes,
+        sizes,
+        sizes[:, None] * base + residual,
+        products,
+        n,
+        found.counts,
+        _outcome(moments, found.counts, charge),
+        _reach(moments, found, charge, min_propensity, randomised=randomised),
+        maximise,
+        _diagnostics(
+            found, n, actions, residual, 0 if randomised else int(moments.outcomes[:, 2].sum()), min_propensity
+        ),
+    )
+
+
+def _weighted(moments: Moments, method: str, randomised: bool) -> _Summed:
+    """Return what follows from sums by what was done, for "ips" and "snips"."""
+    totals, cells, n = moments.totals, moments.cells, len(moments)
+    counts = totals[:, 0]
+    least = counts / n if randomised else -moments.ends[: len(totals)]
+    if randomised:
+        scale = np.stack([(n / counts) ** power for power in (0, 1, 1, 2, 2, 2)], axis=1)
+        cells, totals = cells * scale, totals * scale
+    centre = totals[:, 2] / totals[:, 1] if method == "snips" else np.zeros(len(totals))
+    residual, squared = _residuals(cells, centre)
+    diagonal = np.zeros((*squared.shape, len(totals)))
+    diagonal[:, np.arange(len(totals)), np.arange(len(totals))] = squared
+    known = (cells[..., 0].sum(axis=1)[:, None], residual, diagonal.reshape(len(cells), -1))
+    nothing = np.full(len(totals), np.nan)
+    ends = np.stack([centre, centre])
+    return _Summed(np.hstack(known), centre, centre, ends, counts, totals[:, 1], totals[:, 3], least, nothing)
+
+
+def _scored(moments: ScoredMoments) -> _Summed:
+    """Return what follows from sums of scores, for "dr"."""
+    K, cells, (one, other) = moments.n_actions, moments.cells[:, 0], moments.pairs
+    squared = np.empty((len(cells), K, K))
+    squared[:, one, other] = squared[:, other, one] = cells[:, K + 1 :]
+    y, yy, _, counts, inverse, squares, missed, modelled = moments.outcomes.T
+    spread = np.maximum(yy - y**2 / np.maximum(counts, 1), np.finfo(float).tiny)
+    ends = moments.ends
+    return _Summed(
+        np.hstack([cells[:, : K + 1], squared.reshape(len(cells), -1)]),
+        np.zeros(K),
+        modelled / len(moments),
+        np.stack([-ends[K + 2 : 2 * K + 2], ends[2 * K + 2 :]]),
+        counts,
+        inverse,
+        squares,
+        -ends[:K],
+        1 - missed / spread,
+    )
+
+
+def _residuals(terms: Floats, centre: Floats) -> tuple[Floats, Floats]:
+    """Return the sums (..., K) of u (y - centre), and of its square."""
+    _, u, uy, uu, uuy, uuyy = np.moveaxis(terms, -1, 0)
+    return uy - centre * u, uuyy - 2 * centre * uuy + centre**2 * uu
+
+
+def _outcome(moments: Moments, counts: Floats, charge: Floats) -> tuple[float, float]:
+    n, (y, yy) = len(moments), moments.outcomes.T[:2]
+    total = float((y + counts * charge).sum())
+    squares = float((yy + 2 * charge * y + charge**2 * counts).sum())
+    return total / n, float(np.sqrt(max(0.0, squares - total**2 / n) / max(1, n - 1)))
+
+
+def _reach(moments: Moments, found: _Summed, charge: Floats, least: float, *, randomised: bool) -> tuple[float, float]:
+    """Return the lengths of the ranges of scores and of their differences, as milpcb.offline.ranges does."""
+    y0, y1 = np.add(moments.outcome_range, (charge.min(), charge.max()))
+    smallest = float(found.least.min())
+    e = smallest if randomised else max(least, smallest)
+    m0, m1 = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())
+    low, high = min(m0, y0 / e - m1 * (1 / e - 1)), max(m1, y1 / e - m0 * (1 / e - 1))
+    return high - low, 2 * max(high - m0, m1 - low)
+
+
+def _diagnostics(
+    found: _Summed, n: int, actions: Sequence[str], residual: Floats, clipped: int, least: float
+) -> Diagnostics:
+    calibration = found.inverse / n
+    constants = found.centre + residual.sum(axis=0) / n
+    known: dict[str, Any] = {"regression_only": False, "events": np.inf, "value_events": np.inf, "grouped": False}
+    return Diagnostics(
+        actions=tuple(actions),
+        least_propensity=found.least,
+        effective_size=found.inverse**2 / found.squares,
+        clipped=clipped,
+        calibration=calibration,
+        calibration_error=np.sqrt(np.maximum(0.0, found.squares - n * calibration**2) / max(1, n - 1) / n),
+        constants=constants,
+        calibrated=found.modelled + (constants - found.modelled) / calibration,
+        outcome_r2=found.r2,
+        min_propensity=least,
+        rows=n,
+        **known,
+    )
