@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from milpcb.offline.moments import Grid, Known, Moments
+from milpcb.offline.moments import Codes, Grid, Known, Moments
 from milpcb.types import Floats, Ints
 
 BY_ACTION = 8
@@ -49,7 +49,7 @@ class ScoredMoments(Moments):
         one, other = self.pairs
         return np.hstack([np.ones((len(table), 1)), table, table[:, one] * table[:, other]])
 
-    def _add_terms(self, codes: Ints, slot: Ints, terms: Floats) -> None:
+    def _add_terms(self, codes: Codes, slot: Ints, terms: Floats) -> None:
         super()._add_terms(codes, np.zeros_like(slot), terms)
 
     def _add_overall(self, rows: Known, least: float) -> None:

@@ -19,6 +19,8 @@ from milpcb.offline.moments_scored import ScoredMoments
 from milpcb.offline.standing import StandIn, standing
 from milpcb.types import Floats
 
+CLOSE = 1e-12  # of the squares: a variance below is rounding
+
 
 @dataclass(frozen=True, eq=False)
 class _Summed:
@@ -32,7 +34,7 @@ class _Summed:
     regression : least and greatest (2, K) of the regression
     counts, inverse, squares : (K,) rows in which each action was done, and there the sums of u and u^2
     least : (K,) the least propensity
-    r2 : (K,) share of the variance that the regression explains, NaN without one
+    r2 : (K,) share of the variance that the regression explains, NaN without one and where nothing varies
 
     """
 
@@ -124,7 +126,8 @@ def _scored(moments: ScoredMoments) -> _Summed:
     squared = np.empty((len(cells), K, K))
     squared[:, one, other] = squared[:, other, one] = cells[:, K + 1 :]
     y, yy, _, counts, inverse, squares, missed, modelled = moments.outcomes.T
-    spread = np.maximum(yy - y**2 / np.maximum(counts, 1), np.finfo(float).tiny)
+    spread = yy - y**2 / counts
+    varied = spread > CLOSE * yy
     ends = moments.ends
     return _Summed(
         np.hstack([cells[:, : K + 1], squared.reshape(len(cells), -1)]),
@@ -135,7 +138,7 @@ def _scored(moments: ScoredMoments) -> _Summed:
         inverse,
         squares,
         -ends[:K],
-        1 - missed / spread,
+        1 - np.divide(missed, spread, out=np.full(K, np.nan), where=varied),
     )
 
 

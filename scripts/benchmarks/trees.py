@@ -4,6 +4,7 @@
 
 Bare arithmetic is the better of (a) the BLAS product X' diag(c_a) X for all actions a, in single or double precision,
 and (b) a compiled loop over the literals that hold at each context; both only fill the pair histogram and find no tree.
+STreeD takes part if it is installed, ``pip install pystreed scikit-survival``.
 Times are CPU times of one core. The contenders of one row take turns and the best of their rounds counts, so that a
 busy machine changes ratios little.
 """
@@ -15,6 +16,7 @@ import json
 import os
 import platform
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -24,6 +26,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THR
 
 import numpy as np
 from numba import njit
+from peers import streed
 from rich.console import Console
 from rich.table import Table
 
@@ -35,6 +38,7 @@ from policies import DecisionTrees
 
 DEPTH_2 = [(200, 12, 3), (300, 10, 3), (1000, 30, 3), (1000, 60, 5), (10000, 30, 3), (10000, 100, 3)]
 DEPTH_3 = [(300, 10, 3), (1000, 30, 3), (10000, 30, 3)]
+DEEP = [(m, p, depth) for m, p in [(300, 10), (1000, 30), (10_000, 30)] for depth in (3, 4, 5) if m + depth < 10_005]
 LIMITED = [(300, 10, 3, 2), (1000, 30, 3, 2), (300, 10, 3, 3), (1000, 30, 3, 3)]
 CUTS_LIMITED: list[tuple[int, int, int | str, int]] = [
     (10_000, 10, 31, 2),
@@ -59,6 +63,7 @@ def main() -> None:
         "first call (compiled, or read from the cache)": [first_call()],
         "depth 2": [depth_2(*size) for size in DEPTH_2 if size[0] <= largest],
         "depth 3": [depth_3(*size) for size in DEPTH_3 if size[0] <= largest],
+        "depths 3, 4 and 5, K = 3, beside STreeD": [deep(*size) for size in DEEP if size[0] <= largest],
         "value under structure limits, and its ratio to the value without": [limited(*size) for size in LIMITED],
         "the same with many cuts of normal features": [
             limited_cuts(*size) for size in CUTS_LIMITED if size[0] <= largest
@@ -121,6 +126,25 @@ def depth_3(m: int, p: int, n_actions: int) -> dict[str, Any]:
     times = compete(asked)
     ratio = {"minimise / value": times["minimise"] / times["value"]}
     return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **times, **ratio}
+
+
+def deep(m: int, p: int, depth: int) -> dict[str, Any]:
+    """Return one row: a value on whole and on real costs, the weights of Exp4, and STreeD's tree, whose cost is it."""
+    contexts, costs = instance(m, p, 3)
+    search = DecisionTrees(3, depth=depth).on(contexts).search()
+    asked = {
+        "value": lambda: search.value(costs),
+        "value, real": lambda: search.value(costs / 3),
+        "weights": lambda: search.log_weights(costs, 3, 0.01),
+    }
+    if find_spec("pystreed"):
+        chooses = streed(contexts, costs, depth, cuts=1)
+        if costs[np.arange(m), chooses(contexts)].sum() != search.value(costs):
+            raise SystemExit(f"STreeD disagrees on {m} contexts, {p} literals, depth {depth}")
+        asked["STreeD"] = lambda: streed(contexts, costs, depth, cuts=1)
+    times = compete(asked, rounds=ROUNDS if m <= 1000 and depth < 5 else FEW_ROUNDS)
+    ratio = {"STreeD / value": times["STreeD"] / times["value"]} if "STreeD" in times else {}
+    return {"contexts, literals, depth": f"{m}, {p}, {depth}", **times, **ratio}
 
 
 def limited(m: int, p: int, n_actions: int, depth: int) -> dict[str, Any]:

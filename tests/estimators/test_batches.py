@@ -176,7 +176,7 @@ def test_a_small_log_is_its_own_sample() -> None:
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (LoggedPolicyTree(), "method"),
+        (LoggedPolicyTree(method="dm"), "method"),
         (LoggedPolicyTree(method="ips", thresholds="all"), "every cut"),
         (LoggedPolicyTree(method="ips", min_samples_leaf=5), "limits on the rows of a part"),
         (LoggedPolicyTree(method="ips", objective="guaranteed"), "guaranteed"),

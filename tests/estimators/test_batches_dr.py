@@ -39,7 +39,7 @@ def log(n: int = 1500, seed: int = 0) -> pl.DataFrame:
     )
 
 
-def both(propensity: Any, outcome: str = "reward", **options: Any) -> tuple[LoggedPolicyTree, LoggedPolicyTree]:
+def both(propensity: Any, outcome: str = "reward", **options: Any) -> tuple[Any, Any]:
     """Return a learner fitted to rows in memory with the folds of a pass, and one fitted to batches."""
     frame, known = log(), {"thresholds": 4, "random_state": 3, "treatment_cost": {"2": 0.3}, **options}
     in_memory = LoggedPolicyTree(**known, cv=folds_of(np.arange(len(frame)), 4, 3))  # type: ignore[arg-type]
@@ -47,7 +47,8 @@ def both(propensity: Any, outcome: str = "reward", **options: Any) -> tuple[Logg
     in_memory.fit(frame[NAMES], frame["action"], **{outcome: frame["y"]}, propensity=by_rows)
     batches = [frame[start : start + 137] for start in range(0, len(frame), 137)]
     by_batches = LoggedPolicyTree(**known, cv=4)
-    by_batches.fit_batches(batches, action="action", **{outcome: "y"}, propensity=propensity, features=NAMES)
+    asked: dict[str, Any] = {"action": "action", outcome: "y", "propensity": propensity, "features": NAMES}
+    by_batches.fit_batches(batches, **asked)
     return in_memory, by_batches
 
 

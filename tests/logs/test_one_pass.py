@@ -25,8 +25,10 @@ from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of
 from milpcb.logs.one_pass.kept_sums import KeptSums
 from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of
 from milpcb.logs.one_pass.learning import counter_of as of_files
+from milpcb.logs.one_pass.words import sentences
 from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
+from milpcb.offline.by_place import folds_of
 from milpcb.offline.intervals import bernstein
 
 COLUMNS = Columns("done", "y", maximise=True, propensity=("p",))
@@ -255,6 +257,57 @@ def test_kept_sums_of_other_tables_are_not_used(logs: Path, tmp_path: Path) -> N
     sums.cells = sums.cells[:-1]
     kept.keep([(0, (sums, None))])
     assert kept.blocks() == []
+
+
+def robust() -> LoggedPolicyTree:
+    """Return a learner by doubly robust scores, not fitted."""
+    return LoggedPolicyTree(method="dr", thresholds=4, cv=3)
+
+
+def test_doubly_robust_scores_of_files_are_those_of_the_rows(logs: Path, tmp_path: Path) -> None:
+    """Value and standard error over files are those of a fit in memory with the same folds; the page says how."""
+    found = learnt(logs, tmp_path / "out", by=robust())
+    frame = log_files(logs).frame()
+    X = frame.select("x", "z", "place")
+    folds: Any = folds_of(np.arange(len(frame)), 3, 0)
+    in_memory: Any = robust().set_params(cv=folds)
+    in_memory.fit(X, frame["done"], reward=frame["y"], propensity=frame["p"].to_numpy())
+    seen = evaluate(in_memory.scores_, in_memory.policy_, contexts=X).value
+    assert str(found.estimator.policy_) == str(in_memory.policy_)
+    assert found.learnt.value(found.estimator.played_) == pytest.approx((seen.value, seen.standard_error), rel=1e-9)
+    assert "at most 100,000 rows of the sample in 3 folds" in " ".join(sentences(found))
+
+
+def test_models_are_not_fitted_to_rows_kept_aside(logs: Path, tmp_path: Path) -> None:
+    """Absurd outcomes of the rows kept aside change what is learnt from the others by nothing."""
+    before = learnt(logs, tmp_path / "one", by=robust(), holdout=0.3)
+    found = log_files(logs)
+    counter, start = counter_of(found, 0.3), 0
+    for number, path in enumerate(found.paths):
+        frame = pl.read_parquet(path)
+        aside = counter.is_aside(number, np.arange(len(frame)))
+        assert (counter.sampled_aside(np.arange(start, start + len(frame))) == aside).all()
+        frame.with_columns(y=pl.when(pl.Series(aside)).then(1000.0).otherwise(pl.col("y"))).write_parquet(path)
+        start += len(frame)
+    after = learnt(logs, tmp_path / "other", by=robust(), holdout=0.3)
+    assert np.array_equal(before.learnt.scores, after.learnt.scores)
+    assert before.aside is not None
+    assert after.aside is not None
+    assert not np.array_equal(before.aside.scores, after.aside.scores)
+
+
+def test_an_interrupted_pass_with_models_goes_on(logs: Path, tmp_path: Path) -> None:
+    """The models that are fitted anew are the same ones, so sums of before are used; with other models they are not."""
+    out, whole = tmp_path / "out", learnt(logs, tmp_path / "other", by=robust())
+    with pytest.raises(KeyboardInterrupt):
+        learnt(logs, out, Interrupted(3), by=robust())
+    backend = Counting()
+    found = learnt(logs, out, backend, by=robust())
+    assert len(backend.names) == 4
+    assert np.array_equal(found.learnt.products, whole.learnt.products)
+    backend = Counting()
+    learnt(logs, out, backend, by=robust(), model_rows=200)
+    assert len(backend.names) == 7
 
 
 def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_path: Path) -> None:

@@ -44,24 +44,24 @@ class PassQuestions:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampledLog:
     """A sample of the rows of a log, and the same as a log that was checked."""
 
     sample: Sample
     source: Source
 
 
-def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> Sampled:
+def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
     """Return a sample of the rows of a log, checked; raises InputError, UnknownNameError."""
     if columns.group:
         raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
     sample = sampled(files, columns, tick)
-    return Sampled(sample, make_source(files.name, sample.table, columns))
+    return SampledLog(sample, make_source(files.name, sample.table, columns))
 
 
 def learn_in_one_pass(
     files: LogFiles,
-    found: Sampled,
+    found: SampledLog,
     estimator: Any,
     questions: PassQuestions,
     backend: Backend,
@@ -91,7 +91,7 @@ def learn_in_one_pass(
         return _found(files, source, estimator, questions, layout, parts)
 
 
-def counter_of(files: LogFiles, found: Sampled, layout: Layout, estimator: Any, questions: PassQuestions) -> Counter:
+def counter_of(files: LogFiles, found: SampledLog, layout: Layout, estimator: Any, questions: PassQuestions) -> Counter:
     """Return what is counted of each file; models of outcomes are fitted to rows that are not kept aside."""
     starts = (0, *accumulate(files.rows[:-1]))
     columns = named_columns(found.source.columns)
