@@ -134,7 +134,7 @@ def _known(log: Log, default: Any, train: Ints) -> tuple[Any, Bools | None]:
     if not (default and "max_leaf_nodes" in default.get_params()):
         return known, None
     known = _as_numbers(known)
-    empty: Bools = np.isnan(known).all(axis=0)
+    empty = np.asarray(np.isnan(known).all(axis=0))
     known[:, empty] = 0.0
     return known, empty
 
