@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.figure import Figure
 
-# Okabe & Ito's palette without black: distinct for colour-blind readers; pale enough to carry black text.
+# Okabe & Ito's palette without black: distinct for colour-blind readers; pale enough to carry black text, but for one.
 LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
+DARK = LEAF_COLOURS[-1]  # carries white text
 FONT, SMALLEST = 9.0, 3.0  # points
 LETTER, LINE = 0.6, 1.25  # width of a letter and distance of lines, of the font size
 LEVEL = 2.5  # lines between two levels, for the answers
@@ -35,7 +36,7 @@ def chain(
         if i < last:
             graph.add_node(2 * i, label=tests[i])
         leaf = 2 * i + 1 if i < last else 2 * last
-        graph.add_node(leaf, label=leaf_label(i, actions[i], names, leaves), action=actions[i])
+        add_leaf(graph, leaf, i, actions[i], names, leaves)
         if i < last:
             graph.add_edge(2 * i, 2 * i + 1, label="yes")
         if i:
@@ -52,21 +53,17 @@ def fan(
     graph = nx.DiGraph()
     graph.add_node(0, label=root)
     for part, (test, action) in enumerate(zip(tests, actions, strict=True)):
-        graph.add_node(part + 1, label=leaf_label(part, action, names, leaves), action=action)
+        add_leaf(graph, part + 1, part, action, names, leaves)
         graph.add_edge(0, part + 1, label=test)
     return graph
 
 
-def leaf_label(part: int, action: int, names: Names, leaves: Sequence[LeafSummary] | None) -> str:
-    """Return what stands in the drawing of part number ``part``: its action, and what ``leaves`` know of it."""
-    lines = [f"play {names.action(action)}"]
-    if leaves is not None:
-        lines.append(f"{leaves[part].share:.1%} of contexts")
-        if leaves[part].mean_cost is not None:
-            lines.append(f"mean cost {leaves[part].mean_cost:.3g}")
-        if leaves[part].note:
-            lines.append(leaves[part].note)
-    return "\n".join(lines)
+def add_leaf(
+    graph: nx.DiGraph, node: int, part: int, action: int, names: Names, leaves: Sequence[LeafSummary] | None
+) -> None:
+    """Add the node of part number ``part``: its action, and in its label what ``leaves`` know of it."""
+    lines = [f"play {names.action(action)}"] if leaves is None else leaves[part].lines(part)
+    graph.add_node(node, label="\n".join(lines), action=action, part=part)
 
 
 def figure(graph: nx.DiGraph) -> Figure:
@@ -117,7 +114,8 @@ def _draw(tree: _Layout, axes: Any) -> None:
         colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "white"
         box_style = {"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"}
         style = {"ha": "center", "va": "center", "parse_math": False, "bbox": box_style}
-        axes.text(*tree.place[node], tree.label[node], fontsize=font, zorder=3, **style)
+        ink = "white" if colour == DARK else "black"
+        axes.text(*tree.place[node], tree.label[node], fontsize=font, color=ink, zorder=3, **style)
     axes.set_xlim(*tree.sides)
     axes.set_ylim(tree.bottom, 0.0)
     axes.set_axis_off()

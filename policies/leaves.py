@@ -19,6 +19,12 @@ class LeafSummary:
     mean_cost: float | None = None
     note: str = ""
 
+    def lines(self, part: int) -> list[str]:
+        """Return what stands in a drawing of part number ``part``, a line each."""
+        del part
+        cost = [] if self.mean_cost is None else [f"mean cost {self.mean_cost:.3g}"]
+        return [f"play {self.name}", f"{self.share:.1%} of contexts", *cost, *([self.note] if self.note else [])]
+
     def __str__(self) -> str:
         cost = "" if self.mean_cost is None else f", mean cost {self.mean_cost:.3g}"
         return f"{self.name} on {self.share:.1%} of contexts{cost}{self.note and f', {self.note}'}"

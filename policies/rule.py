@@ -59,7 +59,7 @@ class Rule(ABC):
 
     @abstractmethod
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the rule as a rooted networkx graph: nodes and edges carry ``label``, leaf nodes ``action`` too.
+        """Return the rule as a rooted networkx graph: nodes and edges have a ``label``, leaves ``action`` and ``part``.
 
         ``leaves``, as ``leaves()`` returns them, adds share and mean cost to the labels of the leaf nodes.
         """

@@ -63,6 +63,7 @@ NOTED = 1e9  # bytes
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
+@click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
 @click.option("--level", default=0.95, show_default=True, help="How often intervals and lower bounds hold.")
 @click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
@@ -104,7 +105,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
         err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
-    asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed")}
+    asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed", "unit")}
     asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"], "near": given["near"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     found = find(source, estimator, questions, showing)
@@ -233,11 +234,8 @@ def _print(found: Findings) -> None:
     for warning in words.checks(found):
         err.print(f"warning: {warning}")
     out.print()
-    out.print(
-        str(found.estimator.policy_)
-        if found.state in (None, "target")
-        else f"What looked best:\n{found.estimator.policy_}"
-    )
+    rules = words.rules(found.estimator.policy_)
+    out.print(rules if found.state in (None, "target") else f"What looked best:\n{rules}")
     out.print()
     out.print(_worth_table(found))
     out.print(words.gain(found))
@@ -258,7 +256,7 @@ def _print(found: Findings) -> None:
 
 def _worth_table(found: Findings) -> Table:
     """Return what the policy and all it may be compared with are worth; of many constants those that look best."""
-    from milpcb.logs.words import Unit
+    from milpcb.logs.unit import Unit
     from milpcb.logs.worth import worth
 
     unit, lines = Unit.of(found), worth(found)
@@ -271,8 +269,8 @@ def _worth_table(found: Findings) -> Table:
 
 
 def _price_table(found: Findings) -> Table:
+    from milpcb.logs.unit import Unit
     from milpcb.logs.what_if import lines
-    from milpcb.logs.words import Unit
 
     unit = Unit.of(found)
     table = Table("what if", f"price, {unit.words}", f"{found.questions.level:.0%} interval")
@@ -282,10 +280,11 @@ def _price_table(found: Findings) -> Table:
 
 
 def _front_table(found: Findings) -> Table:
-    from milpcb.logs import front_words, words
+    from milpcb.logs import front_words
+    from milpcb.logs.unit import Unit
 
     lines = front_words.front_table(found)
-    table = Table("two outcomes", words.Unit.of(found).words, front_words.second_unit(found).words)
+    table = Table("two outcomes", Unit.of(found).words, front_words.second_unit(found).words)
     for number, *values in lines[:SHOWN]:
         table.add_row(f"rule {number}", *values)
     if len(lines) > SHOWN:

@@ -2,83 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid, row_grid
+from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid
 from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.logs.budget import budget_limit
 from milpcb.logs.findings import Findings
 from milpcb.logs.front_words import second_unit
-from milpcb.logs.words import Unit, other
-from milpcb.logs.worth import RULE, Worth
+from milpcb.logs.parts import parts
+from milpcb.logs.unit import Unit
 
 BAND = 0.18  # opacity
-BESIDE = 3.0  # inches that a name beside the values may take
-
-
-def leaf_summaries(found: Findings) -> list[Any]:
-    """Return for each part of the policy its action and share; beside it what it is worth in rows kept aside.
-
-    Without such rows there is no interval that holds for a part, and its value is marked as what it looks like.
-    """
-    unit, seen = Unit.of(found), found.held_out or found.evaluation
-    known = {leaf.part: leaf.value for leaf in seen.leaves}
-    summaries = found.estimator.policy_.leaves(found.learnt.frame)
-    return [
-        replace(summary, note=_note(unit, known[part], held_out=found.held_out is not None))
-        if part in known
-        else summary
-        for part, summary in enumerate(summaries)
-    ]
-
-
-def _note(unit: Unit, value: Any, *, held_out: bool) -> str:
-    of = " of 100" if unit.binary else ""
-    if held_out:
-        return f"{unit.value(value.value)}{of}, {unit.ends(value.lower, value.upper)}"
-    return f"looks like {unit.value(value.value)}{of}"
+NARROW = 5.4  # inches
 
 
 def rule_figure(found: Findings) -> Any:
     """Return the drawing of the rule."""
-    return found.estimator.policy_.figure(leaf_summaries(found))
-
-
-def worth_drawing(found: Findings, lines: list[Worth]) -> Drawing:
-    """Return values with their intervals, a line each; the dashed one is the reference."""
-    return values_drawing(Unit.of(found), lines, found.questions.level, other(found), found.reference.value)
-
-
-def values_drawing(unit: Unit, lines: list[Worth], level: float, alike: str, dashed: float) -> Drawing:
-    """Return values with their intervals, a line each; ``dashed`` is the value of ``alike``, to treat all alike."""
-    figure, (axes,) = row_grid([line.name for line in lines], 1, "")
-    for place, line in enumerate(lines):
-        colour = COLOURS[0] if line.name.startswith(RULE) else "0.25"
-        if line.interval is not None:
-            axes.plot(list(map(unit.inside, line.interval)), [place, place], color=colour, linewidth=2.5, alpha=0.6)
-        axes.plot([unit.inside(line.value)], [place], "o", color=colour, markersize=7)
-    axes.axvline(dashed, color=GREY, linestyle="--", linewidth=1)
-    axes.set_xlabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.amount(value)))
-    figure.set_figheight(figure.get_figheight() + 0.3)
-    return Drawing(
-        "worth",
-        "What it is worth",
-        figure,
-        "; ".join(f"{line.name}: {unit.value(line.value)}" for line in lines),
-        f"Bars: {level:.0%} intervals that hold for what stands beside them. Dashed: "
-        f"{alike}. {'Farther right' if unit.maximise else 'Farther left'} is better.",
-    )
+    return found.estimator.policy_.figure(parts(found))
 
 
 def budget_drawing(found: Findings) -> Drawing:
     """Return the held-out value of learning against the share of rows that may get the action."""
     action, points, unit = found.questions.budget, found.budget, Unit.of(found)
-    figure, (axes,) = grid(1, 1, 3.4, "")
+    figure, (axes,) = _panel()
     shares = [point.share for point in points]
     values = [point.value for point in points]
     line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
@@ -91,11 +40,11 @@ def budget_drawing(found: Findings) -> Drawing:
         axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -10),
                       textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
     axes.legend(fontsize=SMALL, frameon=False, loc="best")
-    axes.set_xlabel(fitted(f"at most this share of the people gets '{action}'", 7.0, MEDIUM), fontsize=MEDIUM,
+    axes.set_xlabel(fitted(f"at most this share of the people gets '{action}'", 4.2, MEDIUM), fontsize=MEDIUM,
                     parse_math=False)  # fmt: skip
     axes.set_ylabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
     axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.amount(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.tick(value)))
     first, last = points[0], points[-1]
     chance = (
         "" if found.supported else " No rule is shown to be better than treating all alike: what rises may be chance."
@@ -116,7 +65,7 @@ def front_drawing(found: Findings) -> Drawing:
     """Return the rules that are the best for some weighting of two outcomes."""
     unit, other = Unit.of(found), second_unit(found)
     points = found.front.points if found.front else ()
-    figure, (axes,) = grid(1, 1, 3.4, "")
+    figure, (axes,) = _panel()
     places = [(point.first, point.second) for point in points]
     axes.plot(*zip(*places, strict=True), color=COLOURS[0], marker="o", markersize=5)
     for number, place in enumerate(places, 1):
@@ -125,7 +74,7 @@ def front_drawing(found: Findings) -> Drawing:
     axes.set_xlabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
     axes.set_ylabel(_axis(other), fontsize=MEDIUM, parse_math=False)
     for axis, own in ((axes.xaxis, unit), (axes.yaxis, other)):
-        axis.set_major_formatter(FuncFormatter(lambda value, _, own=own: own.amount(value)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _, own=own: own.tick(value)))
     better = [("right" if unit.maximise else "left"), ("up" if other.maximise else "down")]
     return Drawing(
         "front",
@@ -135,6 +84,13 @@ def front_drawing(found: Findings) -> Drawing:
         f"Each point is a rule; {better[0]} and {better[1]} is better. Rule 1 is the best by "
         f"'{unit.name}', the last one by '{other.name}'.",
     )
+
+
+def _panel() -> tuple[Any, list[Any]]:
+    """Return a figure of one panel that is narrow enough to be read on a phone."""
+    figure, every = grid(1, 1, 3.4, "")
+    figure.set_figwidth(NARROW)
+    return figure, every
 
 
 def _axis(unit: Unit) -> str:

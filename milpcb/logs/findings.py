@@ -57,6 +57,7 @@ class Asked:
     wishes : strings whose prices are asked for, see milpcb.logs.what_if
     front : a second outcome, and which way is better; "" for none
     near : how much less a rule may look worth to do as well as the best; None: it goes by the band
+    unit : what outcomes are in, such as "$"; "" for no word
     """
 
     level: float = 0.95
@@ -70,6 +71,7 @@ class Asked:
     wishes: tuple[str, ...] = ()
     front: str = ""
     near: float | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)

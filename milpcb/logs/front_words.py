@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from milpcb.logs.findings import Findings
-from milpcb.logs.words import Unit
+from milpcb.logs.unit import Unit
 
 
 def second_unit(found: Findings) -> Unit:

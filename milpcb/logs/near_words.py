@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from milpcb.logs.findings import Findings
 from milpcb.logs.near import AsGood
-from milpcb.logs.words import Unit
+from milpcb.logs.unit import Unit
 
 
 def near(found: Findings) -> list[str]:

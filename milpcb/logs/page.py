@@ -10,11 +10,13 @@ import numpy as np
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
 from milpcb.experiments.results.report import fill, picture
 from milpcb.logs import front_words, near_words, words
-from milpcb.logs.figures import budget_drawing, front_drawing, rule_figure, worth_drawing
+from milpcb.logs.bars import bars
+from milpcb.logs.figures import budget_drawing, front_drawing, rule_figure
 from milpcb.logs.findings import Findings
+from milpcb.logs.parts import parts, who
+from milpcb.logs.unit import Unit
 from milpcb.logs.what_if import lines as price_lines
-from milpcb.logs.words import Unit
-from milpcb.logs.worth import Worth, worth
+from milpcb.logs.worth import first, worth
 from milpcb.offline import State
 
 Row = Sequence[str]
@@ -24,24 +26,25 @@ NAMED = 8  # actions in the subtitle
 
 def page(found: Findings, command: str) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again."""
-    unit, lines = Unit.of(found), worth(found)
+    unit, lines, level = Unit.of(found), worth(found), found.questions.level
     return fill(
         "learned.html.jinja",
         title=f"What to do for whom? {found.source.name}",
         subtitle=_subtitle(found),
         mark=words.mark(found),
+        sign=words.SIGNS.get(found.state, "") if found.state else "",
         state=found.state or "none",
         verdict=_sentence(words.verdict(found)),
         advice=words.advice(found),
         supported=found.state in (None, State.TARGET),
         checks=words.checks(found),
         notes=found.source.notes,
-        rules=str(found.estimator.policy_),
+        rules=words.rules(found.estimator.policy_),
         drawing=_drawn(found),
         optimism=words.optimism(found.evaluation),
         unit=unit.words,
-        level=f"{found.questions.level:.0%}",
-        worth=picture(worth_drawing(found, _first(lines))),
+        level=f"{level:.0%}",
+        bars=bars(unit, first(lines), level, words.other(found), found.reference.value),
         values=[line.cells(unit) for line in lines],
         gain=words.gain(found),
         leaves=list(_leaves(found, unit)),
@@ -50,24 +53,32 @@ def page(found: Findings, command: str) -> str:
         asked_aside=[[kept.asked, kept.does, kept.verdict] for kept in found.asked_aside],
         sure=bool(found.questions.limits),
         prices=list(price_lines(found.prices, unit.amount)),
-        no_prices=words.no_prices(found),
         near=near_words.near(found),
-        no_near=near_words.no_near(found),
-        near_rules=[(unit.value(each.value), each.rules) for each in found.near.rules] if found.near else [],
+        near_rules=[(unit.value(each.value), words.rules(each.rules)) for each in found.near.rules]
+        if found.near
+        else [],
         charges=words.charges(found),
         sentences=words.sentences(found),
         claims=words.claims_table(found),
         guaranteed=words.guaranteed(found),
-        looks_best=found.guaranteed.rules if found.guaranteed and found.guaranteed.differ else "",
+        looks_best=words.rules(found.guaranteed.rules) if found.guaranteed and found.guaranteed.differ else "",
         front=picture(front_drawing(found)) if found.front else None,
         front_words=front_words.front(found),
         front_rows=front_words.front_table(found),
-        front_rules=[point.rules for point in found.front.points[:SHOWN]] if found.front else [],
+        front_rules=[words.rules(point.rules) for point in found.front.points[:SHOWN]] if found.front else [],
         front_unit=front_words.second_unit(found).words,
         budget=picture(budget_drawing(found)) if found.budget else None,
-        no_budget=words.no_budget(found),
         budget_rows=list(_budget_rows(found, unit)),
         stable=words.stable(found),
+        missing=[
+            (heading, reason)
+            for heading, reason in (
+                ("What it would cost to have it otherwise", words.no_prices(found)),
+                ("Other rules that do as well", near_words.no_near(found)),
+                ("Value against a budget", words.no_budget(found)),
+            )
+            if reason
+        ],
         depths=_depths(found, unit),
         trust=list(_trust(found)),
         shown=SHOWN,
@@ -94,7 +105,14 @@ def _drawn(found: Findings) -> dict[str, Any] | None:
     if not hasattr(found.estimator.policy_, "figure"):
         return None
     figure = finish(rule_figure(found))
-    return picture(Drawing("policy", "The rule", figure, "Drawing of the policy; its rules are written above.", ""))
+    return picture(Drawing("policy", "The rule", figure, f"The rule as a drawing: {'; '.join(_in_words(found))}", ""))
+
+
+def _in_words(found: Findings) -> Iterator[str]:
+    """Yield who gets what, for those who cannot see the drawing."""
+    people = who(found.estimator.policy_)
+    for number, leaf in enumerate(parts(found)):
+        yield f"{people.get(number, number + 1)}: {leaf.name}"
 
 
 def rule_pictures(found: Findings) -> dict[str, bytes]:
@@ -104,32 +122,21 @@ def rule_pictures(found: Findings) -> dict[str, bytes]:
     return render(finish(rule_figure(found)))
 
 
-def _first(lines: Sequence[Worth]) -> list[Worth]:
-    """Return the lines that a picture has room for: those beside constants, and the constants that look best."""
-    return list(lines[:SHOWN])
-
-
 def _leaf_headings(found: Findings) -> Row:
     if found.held_out is None:
-        return ["part", "action", "share of rows", "looks worth", "looks better than treating all alike by"]
+        return ["part", "who", "action", "share of rows", "looks worth", "looks better than treating all alike by"]
     level = f"{found.questions.level:.0%}"
-    return ["part", "action", "share of rows kept aside", "value there", level, "gain there", level]
+    return ["part", "who", "action", "share of rows kept aside", "value there", level, "gain there", level]
 
 
 def _leaves(found: Findings, unit: Unit) -> Iterator[Row]:
+    people, aside = who(found.estimator.policy_), found.held_out is not None
     for leaf in (found.held_out or found.evaluation).leaves:
-        first = [str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}"]
-        if found.held_out is None:
-            yield [*first, unit.value(leaf.value.value), unit.amount(leaf.gain.value)]
-        else:
-            own, gain = leaf.value, leaf.gain
-            yield [
-                *first,
-                unit.value(own.value),
-                unit.ends(own.lower, own.upper),
-                unit.amount(gain.value),
-                unit.interval(gain),
-            ]
+        own, gain = leaf.value, leaf.gain
+        alike = not any((gain.value, gain.lower, gain.upper))
+        better = ("same action", "") if alike else (unit.amount(gain.value), unit.interval(gain))
+        first = [str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, f"{leaf.share:.1%}", unit.value(own.value)]
+        yield [*first, unit.ends(own.lower, own.upper), *better] if aside else [*first, better[0]]
 
 
 def _budget_rows(found: Findings, unit: Unit) -> Iterator[Row]:

@@ -6,72 +6,18 @@ milpcb.offline.inference, in which both claims agree, in words for somebody who 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from milpcb.logs.findings import Findings
-from milpcb.offline import DepthValue, Evaluation, Inference, IntervalEstimate, State
+from milpcb.logs.unit import Unit
+from milpcb.offline import DepthValue, Evaluation, Inference, State
 
 MARKS = {State.TARGET: "Treat people differently", State.ALIKE: "Treat all alike", State.EARLY: "Too early to decide"}
+SIGNS = {State.TARGET: "\u2713", State.ALIKE: "=", State.EARLY: "?"}  # beside the marks, for the eye
 NOT_ASKED = "Not asked"
-
-
-@dataclass(frozen=True)
-class Unit:
-    """How amounts of an outcome are written: shares of people for outcomes of 0 and 1, else means.
-
-    ``name`` is the column, ``maximise`` whether more is better, ``binary`` whether outcomes are 0 or 1.
-    """
-
-    name: str
-    maximise: bool
-    binary: bool
-
-    @classmethod
-    def of(cls, found: Findings) -> Unit:
-        """Return the unit of a log; what treatments cost makes shares of people something else."""
-        scores = found.scores
-        binary = set(np.unique(scores.log.outcome).tolist()) <= {0.0, 1.0} and not scores.charge.any()
-        return cls(found.source.columns.outcome, scores.maximise, binary)
-
-    @property
-    def words(self) -> str:
-        """What amounts are of, such as "of 100 with 'bought' = 1"."""
-        return f"of 100 with '{self.name}' = 1" if self.binary else f"mean '{self.name}'"
-
-    def amount(self, value: float) -> str:
-        """Return an amount without its unit."""
-        return f"{100 * value:.1f}" if self.binary else f"{value:.4g}"
-
-    def value(self, value: float) -> str:
-        """Return what something is worth without its unit: a share of people is neither below 0 nor above 100."""
-        return self.amount(self.inside(value))
-
-    def inside(self, value: float) -> float:
-        """Return a value brought to the range of the outcome, where that is known: intervals lose nothing by it."""
-        return min(1.0, max(0.0, value)) if self.binary else value
-
-    def of_value(self, value: float) -> str:
-        """Return what something is worth, in words."""
-        return f"{self.value(value)} {self.words}" if self.binary else f"a {self.words} of {self.value(value)}"
-
-    def ends(self, lower: float, upper: float) -> str:
-        """Return the ends of an interval of what something is worth."""
-        return f"{self.value(lower)} to {self.value(upper)}"
-
-    def gain(self, value: float) -> str:
-        """Return how much better in words; below 0 is worse."""
-        return f"{self.amount(value)} of 100" if self.binary else self.amount(value)
-
-    def between(self, lower: float, upper: float) -> str:
-        """Return a range of gains."""
-        return f"between {self.amount(lower)} and {self.gain(upper)}"
-
-    def interval(self, estimate: IntervalEstimate) -> str:
-        """Return the ends of an interval."""
-        return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
+LEAST_P = 0.001  # smaller ones are not written out
 
 
 def other(found: Findings) -> str:
@@ -87,6 +33,12 @@ def other(found: Findings) -> str:
 def mark(found: Findings) -> str:
     """Return the verdict in three words."""
     return NOT_ASKED if found.state is None else MARKS[found.state]
+
+
+def rules(policy: Any) -> str:
+    """Return a rule as it prints, a leaf of a tree or list being its action alone."""
+    text = str(policy)
+    return re.sub(r"(?m)^(\s*)play ", r"\1", text) if text.startswith(("if ", "play ")) else text
 
 
 def lead(found: Findings) -> str:
@@ -108,7 +60,7 @@ def verdict(found: Findings) -> str:
 def _by_estimates(found: Findings, claims: Inference) -> str:
     """Return what is known of the rule that looks best, and of learning such rules."""
     unit, alike = Unit.of(found), other(found)
-    p, sure = f"p = {claims.p_value:.2g}", f"{claims.level:.0%} confidence"
+    p, sure = chance(claims.p_value), f"{claims.level:.0%} confidence"
     if found.state == State.TARGET:
         what = "deciding by the rule" if found.proved else "deciding by a rule learnt in this way"
         still = "" if found.proved else ", so that it is above 0 is likely, and not shown"
@@ -139,6 +91,11 @@ def _expected(found: Findings, claims: Inference, unit: Unit) -> str:
         f"Expect about {unit.of_value(base + sign * claims.cross_fitted.gain)} instead of {unit.value(base)}, "
         "as such rules give in rows that they were not learnt from"
     )
+
+
+def chance(p: float) -> str:
+    """Return a p-value as it is written in sentences."""
+    return "p < 0.001" if p < LEAST_P else f"p = {p:.2g}"
 
 
 def _own(found: Findings) -> str:
@@ -341,7 +298,7 @@ def claims_table(found: Findings) -> list[tuple[str, str, str, str]]:
             how,
             unit.amount(claim.gain),
             f"{unit.amount(claim.lower)} to {unit.amount(claim.upper)}",
-            f"{claim.p_value:.3g}",
+            chance(claim.p_value).removeprefix("p = ").removeprefix("p "),
         )
         for how, claim in rows
     ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from milpcb.core.checks import ROUNDING
 from milpcb.logs.findings import Findings
-from milpcb.logs.words import Unit, other
+from milpcb.logs.unit import Unit
+from milpcb.logs.words import other
 from milpcb.offline import IntervalEstimate, Reference
 from milpcb.offline.intervals import Mean, estimates
 
@@ -33,6 +34,12 @@ class Worth:
 def worth(found: Findings) -> list[Worth]:
     """Return the policy, the reference, what was done, and then the constants, best first."""
     return [*_of_rule(found), _of_reference(found), *_of_others(found)]
+
+
+def first(lines: Sequence[Worth]) -> list[Worth]:
+    """Return the three that a page shows first: the rule (in rows kept aside, if any), the reference, what was done."""
+    own = [line for line in lines if line.name.startswith(RULE)]
+    return [own[-1], *lines[len(own) : len(own) + 2]]
 
 
 def _of_rule(found: Findings) -> Iterator[Worth]:

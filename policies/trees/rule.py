@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.core.decimals import written
 from milpcb.types import Floats, Ints
 from policies.cuts import describe_test
-from policies.drawing import leaf_label
+from policies.drawing import add_leaf
 from policies.exports import Decision, If
 from policies.exports import Test as Comparison
 from policies.leaves import LeafSummary
@@ -101,8 +101,7 @@ class DecisionTree(Rule):
         def add(node: Node) -> int:
             number = next(numbers)
             if isinstance(node, Leaf):
-                label = leaf_label(next(parts), node.action, self.names, leaves)
-                graph.add_node(number, label=label, action=node.action)
+                add_leaf(graph, number, next(parts), node.action, self.names, leaves)
                 return number
             graph.add_node(number, label=node.test(self.names), feature=node.feature, threshold=node.threshold)
             for answer, child in (("yes", node.yes), ("no", node.no)):

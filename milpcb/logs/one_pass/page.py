@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
 from milpcb.experiments.results.report import fill, picture
-from milpcb.logs.figures import values_drawing
+from milpcb.logs.bars import bars
 from milpcb.logs.one_pass import words
 from milpcb.logs.one_pass.finding import OnePass
 from milpcb.logs.page import SHOWN
-from milpcb.logs.words import charges_of
+from milpcb.logs.parts import part_of, who
+from milpcb.logs.words import SIGNS, charges_of, rules
+from milpcb.logs.worth import first
 from milpcb.offline import State
 
 Row = Sequence[str]
+LEAF_HEADINGS = ["part", "who", "action", "share of rows", "looks worth", "looks better than treating all alike by"]
+MISSING = {
+    "What it would cost to have it otherwise": "the intervals of prices need",
+    "Other rules that do as well": "which rules it can distinguish needs",
+    "Value against a budget": "the band of such a curve needs",
+}
 
 
 def page(found: OnePass, command: str) -> str:
@@ -29,29 +36,35 @@ def page(found: OnePass, command: str) -> str:
         title=f"What to do for whom? {found.name}",
         subtitle=_subtitle(found),
         mark=words.mark(found),
+        sign=SIGNS[found.state],
         state=found.state,
         verdict=verdict[0].upper() + verdict[1:],
         advice=words.advice(found),
         supported=found.state == State.TARGET,
         checks=[*found.warnings, *learnt.diagnostics.words()],
         notes=found.notes,
-        rules=str(found.estimator.policy_),
+        rules=rules(found.estimator.policy_),
         drawing=_drawn(found),
         optimism=words.optimism(found),
         unit=unit.words,
         level=f"{found.level:.0%}",
-        worth=picture(values_drawing(unit, lines[:SHOWN], found.level, alike, best)),
+        bars=bars(unit, first(lines), found.level, alike, best),
         values=[line.cells(unit) for line in lines],
         gain=words.gain(found),
         leaves=list(_parts(found)),
-        leaf_headings=["part", "action", "share of rows", "looks worth", "looks better than treating all alike by"],
+        leaf_headings=[
+            "part",
+            "who",
+            "action",
+            "share of rows",
+            "looks worth",
+            "looks better than treating all alike by",
+        ],
         asked=[],
         asked_aside=[],
         sure=False,
         prices=[],
-        no_prices=words.GONE.format("the intervals of prices need"),
         near=[],
-        no_near=words.GONE.format("which rules it can distinguish needs"),
         near_rules=[],
         charges=charges_of(found.estimator.treatment_cost, maximise=learnt.maximise),
         sentences=words.sentences(found),
@@ -64,9 +77,9 @@ def page(found: OnePass, command: str) -> str:
         front_rules=[],
         front_unit="",
         budget=None,
-        no_budget=words.GONE.format("the band of such a curve needs"),
         budget_rows=[],
         stable=[words.GONE.format("to draw them again needs")],
+        missing=[(heading, words.GONE.format(reason)) for heading, reason in MISSING.items()],
         depths=[],
         trust=list(_trust(found)),
         shown=SHOWN,
@@ -83,7 +96,7 @@ def rule_pictures(found: OnePass) -> dict[str, bytes]:
 
 def _figure(found: OnePass) -> Any:
     unit = words.unit_of(found)
-    leaves = [replace(part.summary, note=f"looks like {unit.value(part.value)}") for part in found.parts]
+    leaves = [part_of(part.summary, f"looks like {unit.value(part.value)}") for part in found.parts]
     return found.estimator.policy_.figure(leaves)
 
 
@@ -101,9 +114,10 @@ def _subtitle(found: OnePass) -> str:
 
 
 def _parts(found: OnePass) -> Iterator[Row]:
-    unit = words.unit_of(found)
-    for number, part in enumerate(found.parts, 1):
-        yield [str(number), part.action, f"{part.share:.1%}", unit.value(part.value), unit.amount(part.gain)]
+    unit, people = words.unit_of(found), who(found.estimator.policy_)
+    for number, part in enumerate(found.parts):
+        first_cells = [str(number + 1), people.get(number, ""), part.action, f"{part.share:.1%}"]
+        yield [*first_cells, unit.value(part.value), unit.amount(part.gain)]
 
 
 def _trust(found: OnePass) -> Iterator[Row]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from milpcb.logs.one_pass.finding import OnePass
-from milpcb.logs.words import MARKS, Unit
+from milpcb.logs.unit import Unit
+from milpcb.logs.words import MARKS
 from milpcb.logs.worth import RULE, Worth
 from milpcb.offline import State
 from milpcb.offline.standing import at_level
