@@ -15,6 +15,7 @@ from milpcb.commands.log_source import source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core import gate
 from milpcb.core.checks import check_file
+from milpcb.core.decimals import fixed, number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.plugins import registry
 
@@ -74,16 +75,16 @@ def _values(evaluation: Evaluation, name: str) -> Table:
     """Return the values of a policy, of the constants and of what was done; without intervals that do not hold."""
     table = Table("", "value", f"{evaluation.level:.0%} interval", "the policy gains")
     value = evaluation.value
-    table.add_row(name, f"{value.value:.4g}", "" if evaluation.in_sample else _ends(value), "")
+    table.add_row(name, _own(value), "" if evaluation.in_sample else _ends(value), "")
     constants = evaluation.constants
     for action in _best_first(evaluation)[:SHOWN]:
         gain = evaluation.gain_over[action]
         value = constants[action]
-        table.add_row(f"always '{action}'", f"{value.value:.4g}", _ends(value), _gain(gain, evaluation))
+        table.add_row(f"always '{action}'", _own(value), _ends(value), _gain(gain, evaluation))
     if len(constants) > SHOWN:
-        table.add_row(f"and {len(constants) - SHOWN:,} more constants", "", "", "")
+        table.add_row(f"and {fixed(len(constants) - SHOWN, 0)} more constants", "", "", "")
     value = evaluation.logged
-    table.add_row("what was done", f"{value.value:.4g}", _ends(value), _gain(evaluation.gain_over_logged, evaluation))
+    table.add_row("what was done", _own(value), _ends(value), _gain(evaluation.gain_over_logged, evaluation))
     return table
 
 
@@ -94,12 +95,16 @@ def _best_first(evaluation: Evaluation) -> list[str]:
     return names if len(names) <= SHOWN else sorted(names, key=lambda name: sign * evaluation.constants[name].value)
 
 
+def _own(value: IntervalEstimate) -> str:
+    return number(value.value, value.standard_error)
+
+
 def _ends(value: IntervalEstimate) -> str:
-    return f"{value.lower:.4g} to {value.upper:.4g}"
+    return str(value).partition("(")[2].removesuffix(")")
 
 
 def _gain(gain: IntervalEstimate, evaluation: Evaluation) -> str:
-    return f"{gain.value:.4g}" if evaluation.in_sample else str(gain)
+    return _own(gain) if evaluation.in_sample else str(gain)
 
 
 def _read(path: Path) -> tuple[Any, Any]:
@@ -145,6 +150,6 @@ _NO_POLICY = "{} holds no policy: give policy.json of milpcb learn, or policy.to
 def _parts(value: Evaluation) -> Table:
     table = Table("part", "action", "share of rows", "value", f"gains over {value.reference.name}")
     for leaf in value.leaves:
-        own = f"{leaf.value.value:.4g}" if value.in_sample else str(leaf.value)
+        own = _own(leaf.value) if value.in_sample else str(leaf.value)
         table.add_row(str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}", own, _gain(leaf.gain, value))
     return table

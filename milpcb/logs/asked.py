@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.core.decimals import fixed, number
 from milpcb.data.actions import places
 from milpcb.data.columns import Values
 from milpcb.data.conditions import holds
@@ -89,20 +90,21 @@ def _never(asked: Never, played: _Played) -> Kept:
     others = "others" if asked.other else "it"
     return Kept(
         f"'{asked.action}' {'always' if asked.other else 'never'} where {asked.where}",
-        f"gives {others} in {broken:,} of the {rows:,} rows there" if rows else "there is no such row",
+        f"gives {others} in {fixed(broken, 0)} of the {fixed(rows, 0)} rows there" if rows else "there is no such row",
         not broken,
-        "in every row" if not broken else f"broken in {broken:,} rows",
+        "in every row" if not broken else f"broken in {fixed(broken, 0)} rows",
     )
 
 
 def _no_worse(asked: NoWorseThan, played: _Played) -> Kept:
     labels = places("action of the policy", played.names, asked.outcome.actions)
     own = float(np.average(asked.outcome.table[np.arange(len(labels)), labels], weights=played.weight))
+    error = float(asked.outcome.table.std() / np.sqrt(len(labels)))
     sign = 1.0 if asked.outcome.maximise else -1.0
     other = sign * float(np.average(asked.base(None), weights=played.weight))
     return Kept(
         asked.name,
-        f"gives {own:.4g} by the log, beside {other:.4g}",
+        f"gives {number(own, error)} by the log, beside {number(other, error)}",
         True,
         f"among all such people, with {100 * asked.confidence:.10g} % confidence",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from milpcb.core.decimals import fixed
 from milpcb.logs.findings import Findings
 from milpcb.logs.unit import Unit
 
@@ -20,7 +21,7 @@ def front(found: Findings) -> list[str]:
     ends = [f"{unit.of_value(point.first)} and {other.of_value(point.second)}" for point in (points[0], points[-1])]
     if len(points) == 1:
         return [f"One rule is the best for both outcomes: it looks worth {ends[0]}."]
-    some = f"{len(points):,} rules are the best for some weighting of both outcomes, and there are no others"
+    some = f"{fixed(len(points), 0)} rules are the best for some weighting of both outcomes, and there are no others"
     between = (
         "No rule of the class is better than the line through two neighbours; between them there may be rules that no "
         "weighting makes the best. All are as they look in the rows that they were learnt from, which is too good."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from milpcb.core.decimals import fixed
 from milpcb.logs.findings import Findings
 from milpcb.logs.near import AsGood
 from milpcb.logs.unit import Unit
@@ -33,7 +34,7 @@ def _how_many(found: Findings, near: AsGood) -> str:
     if near.exact and near.count == 1:
         return f"No other rules {which}."
     only = " These data do not distinguish them; which of them looks best may be chance." if near.slack is None else ""
-    return f"{'' if near.exact else 'More than '}{near.count:,} rules {which}.{only}"
+    return f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}.{only}"
 
 
 def _needed(near: AsGood) -> str:
@@ -46,6 +47,7 @@ def _needed(near: AsGood) -> str:
 
 def _contested(near: AsGood) -> str:
     if not near.contested:
-        return f"They all do the same in all of the {near.looked_at:,} rows that were looked at."
+        return f"They all do the same in all of the {fixed(near.looked_at, 0)} rows that were looked at."
     share = f"{near.contested / near.looked_at:.1%}"
-    return f"They do not all do the same in {near.contested:,} of the {near.looked_at:,} rows looked at ({share})."
+    contested, seen = fixed(near.contested, 0), fixed(near.looked_at, 0)
+    return f"They do not all do the same in {contested} of the {seen} rows looked at ({share})."

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.decimals import fixed
 from milpcb.experiments.results.figures.drawing import Drawing, finish, render
 from milpcb.experiments.results.report import fill, picture
 from milpcb.logs import front_words, near_words, words
@@ -92,8 +93,8 @@ def _subtitle(found: Findings) -> str:
     log = found.source.log
     names = ", ".join(log.actions[:NAMED]) + (", ..." if len(log.actions) > NAMED else "")
     aside = len(log) - len(found.learnt.numbers)
-    kept = f"; {aside:,} of them kept aside" if aside else ""
-    return f"{len(log):,} decisions among {len(log.actions):,} actions: {names}{kept}"
+    kept = f"; {fixed(aside, 0)} of them kept aside" if aside else ""
+    return f"{fixed(len(log), 0)} decisions among {fixed(len(log.actions), 0)} actions: {names}{kept}"
 
 
 def _sentence(text: str) -> str:
@@ -167,9 +168,9 @@ def _trust(found: Findings) -> Iterator[Row]:
         explained = known.outcome_r2[k]
         yield [
             name,
-            f"{counts[k]:,}",
+            f"{fixed(counts[k], 0)}",
             f"{known.least_propensity[k]:.3g}",
-            f"{known.effective_size[k]:,.0f}",
+            f"{fixed(known.effective_size[k], 0)}",
             f"{known.calibration[k]:.2f}",
             f"{explained:.2f}" if np.isfinite(explained) else "-",
         ]

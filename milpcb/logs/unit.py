@@ -7,7 +7,7 @@ from math import isnan, nan
 
 import numpy as np
 
-from milpcb.decimals import fixed, number, written
+from milpcb.core.decimals import fixed, number, written
 from milpcb.logs.findings import Findings
 from milpcb.offline import IntervalEstimate
 
@@ -63,7 +63,7 @@ class Unit:
 
     def of_value(self, value: float) -> str:
         """Return what something is worth, in words."""
-        return f"{self.value(value)} {self.words}" if self.binary else f"a {self.words} of {self.value(value)}"
+        return f"{self.value(value)} {self.words}" if self.binary else f"{self.gain(value)} (mean '{self.name}')"
 
     def ends(self, lower: float, upper: float) -> str:
         """Return the ends of an interval of what something is worth."""

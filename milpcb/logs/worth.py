@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.core.checks import ROUNDING
+from milpcb.core.decimals import fixed
 from milpcb.logs.findings import Findings
 from milpcb.logs.unit import Unit
 from milpcb.logs.words import other
@@ -50,7 +51,7 @@ def _of_rule(found: Findings) -> Iterator[Worth]:
         yield Worth(RULE, value.value, (value.lower, value.upper), "band over all rules: holds after the search")
     if found.held_out is not None:
         value, rows = found.held_out.value, len(found.source.log) - len(found.learnt.numbers)
-        yield Worth(f"{RULE}, rows kept aside", value.value, (value.lower, value.upper), f"{rows:,} other rows")
+        yield Worth(f"{RULE}, rows kept aside", value.value, (value.lower, value.upper), f"{fixed(rows, 0)} other rows")
 
 
 def _of_reference(found: Findings) -> Worth:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.core.checks import ROUNDING
+from milpcb.core.decimals import fixed, number
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.log import Log
 from milpcb.types import Bools, Floats, Ints
@@ -79,14 +80,14 @@ class Diagnostics:
         if not self.enough_events:
             found.append(
                 f"A few rare, large outcomes carry the noise: differences between actions are as skew as if about "
-                f"{self.events:.0f} of {self.rows:,} rows were all of it. That is too few such events for intervals "
-                "and p-values to hold."
+                f"{self.events:.0f} of {fixed(self.rows, 0)} rows were all of it. That is too few such events for "
+                "intervals and p-values to hold."
             )
         elif self.value_events <= EVENTS:
             found.append(
                 f"Values rest on a few rare, large outcomes: they are as skew as if about {self.value_events:.0f} of "
-                f"{self.rows:,} rows were all of the noise, so their intervals may be too narrow. Gains do not: "
-                "differences between actions are less skew."
+                f"{fixed(self.rows, 0)} rows were all of the noise, so their intervals may be too narrow. Gains do "
+                "not: differences between actions are less skew."
             )
         if self.grouped and self.rows < FEW:
             found.append(f"There are {self.rows} groups of rows: few. Intervals may be too narrow.")
@@ -129,12 +130,13 @@ class Diagnostics:
         if not wrong:
             return []
         worst, others = wrong[0], len(wrong) - 1
+        fitting = number(self.calibrated[worst])
         also = f" Nor do those of {others} other actions; by chance one in twenty would not." if others else ""
         found = (
             f"The propensities of '{self.actions[worst]}' do not fit the log: 1 / propensity of its rows adds up to "
             f"{self.calibration[worst]:.2f} times the number of all rows (standard error "
             f"{self.calibration_error[worst]:.2g}), which should be 1. With propensities that fit, always "
-            f"'{self.actions[worst]}' would be worth {self.calibrated[worst]:.4g}, not {self.constants[worst]:.4g}."
+            f"'{self.actions[worst]}' would be worth {fitting}, not {number(self.constants[worst])}."
             f"{also}"
         )
         return [found]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import choice, real
+from milpcb.core.decimals import number
 from milpcb.data.actions import played
 from milpcb.errors import InputError
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
@@ -81,9 +82,8 @@ class Evaluation:
         level, other = f"{self.level:.0%}", self.reference.name
         best = f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}"
         if self.in_sample:
-            looks = (
-                f"The policy looks worth {self.value.value:.4g} on the rows that it was chosen on, which is too good"
-            )
+            worth = number(self.value.value, self.value.standard_error)
+            looks = f"The policy looks worth {worth} on the rows that it was chosen on, which is too good"
             return [f"{looks}; no interval on these rows holds for it.", f"{best}; {level} interval in brackets."]
         return [
             f"The policy gives {self.value}; {level} interval in brackets.",
@@ -226,9 +226,9 @@ def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], In
     ``play(policy, contexts)`` returns the numbers of the actions that it plays.
     """
     assigned, table = np.empty(len(fold), dtype=np.int64), as_table(contexts)
-    for number in np.unique(fold):
-        here = np.flatnonzero(fold == number)
-        assigned[here] = play(learn(np.flatnonzero(fold != number)), take_rows(table, here))
+    for each in np.unique(fold):
+        here = np.flatnonzero(fold == each)
+        assigned[here] = play(learn(np.flatnonzero(fold != each)), take_rows(table, here))
     return assigned
 
 

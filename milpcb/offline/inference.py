@@ -11,6 +11,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
+from milpcb.core.decimals import number
 from milpcb.data.actions import check_order
 from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, band
@@ -91,16 +92,20 @@ class Inference:
     def words(self) -> list[str]:
         """Return what follows and what does not, a sentence each."""
         other, level = self.reference.name, f"{self.level:.0%}"
-        learnt = f"{self.cross_fitted.gain:.4g}"
-        ends = f"{self.lower:.4g} and {self.upper:.4g} ({level})"
+        looks, learnt = self._amount(self.gain), self._amount(self.cross_fitted.gain)
+        ends = f"{self._amount(self.lower)} and {self._amount(self.upper)} ({level})"
         return [
             self.verdict(),
-            f"The best policy of the class looks better than {other} by {self.gain:.4g}, for which it was chosen.",
+            f"The best policy of the class looks better than {other} by {looks}, for which it was chosen.",
             *self._evidence(),
             f"Learnt on all folds but one and evaluated on the rest, its gain is {learnt}: expect about that.",
             f"Whichever policy of the class is chosen, and why: the gain of this one is between {ends}.",
-            f"No policy of the class gains more than {self.most:.4g} over {other} ({level}).",
+            f"No policy of the class gains more than {self._amount(self.most)} over {other} ({level}).",
         ]
+
+    def _amount(self, gain: float) -> str:
+        """Return a gain with as many digits as the error of the policy's value leaves."""
+        return number(gain, self.value.standard_error)
 
     def verdict(self) -> str:
         """Return the state in one sentence."""
@@ -108,7 +113,8 @@ class Inference:
         if self.state is State.TARGET:
             return f"Treat people differently: this gives more than {other}."
         if self.state is State.ALIKE:
-            return f"Treat all alike, by {other}: no policy of the class gains more than {self.small:.4g} over it."
+            small = self._amount(self.small)
+            return f"Treat all alike, by {other}: no policy of the class gains more than {small} over it."
         if not self.enough:
             return "Too early to decide: a few rare, large outcomes carry the noise, and there are too few of them."
         return f"Too early to decide whether treating people differently gives more than {other}."

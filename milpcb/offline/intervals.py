@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from milpcb.core.decimals import estimate
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
@@ -35,7 +36,7 @@ class IntervalEstimate:
     upper: float
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} ({self.lower:.4g} to {self.upper:.4g})"
+        return estimate(self.value, self.lower, self.upper, self.standard_error)
 
 
 @dataclass(frozen=True)

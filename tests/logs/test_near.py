@@ -127,7 +127,7 @@ def test_the_page_has_the_rules_by_the_band(learnt):
 def test_an_amount_is_printed_too(learnt):
     """``--near`` needs no draws, and its sentences are on the terminal as well."""
     printed, page = learnt("--draws", "0", "--near", "0.05")
-    line = re.search(r"[\d,]+ rules of this kind look worth at most 5.0 of 100 less than the best of them\.", page)
+    line = re.search(r"[\d\u202f]+ rules of this kind look worth at most 5 of 100 less than the best of them\.", page)
     assert line
     assert line[0] in printed
 

@@ -1,0 +1,130 @@
+"""The first screen of the page on a log: parts in words, three bars, and numbers that people can read."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from milpcb.core.decimals import THIN
+from milpcb.logs.bars import bars
+from milpcb.logs.parts import in_words, part_of, who
+from milpcb.logs.unit import Unit
+from milpcb.logs.words import chance, rules
+from milpcb.logs.worth import Worth, first
+from policies.leaves import LeafSummary
+from policies.names import Names
+from policies.thresholds.rule import ThresholdRule
+from policies.trees.rule import DecisionTree, Leaf, Split
+
+TREE = DecisionTree(
+    Split(0, 45.0, Leaf(1), Split(1, 0.5, Leaf(0), Leaf(2))),
+    names=Names(("age", "member"), ("call", "write", "play cards")),
+)
+MONEY = Unit("spent", maximise=True, binary=False, error=130.0, sign="$")
+SALES = Unit("bought", maximise=True, binary=True, error=0.012)
+LINES = [
+    Worth("this rule", 0.56, (0.4, 0.7), "band over all rules"),
+    Worth("this rule, rows kept aside", 0.53, (0.48, 0.58), "100 other rows"),
+    Worth("'call' for everybody", 0.5, (0.45, 0.55), ""),
+    Worth("what was done", 0.4, None, ""),
+    Worth("always 'write'", 0.3, (0.25, 0.35), ""),
+]
+
+TESTS = {
+    ("age <= 45", True): "age up to 45",
+    ("age <= 45", False): "age above 45",
+    ("age <= 45 (or missing)", True): "age up to 45 or missing",
+    ("age <= 45 (or missing)", False): "age above 45",
+    ("age <= 45 (not missing)", True): "age up to 45",
+    ("age <= 45 (not missing)", False): "age above 45 or missing",
+    ("region = north", True): "region = north",
+    ("region = north", False): "region other than north",
+    ("age <= 45 and visits <= 3", False): "not (age <= 45 and visits <= 3)",
+    ("income > 10 and age <= 45", False): "not (income > 10 and age <= 45)",
+    ("score >= 3", True): "score >= 3",
+}
+
+
+@pytest.mark.parametrize(("test", "holds"), TESTS)
+def test_a_test_in_words(test, holds):
+    """One comparison is written out, with missing values on their side; several are left as they are."""
+    assert in_words(test, holds=holds) == TESTS[test, holds]
+
+
+def test_parts_are_numbered_as_in_the_drawing():
+    """Every part has the tests on its way, and its number stands in the drawing, with value and interval on lines."""
+    assert who(TREE) == {
+        0: "age up to 45",
+        1: "age above 45, member up to 0.5",
+        2: "age above 45, member above 0.5",
+    }
+    summary = part_of(LeafSummary(1, "write", 0.456), "56.1 of 100\n48.0 to 63.0")
+    drawn = TREE.graph([summary, summary, summary])
+    labels = [label for _, label in drawn.nodes(data="label")]
+    assert "1: write\n46% of rows\n56.1 of 100\n48.0 to 63.0" in labels
+    assert not any("play" in label for label in labels)
+    assert who(ThresholdRule(0, (), (1,))) == {0: "everybody"}
+
+
+def test_a_leaf_of_a_printed_rule_is_its_action():
+    """Trees and lists print the action alone, whatever it is called; other rules are left as they are."""
+    assert rules(TREE).splitlines()[1] == "    write"
+    assert rules(TREE).splitlines()[-1].strip() == "play cards"
+    assert rules("score = +1*age\nplay call if score >= 3, else play write").endswith("else play write")
+    assert rules("play call") == "call"
+
+
+def test_three_lines_come_first():
+    """The rule by rows kept aside, where there are any, the best that treats all alike, and what was done."""
+    assert [line.name for line in first(LINES)] == [LINES[i].name for i in (1, 2, 3)]
+    assert [line.name for line in first(LINES[:1] + LINES[2:])] == [LINES[i].name for i in (0, 2, 3)]
+
+
+def test_bars_are_at_their_places():
+    """Places are shares of the width: the reference is where its dot is, and intervals reach around their values."""
+    drawn = bars(SALES, first(LINES), 0.95, "'call' for everybody", 0.5)
+    own, alike, done = drawn["lines"]
+    assert drawn["dashed"] == alike["dot"]
+    assert float(own["left"]) < float(own["dot"]) < float(own["left"]) + float(own["width"]) < 100
+    assert (own["own"], alike["own"]) == (True, False)
+    assert (done["width"], done["ends"]) == ("0.00", "no interval")
+    assert own["value"] == "53.0"
+
+
+def test_equal_values_are_drawn_too():
+    """Where everything is worth the same there is no width to share out, and nothing is divided by 0."""
+    drawn = bars(SALES, [Worth("this rule", 0.5, (0.5, 0.5), "")], 0.95, "'call' for everybody", 0.5)
+    assert drawn["lines"][0]["dot"] == drawn["dashed"] == "50.00"
+
+
+def test_amounts_have_the_digits_that_their_error_leaves():
+    """Dollars without an exponent and with their sign; shares of people of 100; marks of axes with their own digits."""
+    assert MONEY.value(11287.4) == f"11{THIN}290"
+    assert MONEY.of_value(9308.2) == f"9{THIN}308 $ (mean 'spent')"
+    assert MONEY.between(1557.2, 2570.4) == f"between 1{THIN}557 and 2{THIN}570 $"
+    assert (SALES.value(0.4953), SALES.gain(-0.0161)) == ("49.5", "\u22121.6 of 100")
+    assert Unit("bought", maximise=True, binary=True, error=0.06).value(0.4953) == "50"
+    assert (MONEY.tick(12500.0), SALES.tick(0.425), MONEY.tick(-0.05)) == (f"12{THIN}500", "42.5", "\u22120.05")
+    assert not any(re.search(r"e[+-]", MONEY.amount(10.0**k)) for k in range(-9, 13))
+
+
+def test_a_small_p_value_is_not_written_out():
+    """Simulated p-values have no more than three decimals, and none is 0."""
+    assert [chance(p) for p in (0.0, 0.0004, 0.032, 0.5)] == ["p < 0.001", "p < 0.001", "p = 0.032", "p = 0.5"]
+
+
+def test_the_unit_of_what_treatments_cost():
+    """Outcomes of 0 and 1 are shares of people, unless what treatments cost is taken off them."""
+    scores = SimpleNamespace(log=SimpleNamespace(outcome=np.array([0.0, 1.0])), maximise=True, charge=np.zeros(2))
+    found = SimpleNamespace(
+        scores=scores,
+        evaluation=SimpleNamespace(logged=SimpleNamespace(standard_error=0.02)),
+        source=SimpleNamespace(columns=SimpleNamespace(outcome="bought")),
+        questions=SimpleNamespace(unit=""),
+    )
+    assert Unit.of(found).binary
+    scores.charge = np.array([0.1, 0.0])
+    assert not Unit.of(found).binary
