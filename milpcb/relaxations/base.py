@@ -29,7 +29,7 @@ class Relaxation(ABC):
     Attributes
     ----------
     hit : totals are integers of a unit; an estimate that is not 0 counts ``hit`` of them
-    shift : costs are estimated less this number, the same for every policy, which regret does not feel
+    shift : costs are estimated less this number, the same for every policy, which leaves regret unchanged
     queries : the ways to ask the oracle that are enough to play; "argmin" where all mass on the action of a single
         minimiser is optimal
     even_ties : whether that holds only if the action is drawn evenly from those that the minimisers play
