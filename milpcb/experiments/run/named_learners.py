@@ -13,9 +13,13 @@ from milpcb.protocols import Learner
 
 @dataclass(frozen=True)
 class NamedLearner:
-    """A learner that plays: what the table calls it, its class, its options, and its oracle's, {} for the default."""
+    """A learner that plays: what the table calls it, its class, its options, and its oracle's, {} for the default.
+
+    ``name`` is the registered one, by which pictures give it its colour; of a class that is not registered its own.
+    """
 
     label: str
+    name: str
     cls: type[Learner]
     options: dict[str, Any]
     oracle: dict[str, Any]
@@ -41,16 +45,22 @@ def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
     table = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name, asked, own = table.pop("name", None), table.pop("oracle", oracle), table.pop("label", "")
     if isinstance(name, type) and issubclass(name, Learner):
-        cls, called = name, name.__name__
+        cls, called, registered = name, name.__name__, _registered(name)
     elif isinstance(name, str):
-        cls, called = registry.load("learner", name), name
+        cls, called, registered = registry.load("learner", name), name, name
     else:
         raise InputError(f"a learner is a name, a Learner class, or a table with the key 'name', got {shown(entry)}")
     known = supply.options(cls, registry.KINDS["learner"].supplied)
     for key in table:
         if key not in known:
             raise InputError(f"learner '{called}' has no option '{key}'{did_you_mean(str(key), known)}")
-    return NamedLearner(label or str(own) or called, cls, table, _oracle_options(asked))
+    return NamedLearner(label or str(own) or called, registered, cls, table, _oracle_options(asked))
+
+
+def _registered(cls: type[Learner]) -> str:
+    """Return the name that a class is registered under; its own where it is not."""
+    own = f"{cls.__module__}:{cls.__name__}"
+    return next((name for name, target in registry.entries("learner").items() if target == own), cls.__name__)
 
 
 def _oracle_options(oracle: Any) -> dict[str, Any]:

@@ -84,9 +84,7 @@ def play(
             world = _open(made, policies, horizon, seed, contexts)
             best = world.best(at, line)
             players = [_player(each, world, best, at, sure) for each in named]  # mistakes come before any is played
-            played += [
-                _played(each.label, player, world, best, line) for each, player in zip(named, players, strict=True)
-            ]
+            played += [_played(each, player, world, best, line) for each, player in zip(named, players, strict=True)]
     return Plays(tuple(played), horizon)
 
 
@@ -187,15 +185,16 @@ def _learner(each: NamedLearner, world: Surroundings, best: Hindsight | None) ->
 
 
 def _played(
-    label: str, player: LearnerPlayer, world: Surroundings, best: Hindsight | None, line: ProgressLine
+    each: NamedLearner, player: LearnerPlayer, world: Surroundings, best: Hindsight | None, line: ProgressLine
 ) -> Played:
     """Play one learner with one seed to the horizon."""
     if isinstance(world.stream, LiveStream):
         world.stream.begin(world.seed)
-    tick = line.ticker(f"{label}, seed {world.seed}", world.horizon)
+    tick = line.ticker(f"{each.label}, seed {world.seed}", world.horizon)
     while player.tally.round < world.horizon:
         player.advance(SLICE)
         tick(player.tally.round)
     costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
     policy = player.certify().policy
-    return Played(label, world.seed, player.guarantee, tuple(player.points), costs, policy, player.confidence)
+    points = tuple(player.points)
+    return Played(each.label, world.seed, player.guarantee, points, costs, policy, player.confidence, each.name)

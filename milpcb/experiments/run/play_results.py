@@ -35,6 +35,7 @@ class Played:
     best_costs : least cost of any policy at each checkpoint, None in live play
     policy : the best policy by what the learner was shown; None where the oracle found none
     confidence : of the certificates about this very play; None where none was asked for
+    name : the registered name of the learner, by which pictures give it its colour; "" for the label
     """
 
     label: str
@@ -44,6 +45,7 @@ class Played:
     best_costs: tuple[float | None, ...]
     policy: FoundPolicy
     confidence: float | None = None
+    name: str = ""
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each checkpoint."""
@@ -85,6 +87,11 @@ class Plays:
     def learners(self) -> list[str]:
         """The labels, in order."""
         return list(dict.fromkeys(play.label for play in self.plays))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The registered name of each learner, by its label."""
+        return {play.label: play.name or play.label for play in self.plays}
 
     @property
     def policies(self) -> dict[str, dict[int, FoundPolicy]]:
@@ -140,7 +147,7 @@ class Plays:
             return table
         from milpcb.experiments.results.figures.play_results import draw_plays
 
-        picture = b64encode(draw_plays(self.frame(), live=self.live, suffix="svg")).decode()
+        picture = b64encode(draw_plays(self.frame(), self.names, live=self.live, suffix="svg")).decode()
         source = f"data:image/svg+xml;base64,{picture}"
         return f'{table}<img alt="Regret by round" style="max-width: min(60em, 100%)" src="{source}">'
 
@@ -155,7 +162,7 @@ class Plays:
         with needs("studies", "plot()"):
             from milpcb.experiments.results.figures.play_results import draw_plays
         try:
-            target.write_bytes(draw_plays(self.frame(), live=self.live, suffix=target.suffix[1:]))
+            target.write_bytes(draw_plays(self.frame(), self.names, live=self.live, suffix=target.suffix[1:]))
         except OSError as error:
             raise InputError(f"cannot write {target}: {error.strerror}") from error
         return target

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
@@ -21,20 +23,23 @@ from milpcb.experiments.results.figures.results import curve
 from milpcb.experiments.results.figures.words import count
 
 
-def draw_plays(frame: pl.DataFrame, *, live: bool, suffix: str) -> bytes:
-    """Return a picture, "png" or "svg", of the frame of plays (see milpcb.experiments.run.play_results)."""
-    return render(_certificates(frame) if live else _regrets(frame), [suffix])[suffix]
+def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suffix: str) -> bytes:
+    """Return a picture, "png" or "svg", of the frame of plays (see milpcb.experiments.run.play_results).
+
+    ``names`` are the registered names of the learners, by their labels: they decide the colours, as in a study.
+    """
+    return render(_certificates(frame, names) if live else _regrets(frame, names), [suffix])[suffix]
 
 
-def _regrets(frame: pl.DataFrame) -> Figure:
+def _regrets(frame: pl.DataFrame, names: Mapping[str, str]) -> Figure:
     alike = {name: pl.lit("") for name in ("environment", "policies", "oracle")}
-    return regret_figure(frame.with_columns(horizon=pl.col("round").max(), **alike), "Regret")
+    return regret_figure(frame.with_columns(horizon=pl.col("round").max(), **alike), "Regret", names)
 
 
-def _certificates(frame: pl.DataFrame) -> Figure:
+def _certificates(frame: pl.DataFrame, names: Mapping[str, str]) -> Figure:
     """Draw mean certificates, with two standard errors."""
     learners = frame["learner"].unique(maintain_order=True).to_list()
-    look = looks(learners)
+    look = looks(learners, names)
     figure, (axes,) = curve_grid(1, f"Certificates ({count(frame['seed'].n_unique(), 'seed')})")
     for learner in learners:
         rounds, values = curve(frame, learner, "certificate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -74,9 +75,10 @@ def regret_loglog(results: Results) -> list[Drawing]:
     return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
 
 
-def regret_figure(frame: pl.DataFrame, title: str, *, loglog: bool = False) -> Figure:
-    """Return the figure of these curves: a panel per environment, policy class and oracle."""
-    return _figure(Results(frame, title), loglog=loglog)
+def regret_figure(frame: pl.DataFrame, title: str, names: Mapping[str, str]) -> Figure:
+    """Return the figure of these curves; ``names`` are the registered names of the learners, by their labels."""
+    learners = [{"label": label, "name": name} for label, name in names.items()]
+    return _figure(Results(frame, title, {"learners": learners}), loglog=False)
 
 
 def _figure(results: Results, *, loglog: bool) -> Figure:
