@@ -16,7 +16,7 @@ JOINED = (" and ", " or ", "\n", ": ")  # more than one comparison
 
 
 @dataclass(frozen=True)
-class Part(LeafSummary):
+class DrawnPart(LeafSummary):
     """One part of a rule, whose lines in a drawing are its number and action, its share of rows, and its notes."""
 
     def lines(self, part: int) -> list[str]:
@@ -24,12 +24,12 @@ class Part(LeafSummary):
         return [f"{part + 1}: {self.name}", f"{self.share:.0%} of rows", *self.note.split("\n")]
 
 
-def part_of(leaf: LeafSummary, note: str) -> Part:
+def part_of(leaf: LeafSummary, note: str) -> DrawnPart:
     """Return a part with the action and share of a leaf; each line of ``note`` is one of the drawing."""
-    return Part(leaf.action, leaf.name, leaf.share, None, note)
+    return DrawnPart(leaf.action, leaf.name, leaf.share, None, note)
 
 
-def parts(found: Findings) -> list[Part]:
+def parts(found: Findings) -> list[DrawnPart]:
     """Return the parts of the rule, with what each is worth in rows kept aside.
 
     Without such rows there is no interval that holds for a part, and its value is marked as what it looks like.
