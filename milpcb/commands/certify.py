@@ -48,7 +48,7 @@ def certify(
     time_limit: float | None,
     confidence: float,
 ) -> None:
-    """Bound the regret of whoever played the rounds of LOG against the best policy of a class, by what was shown alone.
+    """Bound the regret of the decisions in LOG against the best policy of a class, from the costs that LOG holds.
 
     LOG is a .csv or .parquet file, a line a round: the columns of the context, and then action (0, 1, ...), cost (0 or
     more) and probability (with which the action was drawn). Further options are those of the policy class, e.g. --depth

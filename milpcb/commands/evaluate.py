@@ -33,7 +33,7 @@ SHOWN = 12  # constants in a table
 @click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
 @click.option("--seed", default=0, show_default=True, help="Of folds and bootstrap.")
 def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: float, seed: int, **given: Any) -> None:
-    """Show what POLICY is worth by LOG, beside playing one action always and what was done.
+    """Estimate from LOG what POLICY is worth, beside always taking one action, and beside what was done.
 
     POLICY is a file of milpcb learn (policy.json), or what policy.to_json() returned. Without it the constants are
     compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. The intervals are for a

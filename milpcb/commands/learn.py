@@ -40,34 +40,52 @@ NOTED = 1e9  # bytes
 @source_options
 @click.option("--policies", "name", default="decision_trees", show_default=True, help=f"{', '.join(ESTIMATORS)}.")
 @click.option("--depth", type=int, help="Of trees: short for --max-depth.")
-@click.option("--at-most", multiple=True, metavar="ACTION=SHARE", help="Largest share of the rows that gets an action.")
-@click.option("--never", multiple=True, metavar="ACTION:CONDITION", help='E.g. "drug B: pregnant = 1".')
-@click.option("--always", multiple=True, metavar="ACTION:CONDITION", help="Where an action must be played.")
+@click.option("--at-most", multiple=True, metavar="ACTION=SHARE", help="An action for at most this share of the rows.")
+@click.option(
+    "--never",
+    multiple=True,
+    metavar="ACTION:CONDITION",
+    help='An action never where this holds, as in "drug B: pregnant = 1".',
+)
+@click.option("--always", multiple=True, metavar="ACTION:CONDITION", help="An action always where this holds.")
 @click.option(
     "--parity", multiple=True, metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group."
 )
 @click.option(
-    "--no-worse", multiple=True, metavar="LIMIT", help="'COLUMN at most today': with confidence; see the page on logs."
+    "--no-worse",
+    multiple=True,
+    metavar="LIMIT",
+    help="Limit on another outcome, kept with confidence, as in 'complained at most today'.",
 )
 @click.option(
-    "--monotone", multiple=True, metavar="COLUMN=more", help="The action never goes down as it grows; =less: never up."
+    "--monotone",
+    multiple=True,
+    metavar="COLUMN=more",
+    help="The action never goes down as the column grows; with =less never up.",
 )
-@click.option("--front", default="", metavar="OUTCOME", help="'COLUMN less': the best rules for two outcomes at once.")
+@click.option(
+    "--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'complained less'."
+)
 @click.option(
     "--what-if",
     multiple=True,
     metavar="WISH",
-    help="Its price, as of 'without age'; see the page on logs.",
+    help="What a change of the rule would cost, as in 'without age'; repeatable.",
 )
-@click.option("--near", type=float, metavar="AMOUNT", help="Rules that look worth so much less do as well [by a band].")
+@click.option(
+    "--near",
+    type=float,
+    metavar="AMOUNT",
+    help="Count the rules that look at most so much worse  [default: by the band].",
+)
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
-@click.option("--level", default=0.95, show_default=True, help="How often intervals and lower bounds hold.")
+@click.option("--level", default=0.95, show_default=True, help="Confidence of intervals and lower bounds.")
 @click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
-@click.option("--seed", default=0, show_default=True, help="Of everything that is drawn.")
+@click.option("--seed", default=0, show_default=True, help="Seed of all random draws.")
 @click.option(
     "--one-pass/--in-memory",
     default=None,
@@ -80,7 +98,7 @@ NOTED = 1e9  # bytes
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for policy and report.")
 @click.pass_context
 def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
-    """Find the best policy by LOG, a .csv or .parquet file with a line for each decision, or a run directory.
+    """Find the best policy for LOG, a .csv or .parquet file with a line for each decision, or a run directory.
 
     LOG may be several Parquet files: a folder of them, or a pattern in quotes, as in 'logs/*.parquet'.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from milpcb.logs.findings import Findings
 from milpcb.logs.unit import Unit
-from policies.leaves import LeafSummary
 
 _AT_MOST = re.compile(r"(.+) <= (\S+)( \(or missing\)| \(not missing\))?")
 _IS = re.compile(r"(.+) = (.+)")
@@ -16,17 +15,21 @@ JOINED = (" and ", " or ", "\n", ": ")  # more than one comparison
 
 
 @dataclass(frozen=True)
-class DrawnPart(LeafSummary):
-    """One part of a rule, whose lines in a drawing are its number and action, its share of rows, and its notes."""
+class DrawnPart:
+    """One part of a rule as a drawing has it: its action, its share (0..1) of the rows, and further lines."""
+
+    name: str
+    share: float
+    note: str
 
     def lines(self, part: int) -> list[str]:
         """Return what stands in a drawing of part number ``part``, a line each."""
         return [f"{part + 1}: {self.name}", f"{self.share:.0%} of rows", *self.note.split("\n")]
 
 
-def part_of(leaf: LeafSummary, note: str) -> DrawnPart:
+def part_of(leaf: Any, note: str) -> DrawnPart:
     """Return a part with the action and share of a leaf; each line of ``note`` is one of the drawing."""
-    return DrawnPart(leaf.action, leaf.name, leaf.share, None, note)
+    return DrawnPart(leaf.name, leaf.share, note)
 
 
 def parts(found: Findings) -> list[DrawnPart]:
