@@ -30,6 +30,7 @@ from milpcb.core.checks import real
 from milpcb.data.actions import action_name, place
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds
+from milpcb.data.frames import frame_names, read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Bools, Floats
 
@@ -77,6 +78,17 @@ class FittedRows(NamedRows):
     """What a fit knows: the rows, with their weights."""
 
     rows: WeightedRows
+
+
+@dataclass(frozen=True)
+class EachRow:
+    """Rows that count once each, and are not merged."""
+
+    weight: Floats
+
+    def total(self, table: Floats) -> Floats:
+        """Return the table (n, k)."""
+        return table
 
 
 class NamedConstraint(ABC):
@@ -249,6 +261,19 @@ NAMES: dict[str, type[NamedConstraint]] = {
 def bind_all(constraints: Any, bound: FittedRows) -> list[LabelConstraint]:
     """Return the label constraints of all ``constraints``; raises InputError on what is none."""
     return [rule for constraint in listed(constraints) for rule in constraint.bind(bound)]
+
+
+def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> list[LabelConstraint]:
+    """Return the label constraints of all ``constraints`` on contexts (m, d), each once: a table or a data frame.
+
+    ``names`` are those of the columns; without any they are x0, x1, ... A data frame has its own.
+    """
+    known = frame_names(contexts)
+    as_it_is = known or (isinstance(contexts, np.ndarray) and contexts.dtype.kind == "f")
+    table = contexts if as_it_is else np.array([list(row) for row in contexts], dtype=object)
+    columns = known or tuple(names) or tuple(f"x{i}" for i in range(table.shape[1]))
+    rows = EachRow(np.ones(len(contexts)))
+    return bind_all(constraints, FittedRows(read_columns(table, columns, columns), actions, rows))
 
 
 def listed(constraints: Any) -> list[NamedConstraint]:

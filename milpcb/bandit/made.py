@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -11,25 +10,13 @@ import numpy as np
 from milpcb.bandit.contexts import ContextReader
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import FinitePool
-from milpcb.data.frames import frame_names, read_columns
 from milpcb.errors import InputError
-from milpcb.named_constraints import FittedRows, NamedConstraint, bind_all
+from milpcb.named_constraints import NamedConstraint, bind_to
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import registry, supply
 from milpcb.protocols import Learner, PolicyClass
 from milpcb.types import Floats
-
-
-@dataclass(frozen=True)
-class EachRow:
-    """Rows that count once each, and are not merged."""
-
-    weight: Floats
-
-    def total(self, table: Floats) -> Floats:
-        """Return the table (n, k)."""
-        return table
 
 
 def action_names(policies: PolicyClass) -> list[Any]:
@@ -48,10 +35,7 @@ def known(
         numbers = reader.policies.read(contexts)
     if not constraints:
         return numbers, []
-    names = frame_names(contexts) or reader.names or tuple(f"x{i}" for i in range(numbers.shape[1]))
-    table = contexts if frame_names(contexts) else np.array([list(row) for row in contexts], dtype=object)
-    values = read_columns(table, names, names)
-    return numbers, bind_all(constraints, FittedRows(values, actions, EachRow(np.ones(len(numbers)))))
+    return numbers, bind_to(constraints, contexts, reader.names, actions)
 
 
 def oracle(

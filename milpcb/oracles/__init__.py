@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import context_array
@@ -14,13 +14,16 @@ from milpcb.oracles.without import Opening
 from milpcb.plugins import registry, supply
 from milpcb.protocols import Opened, PolicyClass, open_class
 
+if TYPE_CHECKING:
+    from milpcb.named_constraints import NamedConstraint
+
 
 def open_oracle(
     policies: PolicyClass | Opened,
     contexts: Any,
     kind: str = "milp",
     solver: str | None = None,
-    constraints: Sequence[LabelConstraint] = (),
+    constraints: Sequence[LabelConstraint | NamedConstraint] = (),
     **options: Any,
 ) -> Oracle:
     """Open the optimisation oracle of a policy class on fixed contexts (paper, equation (1)).
@@ -34,8 +37,9 @@ def open_oracle(
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
     solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"`` (None is that), ``"scip"``, ``"scipy"`` or
         ``"pulp:<PuLP solver name>"``
-    constraints : side constraints that every policy must satisfy (see milpcb.constraints); kinds ``"search"`` and
-        ``"audited"`` hold them for classes that can "side_rows", and guard-rails for all
+    constraints : side constraints that every policy must satisfy, by names of actions and columns as in
+        ``milpcb.share_at_most``, or by row numbers (see milpcb.constraints); kinds ``"search"`` and ``"audited"`` hold
+        them for classes that can "side_rows", and guard-rails for all
     options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``),
         ``time_limit`` and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
 
@@ -66,19 +70,30 @@ def open_oracle(
         raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=2), got {shown(policies)}")
     array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
     opened = policies if isinstance(policies, Opened) else open_class(policies, contexts)
-    fixed = {"opened": opened, "contexts": array, "constraints": _rules(constraints)}
+    rules = _rules(constraints, opened, contexts)
+    fixed = {"opened": opened, "contexts": array, "constraints": rules}
     oracle = cast("Oracle", supply.make(cls, fixed, given))
-    again = partial(open_oracle, kind=kind, constraints=constraints, **given)
+    again = partial(open_oracle, kind=kind, constraints=rules, **given)
     oracle.opening = Opening(opened.settings, opened, contexts, array, again)
     return oracle
 
 
-def _rules(constraints: Sequence[LabelConstraint]) -> tuple[LabelConstraint, ...]:
-    """Return the side constraints; raises InputError unless it is a list of them."""
+def _rules(constraints: Any, opened: Opened, contexts: Any) -> tuple[LabelConstraint, ...]:
+    """Return the side constraints, those by names bound to the contexts; raises InputError unless it is a list."""
     listed = constraints if isinstance(constraints, (list, tuple)) else [None]
-    if not all(isinstance(rule, LabelConstraint) for rule in listed):
+    if all(isinstance(rule, LabelConstraint) for rule in listed):
+        return tuple(listed)
+    from milpcb.named_constraints import NamedConstraint, bind_to  # only for those who have some
+
+    if not all(isinstance(rule, (LabelConstraint, NamedConstraint)) for rule in listed):
         raise InputError(f"constraints must be a list of LabelConstraint, got {shown(constraints)}")
-    return tuple(listed)
+    settings = opened.settings
+    names = getattr(settings, "feature_names", None) or ()
+    actions = getattr(settings, "action_names", None) or range(opened.n_actions)
+    found: list[LabelConstraint] = []
+    for rule in listed:
+        found += [rule] if isinstance(rule, LabelConstraint) else bind_to([rule], contexts, names, list(actions))
+    return tuple(found)
 
 
 def unknown_option(kind: str, key: str) -> str:
