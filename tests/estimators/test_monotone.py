@@ -37,13 +37,21 @@ def table(number):
     return people, costs
 
 
+def neighbours(column):
+    """Return the rows of everybody (n, 2) that differ in a column of numbers alone, the smaller number first."""
+    others = [name for name in EVERYBODY.columns if name != column]
+    known = EVERYBODY.with_row_index("row").drop_nulls(column).sort(column)
+    rows = [part["row"].to_numpy() for part in known.partition_by(others)]
+    return np.concatenate([np.stack([below[:-1], below[1:]], axis=1) for below in rows])
+
+
 def in_order(played, column, sign):
     """Return whether actions (24,) of everybody never go down (up) along a column of numbers."""
-    frame = EVERYBODY.with_columns(played=pl.Series(np.asarray(played, dtype=int)))
-    others = [name for name in EVERYBODY.columns if name != column]
-    known = frame.drop_nulls(column).sort(column)
-    steps = [np.diff(part["played"].to_numpy()) for part in known.partition_by(others)]
-    return all((sign * step >= 0).all() for step in steps)
+    below, above = np.asarray(played, dtype=int)[NEIGHBOURS[column].T]
+    return bool((sign * (above - below) >= 0).all())
+
+
+NEIGHBOURS = {column: neighbours(column) for column in ("age", "visits")}
 
 
 ESTIMATORS = [

@@ -87,8 +87,9 @@ def test_draw_reaches_every_list(name):
     """Every listed rule list can be drawn, and nothing else."""
     lists, contexts = INSTANCES[name]
     rng = np.random.default_rng(1)
-    drawn = {lists.on(contexts).draw(rng) for _ in range(8_000)}
-    assert drawn == set(lists.on(contexts).policies())
+    opened = lists.on(contexts)
+    drawn = {opened.draw(rng) for _ in range(8_000)}
+    assert drawn == set(opened.policies())
 
 
 def test_cells_hold_the_contexts_that_lead_there():

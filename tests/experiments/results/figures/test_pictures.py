@@ -14,7 +14,6 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import imread
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
@@ -59,15 +58,18 @@ def faults(figure: Figure) -> list[str]:
     pixels = README / figure.get_figwidth() / 72
     found = [f"small: {names[text]}" for text in boxes if text.get_fontsize() * pixels < LEAST]
     found += [f"outside: {names[text]}" for text, box in boxes.items() if not _inside(box, figure.bbox)]
-    for one, other in combinations(boxes, 2):
-        if boxes[one].padded(-1).overlaps(boxes[other].padded(-1)):
-            found.append(f"collide: {names[one]} | {names[other]}")
+    inner = [(names[text], box.padded(-1)) for text, box in boxes.items()]
+    for (one, box), (other, its) in combinations(inner, 2):
+        if box.overlaps(its):
+            found.append(f"collide: {one} | {other}")
     legends = {legend: legend.get_window_extent(renderer) for legend in figure.legends}
+    to_cross = [*inner, *(("legend", box.padded(-1)) for box in legends.values())]
     for axes in figure.axes:
+        seen = [(name, shown) for name, box in to_cross if (shown := Bbox.intersection(box, axes.bbox)) is not None]
         for line in axes.get_lines():
-            crossed = [names[text] for text, box in boxes.items() if _crosses(line, box)]
-            crossed += ["legend" for box in legends.values() if _crosses(line, box)]
-            found += [f"struck through: {what}" for what in crossed]
+            path = line.get_transform().transform_path(line.get_path())
+            if len(path.vertices):
+                found += [f"struck through: {name}" for name, box in seen if path.intersects_bbox(box, filled=False)]
         found += ["legend on axes" for box in legends.values() if box.padded(-1).overlaps(axes.bbox)]
     return found
 
@@ -83,13 +85,6 @@ def _out_of_view(axes: Any) -> Iterator[Text]:
 
 def _inside(box: Bbox, outer: Bbox) -> bool:
     return bool(box.x0 >= -1 and box.y0 >= -1 and box.x1 <= outer.width + 1 and box.y1 <= outer.height + 1)
-
-
-def _crosses(line: Line2D, box: Bbox) -> bool:
-    """Tell whether a line, as far as its axes show it, passes through a box."""
-    seen = Bbox.intersection(box.padded(-1), line.axes.bbox)
-    path = line.get_transform().transform_path(line.get_path())
-    return seen is not None and len(path.vertices) > 0 and bool(path.intersects_bbox(seen, filled=False))
 
 
 @pytest.mark.parametrize("study", STUDIES)
