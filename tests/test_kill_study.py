@@ -19,7 +19,7 @@ SCRIPT = Path(__file__).parents[1] / "scripts/checks/kill_study.py"
 def test_killed_and_damaged_studies_end_as_if_nothing_had_happened(tmp_path):
     """Same bytes, or one clear line; whatever else happens makes the script fail."""
     pytest.importorskip("distributed", reason="one of the three backends needs it")
-    arguments = ["--kills", "3", "--damages", "12", "--seed", "1"]
+    arguments = ["--small", "--kills", "3", "--damages", "12", "--seed", "1"]
     done = subprocess.run(
         [sys.executable, SCRIPT, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -8,9 +8,9 @@ from milpcb.offline import read_log, scores
 
 
 def test_many_actions_in_trouble_are_one_line_each_kind():
-    """Eighty rare actions: the worst are named, the others counted, and what is advised can be done."""
+    """Twenty rare actions: the worst are named, the others counted, and what is advised can be done."""
     draw = np.random.default_rng(0)
-    n, K = 400, 80
+    n, K = 100, 20
     action = np.concatenate([np.arange(K), np.arange(K), draw.integers(0, K, n - 2 * K)])
     log = read_log(draw.normal(size=(n, 2)), [f"a{k}" for k in action], reward=draw.normal(size=n), propensity=None)
     words = scores(log).diagnostics.words()

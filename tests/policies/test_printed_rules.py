@@ -22,7 +22,7 @@ CLASSES = {
     "rule_lists": RuleLists(3, max_rules=4, thresholds=7),
     "box_rules": BoxRules(3, max_features=2, thresholds=7),
 }
-N_POLICIES = 300
+N_POLICIES = 100  # on contexts of each of four kinds
 
 
 def normal(rng):
@@ -80,7 +80,7 @@ def fresh(contexts, rng):
 @pytest.mark.parametrize("make", CONTEXTS)
 @pytest.mark.parametrize("name", CLASSES)
 def test_printed_rules_are_the_rules(name, make):
-    """300 drawn policies label known and fresh contexts as printed, whatever the size of the numbers."""
+    """A hundred drawn policies label known and fresh contexts as printed, whatever the size of the numbers."""
     rng = np.random.default_rng(11)
     contexts = make(rng)
     opened = CLASSES[name].on(contexts)

@@ -38,11 +38,10 @@ STUDIES = {
     "three environments": {"learners": [*"abc"], "environments": ["planted", "K = 3", "c"], "points": 4},
     "gallery": {
         "learners": [f"learner {i}" for i in range(18)],
-        "environments": ["planted", "alternating_leader", *(f"environment {i}" for i in range(6))],
+        "environments": ["planted", "alternating_leader", *(f"environment {i}" for i in range(8))],
         "seeds": [0, 1],
         "points": 3,
     },
-    "ten environments": {"learners": [*"ab"], "environments": [f"environment {i}" for i in range(10)], "points": 3},
     "odd names": {"learners": ODD, "environments": ODD[:4], "horizons": (100, 1000), "seeds": [0], "points": 3},
 }
 
