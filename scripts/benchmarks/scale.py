@@ -1,6 +1,6 @@
 """How time and memory grow with the number of rows: ours with 9, 31, 255 and all cuts, and what people use today.
 
-    python scripts/benchmarks/scale.py [--json FILE] [--figure FILE] [--quick]
+    python scripts/benchmarks/scale.py [--json FILE] [--figure FILE] [--from FILE] [--quick]
 
 Trees of depth 2 (3 where it says so), K = 3, standard normal features, noise costs in which the action of a planted
 tree is 0.5 cheaper. Every contender runs in a process of its own, on one core:
@@ -10,8 +10,7 @@ pairs of literals  ours with 9 cuts by the kernel for few cuts, whatever the cou
 STreeD, scikit-learn, econml  as in peers.py
 
 Contenders that are not installed are left out. ``saving`` is the mean saving of the tree that was found against no
-rule; the more the better. The figure also shows the times that the R package policytree publishes for its exact search
-(K = 20, d = 30, another machine): 3 hours for 10 000 rows, 50 hours for 100 000 rows at every tenth cut.
+rule; the more the better. ``--from FILE`` draws the figures that an earlier run wrote by ``--json``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
@@ -44,33 +43,22 @@ from policies.trees import policy_class
 from policies.trees.routes import Route
 
 SEED = 0
+SIZES = (1000, 10_000, 100_000)
+DRAWN = ("ours, 9 cuts", "ours, 31 cuts", "ours, all cuts", "STreeD, 9 cuts", "scikit-learn, greedy")
 # Contender, rows, features, depth.
 RUNS = [
-    *(("ours, 9 cuts", n, 10, 2) for n in (1000, 10_000, 100_000, 1_000_000)),
-    *(("ours, 31 cuts", n, 30, 2) for n in (1000, 10_000, 100_000)),
+    *((who, n, d, 2) for d in (10, 30) for who in DRAWN for n in SIZES),
+    *((who, 1_000_000, 10, 2) for who in ("ours, 9 cuts", "scikit-learn, greedy")),
     ("ours, 255 cuts", 1_000_000, 30, 2),
-    *(("ours, all cuts", n, 10, 2) for n in (1000, 10_000, 100_000)),
-    *(("ours, all cuts", n, 30, 2) for n in (1000, 10_000)),
-    *(("pairs of literals, 9 cuts", n, 10, 2) for n in (1000, 10_000, 100_000)),
-    *(("STreeD, 9 cuts", n, 10, 2) for n in (1000, 10_000, 100_000)),
-    *(("scikit-learn, greedy", n, 10, 2) for n in (1000, 10_000, 100_000, 1_000_000)),
-    *(("econml, greedy", n, 10, 2) for n in (1000, 10_000, 100_000)),
+    *(("pairs of literals, 9 cuts", n, 10, 2) for n in SIZES),
+    *(("econml, greedy", n, 10, 2) for n in SIZES),
     ("ours, 9 cuts", 10_000, 10, 3),
     ("STreeD, 9 cuts", 10_000, 10, 3),
 ]
 QUICK = 10_000
 PACKAGES = {"STreeD": "pystreed", "scikit-learn": "sklearn", "econml": "econml"}
-# Rows and seconds that policytree's authors give.
-PUBLISHED = {10_000: 3 * 3600.0, 100_000: 50 * 3600.0}
-COLORS = {
-    "ours, all cuts": "#00324F",
-    "ours, 31 cuts": "#0072B2",
-    "ours, 9 cuts": "#56B4E9",
-    "pairs of literals, 9 cuts": "#999999",
-    "STreeD, 9 cuts": "#E69F00",
-    "scikit-learn, greedy": "#009E73",
-    "econml, greedy": "#CC79A7",
-}
+COLORS = dict(zip(DRAWN, ("#56B4E9", "#0072B2", "#00324F", "#D55E00", "#009E73"), strict=True))
+MARKS = dict(zip(DRAWN, "osD^v", strict=True))
 
 Row = dict[str, Any]
 
@@ -79,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time and memory of tree searches by the number of rows.")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--figure", type=Path, help="also draw time against rows to this .png or .svg file")
+    parser.add_argument("--from", dest="earlier", type=Path, help="take the figures of this file, and run nothing")
     parser.add_argument("--quick", action="store_true", help="up to 10 000 rows only")
     parser.add_argument("--one", nargs=4, metavar=("WHO", "ROWS", "FEATURES", "DEPTH"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -86,16 +75,20 @@ def main() -> None:
         who, *sizes = arguments.one
         print(json.dumps(measure(who, *map(int, sizes))))
         return
-    rows = []
-    for who, n, d, depth in RUNS:
-        package = PACKAGES.get(who.split(",")[0])
-        if (package is None or find_spec(package)) and (n <= QUICK or not arguments.quick):
-            rows.append(in_a_process(__file__, who, n, d, depth))
+    rows = json.loads(arguments.earlier.read_text()) if arguments.earlier else list(measured(quick=arguments.quick))
     show("CPU time and memory, one core", rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
     if arguments.figure:
         draw(rows, arguments.figure)
+
+
+def measured(*, quick: bool) -> Iterator[Row]:
+    """Yield what each contender takes that is installed."""
+    for who, n, d, depth in RUNS:
+        package = PACKAGES.get(who.split(",")[0])
+        if (package is None or find_spec(package)) and (n <= QUICK or not quick):
+            yield in_a_process(__file__, who, n, d, depth)
 
 
 def in_a_process(script: str, *one: object) -> Row:
@@ -174,29 +167,33 @@ def show(title: str, rows: list[Row]) -> None:
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Draw time against rows, both on log scales."""
+    """Draw time against rows, both on log scales: a panel for 10 features and one for 30, the same learners in both."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, FuncFormatter
 
-    picture = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = picture.add_subplot()
-    for who, color in COLORS.items():
-        points = sorted(
-            (row["rows"], row["all, s"], row["features"])
-            for row in rows
-            if row["contender"] == who and row["depth"] == 2
-        )
-        for d in sorted({d for *_, d in points}):
-            line = [(n, seconds) for n, seconds, features in points if features == d]
-            dashes = "-" if d == 10 else "--"
-            axes.plot(*zip(*line, strict=True), dashes, marker="o", ms=4, color=color, label=f"{who}, d = {d}")
-    style = {"ls": ":", "marker": "x", "color": "black", "label": "policytree, as published (K = 20, d = 30)"}
-    axes.plot([*PUBLISHED], [*PUBLISHED.values()], **style)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("rows")
-    axes.set_ylabel("CPU seconds, opening and one tree of depth 2")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    picture = Figure(figsize=(8.5, 4), layout="constrained")
+    panels = picture.subplots(1, 2, sharex=True, sharey=True)
+    for axes, d in zip(panels, (10, 30), strict=True):
+        for who in DRAWN:
+            line = sorted(
+                (row["rows"], row["all, s"])
+                for row in rows
+                if (row["contender"], row["features"], row["depth"]) == (who, d, 2)
+            )
+            exact = "greedy" not in who
+            if line:
+                axes.plot(
+                    *zip(*line, strict=True), MARKS[who], ls="-", ms=5, color=COLORS[who], alpha=1.0 if exact else 0.45,
+                    label=f"{who} (exact)" if exact else who,
+                )  # fmt: skip
+        axes.set(xscale="log", yscale="log", title=f"{d} features", xlabel="rows (log scale)")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}".replace(",", " ")))
+        axes.grid(which="major", alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].yaxis.set_major_formatter(EngFormatter("s"))
+    panels[0].set_ylabel("CPU time, opening and one tree of depth 2 (log scale)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    picture.legend(handles, labels, fontsize=8, frameon=False, loc="outside lower center", ncols=3)
     picture.savefig(path, dpi=150)
 
 
