@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from milpcb.core.contrast import ink
 from policies.leaves import LeafSummary
 from policies.names import Names
 
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.figure import Figure
 
-# Okabe & Ito's palette without black: distinct for colour-blind readers; pale enough to carry black text, but for one.
+# Okabe & Ito's palette without black: distinct for colour-blind readers; ``ink`` is the colour of letters on each.
 LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
-DARK = LEAF_COLOURS[-1]  # carries white text
 FONT, SMALLEST = 9.0, 3.0  # points
 LETTER, LINE = 0.6, 1.25  # width of a letter and distance of lines, of the font size
 LEVEL = 2.5  # lines between two levels, for the answers
@@ -111,11 +111,10 @@ def _draw(tree: _Layout, axes: Any) -> None:
         style: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.35", "bbox": pale}
         axes.text(x0 + share * (x1 - x0), above, answer, fontsize=0.85 * font, zorder=2, **style)
     for node, data in tree.graph.nodes(data=True):
-        colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "white"
+        colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "#FFFFFF"
         box_style = {"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"}
-        style = {"ha": "center", "va": "center", "parse_math": False, "bbox": box_style}
-        ink = "white" if colour == DARK else "black"
-        axes.text(*tree.place[node], tree.label[node], fontsize=font, color=ink, zorder=3, **style)
+        style = {"ha": "center", "va": "center", "parse_math": False, "bbox": box_style, "color": ink(colour)}
+        axes.text(*tree.place[node], tree.label[node], fontsize=font, zorder=3, **style)
     axes.set_xlim(*tree.sides)
     axes.set_ylim(tree.bottom, 0.0)
     axes.set_axis_off()

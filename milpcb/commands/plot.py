@@ -35,15 +35,22 @@ def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], 
 
 
 def _read(directories: Sequence[Path]) -> Results:
-    """Read one directory, or several into one frame where learners' names begin with those of their directories."""
+    """Read one directory, or several into one frame.
+
+    Where the configs mean the same by all names that they share, several are parts of one study, such as its horizons;
+    else learners' names begin with those of their directories.
+    """
     import polars as pl
 
-    from milpcb.experiments.results.figures.results import Results, read_results
+    from milpcb.experiments.results.figures.results import Results, joined, read_results
 
     every = [read_results(path) for path in directories]
     if len(every) == 1:
         return every[0]
     names = _short_names(directories)
+    whole = joined(every)
+    if whole is not None:
+        return whole
     frames = [
         results.frame.with_columns(learner=pl.lit(f"{name}: ") + pl.col("learner"))
         for name, results in zip(names, every, strict=True)

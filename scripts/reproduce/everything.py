@@ -53,7 +53,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("runs/everything"))
     options = parser.parse_args()
     named = tomllib.loads(PAGES.read_text(encoding="utf-8"))
-    studies = dict.fromkeys(part["study"] for part in [*named["picture"], *named["table"]])
+    parts = [*named["picture"], *named["table"]]
+    studies = dict.fromkeys(part[key] for key in ("study", "beside") for part in parts if key in part)
     studies = [study for study in studies if not options.only or Path(study).stem in options.only]
     for study in studies:
         config = _quick(ROOT / study, options.out) if options.quick else ROOT / study
@@ -63,7 +64,8 @@ def main() -> int:
         return 0
     for picture in named["picture"]:
         if picture["study"] in studies:
-            _milpcb("plot", str(options.out / Path(picture["study"]).stem), "--figure", picture["figure"])
+            parts = [str(options.out / Path(picture[key]).stem) for key in ("study", "beside") if key in picture]
+            _milpcb("plot", *parts, "--figure", picture["figure"])
     lines = [_compared(claim, options.out, quick=options.quick) for claim in claims(named) if claim.study in studies]
     outside = sum("outside" in line for line in lines)
     table = ["| page | number | page has | came out | two standard errors | |", "| --- |" + " --- |" * 5, *lines]

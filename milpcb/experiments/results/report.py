@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from milpcb.core.files import own_contents
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
-from milpcb.experiments.results.figures.horizons import fits
+from milpcb.experiments.results.figures.horizons import fits, local_slopes
 from milpcb.experiments.results.figures.meaning import against_what, constraint_words, entries, unconstrained
-from milpcb.experiments.results.figures.results import Results, read_results
-from milpcb.experiments.results.figures.words import count, legible, sentences, verdict, with_separators
+from milpcb.experiments.results.figures.results import NARROW, Results, longest, read_results
+from milpcb.experiments.results.figures.words import FEW_PANELS, count, legible, verdict, with_separators
+from milpcb.experiments.results.glossary import glossary
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.records import read_record
@@ -26,6 +28,9 @@ from milpcb.experiments.results.report_table import FREE, report_table
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone
 PIXELS = 96  # CSS pixels per inch
+ROWS = 24  # learners of all panels together that are shown beside their curves
+FIRST, FOLDED = ("finals", "regret"), ("times",)  # figures of the first screen, and those that are folded away
+SAME = "The best policy in hindsight, rule for rule."
 
 
 @dataclass(frozen=True)
@@ -50,17 +55,25 @@ def report_page(
     ``config`` is the text of its resolved config, ``n_runs`` how many runs it has, of which some may not be finished.
     """
     name = results.settings.get("experiment", {}).get("name", results.title)
+    pictures = {each["name"]: each for each in _pictures(results)}
+    first = [pictures.pop(key) for key in FIRST]
+    folded = [pictures.pop(key) for key in FOLDED]
     return fill(
         "report.html.jinja",
         title=legible(results.title, 200),
-        subtitle=_subtitle(results),
+        question=_question(results),
+        kept=_kept(results),
         verdict=verdict(results),
         warnings=list(_warnings(results, n_runs)),
         summary=report_table(results),
-        pictures=[picture(drawing) for drawing in draw(results)],
+        glossary=glossary(results),
+        first=first,
+        beside=_is_small(results),
+        pictures=list(pictures.values()),
+        folded=folded,
         slopes=list(_slopes(results)),
         policies=list(_policies(policies)),
-        leaders=list(_policies(leaders)),
+        leaders=list(_policies(grouped(leaders))),
         settings=list(_settings(results.settings)),
         config_name=f"{name}.toml",
         command=f"milpcb run {name}.toml --out {name}",
@@ -116,7 +129,7 @@ def remark(cell: Mapping[str, Any] | None, yardstick: Mapping[str, Any] | None) 
     if not (cell and yardstick and "leader" in cell):
         return ""
     if cell["leader"] == yardstick["policy"]:
-        return "The best policy in hindsight, rule for rule."
+        return SAME
     mine, best = cell.get("actions"), yardstick.get("actions")
     if not (mine and best and len(mine) == len(best)):
         return "Its rules are not those of the best policy in hindsight."
@@ -137,13 +150,15 @@ def _read(directory: Path, file: str, heading: str, note: str = "") -> list[Draw
     return [DrawnPolicy(heading, own_contents(rules).decode("utf-8", "replace").rstrip(), svg, note)]
 
 
-def _subtitle(results: Results) -> str:
+def _question(results: Results) -> str:
     frame = results.finals
     parts = [(frame[axis].n_unique(), noun) for axis, noun in (("learner", "learner"), ("environment", "environment"))]
     parts += [(frame["seed"].n_unique(), "seed")]
     rounds = ", ".join(with_separators(horizon) for horizon in results.horizons)
     played = ", ".join([*(count(n, noun) for n, noun in parts), f"{rounds} rounds"])
-    return sentences(f"{played}.", _kept(results))
+    asked = "Who pays least" if frame["learner"].n_unique() > 1 else "How much does it cost to learn"
+    rules = constraint_words(results.settings)
+    return f"{asked}, with {rules}? {played}." if rules else f"{asked}? {played}."
 
 
 def _kept(results: Results) -> str:
@@ -156,6 +171,19 @@ def _kept(results: Results) -> str:
     return f"Every policy keeps: {rules}. Regret is against {against_what(results.settings)}.{without}"
 
 
+def _is_small(results: Results) -> bool:
+    """Return whether regret at the end and its curves have room beside each other."""
+    panels = len(results.panels(longest(results.finals)))
+    return panels <= FEW_PANELS and panels * len(results.looks) <= ROWS
+
+
+def _pictures(results: Results) -> Iterator[dict[str, Any]]:
+    """Yield what the page needs of each figure, wide and narrow; those of half a page are narrow in any case."""
+    small = _is_small(results)
+    for wide, narrow in zip(draw(results), draw(replace(results, width=NARROW)), strict=True):
+        yield picture(narrow) if small and wide.name in FIRST else picture(wide, narrow)
+
+
 def _warnings(results: Results, n_runs: int) -> Iterator[str]:
     """Yield sentences on what of the study is missing: runs that were interrupted or failed."""
     missing = n_runs - len(results.finals)
@@ -166,22 +194,26 @@ def _warnings(results: Results, n_runs: int) -> Iterator[str]:
         )
 
 
-def picture(drawing: Drawing) -> dict[str, Any]:
-    """Return what the page needs of a figure; it is embedded as a vector picture, or as pixels where that is large."""
+def picture(drawing: Drawing, narrow: Drawing | None = None) -> dict[str, Any]:
+    """Return what the page needs of a figure, and of the same for phones where there is one."""
+    return {
+        "name": drawing.name,
+        "heading": drawing.heading,
+        **_embedded(drawing),
+        "alt": drawing.alt,
+        "caption": drawing.caption,
+        "narrow": None if narrow is None else _embedded(narrow),
+    }
+
+
+def _embedded(drawing: Drawing) -> dict[str, Any]:
+    """Return source and size of a vector picture, or of pixels where that is large."""
     drawing.figure.suptitle("")  # it is the heading of the page
     svg = render(drawing.figure, ("svg",))["svg"]
     vector = len(svg) <= LARGE
     content = svg if vector else render(drawing.figure, ("png",))["png"]
-    width, height = drawing.figure.get_size_inches().tolist()
-    return {
-        "name": drawing.name,
-        "heading": drawing.heading,
-        "source": _source(content, "svg+xml" if vector else "png"),
-        "width": round(PIXELS * width),
-        "height": round(PIXELS * height),
-        "alt": drawing.alt,
-        "caption": drawing.caption,
-    }
+    width, height = (round(PIXELS * inches) for inches in drawing.figure.get_size_inches().tolist())
+    return {"source": _source(content, "svg+xml" if vector else "png"), "width": width, "height": height}
 
 
 def _source(content: bytes, kind: str) -> str:
@@ -193,23 +225,50 @@ def _slopes(results: Results) -> Iterator[dict[str, str]]:
         return
     for panel in results.panels(results.finals):
         for learner, slope in fits(panel).items():
-            interval = f"{slope.low:.3f} to {slope.high:.3f}" if np.isfinite(slope.low) else ""
-            value = f"{slope.slope:.3f}" if slope.fitted else "none"
+            interval = f"{slope.low:.2f} to {slope.high:.2f}" if np.isfinite(slope.low) else ""
+            local = [f"{each:.2f}" if np.isfinite(each) else "none" for each in local_slopes(panel, learner)]
             yield {
                 "where": legible(panel.name),
                 "learner": legible(learner),
-                "slope": value,
+                "slope": f"{slope.slope:.2f}" if slope.fitted else "none",
                 "interval": interval,
+                "local": ", ".join(local),
                 "note": slope.note,
             }
 
 
-def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, str]]:
+def grouped(policies: Sequence[DrawnPolicy]) -> list[DrawnPolicy]:
+    """Return one entry for all that have the same rules and remark; the best policy itself is drawn elsewhere."""
+    groups: dict[tuple[str, str], list[DrawnPolicy]] = {}
+    for policy in policies:
+        groups.setdefault((policy.rules, policy.remark), []).append(policy)
+    found = []
+    for same in groups.values():
+        heading = ", ".join(policy.heading for policy in same)
+        if len(same) > 1:
+            heading = f"{len(same)} of {len(policies)}: {heading}"
+        one = replace(same[0], heading=heading)
+        found.append(replace(one, rules="", svg=b"") if one.remark == SAME else one)
+    return found
+
+
+def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
     left = POLICIES
     for policy in policies:
         left -= len(policy.svg)
-        source = _source(policy.svg, "svg+xml") if policy.svg and left >= 0 else ""
-        yield {"heading": policy.heading, "rules": policy.rules, "source": source, "remark": policy.remark}
+        yield {
+            "heading": policy.heading,
+            "rules": policy.rules,
+            "source": _source(policy.svg, "svg+xml") if policy.svg and left >= 0 else "",
+            "width": _natural_width(policy.svg),
+            "remark": policy.remark,
+        }
+
+
+def _natural_width(svg: bytes) -> int:
+    """Return the width of an SVG in pixels, so that all drawings have letters of one size."""
+    found = re.search(rb'<svg[^>]*? width="([0-9.]+)(pt)?"', svg[:2000])
+    return round(float(found[1]) * (PIXELS / 72 if found[2] else 1)) if found else 0
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:

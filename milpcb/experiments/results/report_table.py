@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from milpcb.experiments.results.confident import column_in, meaning, percent_of
-from milpcb.experiments.results.figures.meaning import THIN, unconstrained, void_words
+from milpcb.core.decimals import THIN, fixed, number, places
+from milpcb.experiments.results.confident import column_in, percent_of
+from milpcb.experiments.results.figures.meaning import unconstrained
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import CERTIFICATES, legible, number, with_separators
+from milpcb.experiments.results.figures.words import legible, with_separators
 from milpcb.experiments.results.summary import Summary, summaries
 from milpcb.experiments.study.cells import NO_ORACLE
 
 FREE = "\u2020"  # marks learners that need not keep the side constraints
-
-
-@dataclass(frozen=True)
-class ReportColumn:
-    """A column of the table of results: its key in the address, its heading, whether it holds numbers."""
-
-    key: str
-    heading: str
-    numeric: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,40 +30,28 @@ class Entry:
     numeric: bool = True
 
 
+@dataclass(frozen=True)
+class ReportColumn:
+    """A column of the table: its key in the address, its heading, and its entry in a row.
+
+    ``extra`` columns, on costs and times, are shown on demand.
+    """
+
+    key: str
+    heading: str
+    entry: Callable[[Summary], Entry]
+    numeric: bool = True
+    extra: bool = False
+
+
 def report_table(results: Results) -> dict[str, Any]:
-    """Return columns, rows of entries and a caption; by environment, policy class and horizon, least regret first."""
-    frame = results.finals
-    keys = [key for key in ("environment", "policies") if frame[key].n_unique() > 1]
-    keys += ["oracle"] if frame.filter(pl.col("oracle") != NO_ORACLE)["oracle"].n_unique() > 1 else []
-    rows = _sorted(summaries(frame))
-    inexact = any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows)
-    free = set(unconstrained(frame, results.settings))
-    confident = column_in(frame.columns)
-    wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
-    return {
-        "columns": _columns(keys, confident, inexact=inexact),
-        "rows": [_entries(row, keys, wanted, free, confident, inexact=inexact) for row in rows],
-        "caption": _caption(results),
-    }
+    """Return columns and rows of entries; by environment, policy class and horizon, least regret first.
 
-
-def _caption(results: Results) -> str:
-    spread = f" \u00b1 is half the 95{THIN}% interval of the mean over the seeds." if results.seeds > 1 else ""
-    words = (
-        f" {CERTIFICATES} Its \u00b1 is two standard errors."
-        if np.isfinite(results.finals["certificate"].to_numpy()).any()
-        else ""
-    )
-    confident = column_in(results.finals.columns)
-    words += "" if confident is None else f" {meaning(confident)}"
-    costs = (
-        " Mean costs are per round: the error rate, where costs are 0 or 1. "
-        "The best cost is the best policy's in hindsight."
-    )
-    free = unconstrained(results.frame, results.settings)
-    marked = f" {FREE}: need not keep the side constraints, as it asks no oracle." if free else ""
-    void = void_words(results.frame, results.settings)
-    return f"After the last round.{spread}{costs}{words}{marked}{void and f' {void}'}"
+    What is the same in all rows has no column.
+    """
+    rows = _sorted(summaries(results.finals))
+    columns = list(_columns(results, rows))
+    return {"columns": columns, "rows": [[column.entry(row) for column in columns] for row in rows]}
 
 
 def _sorted(rows: Sequence[Summary]) -> list[Summary]:
@@ -78,49 +59,44 @@ def _sorted(rows: Sequence[Summary]) -> list[Summary]:
     return sorted(rows, key=lambda row: (worlds.index((row.environment, row.policies)), row.horizon, row.regret))
 
 
-def _columns(keys: Sequence[str], confident: str | None, *, inexact: bool) -> list[ReportColumn]:
-    columns = [ReportColumn(key, key, numeric=False) for key in [*keys, "learner"]]
-    columns += [ReportColumn("horizon", "horizon T"), ReportColumn("seeds", "seeds")]
-    columns += [
-        ReportColumn("cost", "mean cost"),
-        ReportColumn("best_cost", "best cost"),
-        ReportColumn("regret", "regret"),
-    ]
-    columns += [
-        ReportColumn("certificate", "certificate"),
-        *([] if confident is None else [ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate")]),
-        ReportColumn("bound", "own bound"),
-        ReportColumn("guarantee", "guarantee"),
-        ReportColumn("share", "of the guarantee"),
-    ]
-    columns += [ReportColumn("oracle_error", "oracle error")] if inexact else []
-    return [
-        *columns,
-        ReportColumn("calls", "oracle calls"),
-        ReportColumn("time", "\u00b5s per round"),
-        ReportColumn("oracle_time", "in oracle"),
-    ]
+def _columns(results: Results, rows: Sequence[Summary]) -> Iterator[ReportColumn]:
+    frame = results.finals
+    free = set(unconstrained(frame, results.settings))
+    wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
+    confident = column_in(frame.columns)
+    yield ReportColumn("learner", "learner", lambda row: _name(row.learner + FREE * (row.learner in free)), False)
+    for key in ("environment", "policies", "oracle"):
+        if frame.filter(pl.col(key) != NO_ORACLE)[key].n_unique() > 1:
+            yield ReportColumn(key, key, partial(_label, key), False)
+    if len(results.horizons) > 1:
+        yield ReportColumn("horizon", "horizon T", lambda row: _count(row.horizon))
+    if len({row.seeds for row in rows}) > 1 or rows[0].seeds < wanted:
+        yield ReportColumn("seeds", "seeds", lambda row: Entry(_of(row.seeds, wanted), row.seeds))
+    yield ReportColumn("regret", "regret", lambda row: _with_doubt(row.regret, row.half_width))
+    yield ReportColumn(
+        "certificate", "certificate", lambda row: _with_doubt(row.certificate, 2 * row.certificate_error)
+    )
+    if confident is not None:
+        heading = f"{percent_of(confident)}{THIN}% certificate"
+        yield ReportColumn("confident", heading, lambda row: _measure(row.confident))
+    yield ReportColumn("guarantee", "guarantee", lambda row: _measure(row.guarantee))
+    yield from _on_demand(rows)
 
 
-def _entries(
-    row: Summary, keys: Sequence[str], wanted: int, free: Collection[str], confident: str | None, *, inexact: bool
-) -> list[Entry]:
-    """Return the entries of a row; ``wanted`` is the number of seeds that the study asks for.
+def _on_demand(rows: Sequence[Summary]) -> Iterator[ReportColumn]:
+    yield ReportColumn("share", "of the guarantee", _share, extra=True)
+    yield ReportColumn("bound", "own bound", lambda row: _measure(row.bound), extra=True)
+    yield ReportColumn("cost", "mean cost", lambda row: _cost(row.mean_cost), extra=True)
+    yield ReportColumn("best_cost", "best cost", lambda row: _cost(row.best_mean_cost), extra=True)
+    if any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows):
+        yield ReportColumn("oracle_error", "oracle error", lambda row: _measure(row.oracle_error), extra=True)
+    yield ReportColumn("calls", "oracle calls", lambda row: _count(row.oracle_calls), extra=True)
+    yield ReportColumn("time", "\u00b5s per round", lambda row: _measure(1e6 * row.seconds), extra=True)
+    yield ReportColumn("oracle_time", "in oracle", lambda row: _measure(1e6 * row.oracle_seconds), extra=True)
 
-    Learners of ``free`` need not keep the side constraints, and are marked.
-    """
-    spread = f" \u00b1{THIN}{number(row.half_width)}" if np.isfinite(row.half_width) else ""
-    share = 100 * row.regret / row.guarantee if 0 < row.guarantee < np.inf else np.inf
-    entries = [*(_name(getattr(row, key)) for key in keys), _name(row.learner + FREE * (row.learner in free))]
-    entries += [_count(row.horizon), Entry(_of(row.seeds, wanted), row.seeds)]
-    entries += [_cost(row.mean_cost), _cost(row.best_mean_cost)]
-    doubt = f" \u00b1{THIN}{number(2 * row.certificate_error)}" if np.isfinite(row.certificate_error) else ""
-    entries += [Entry(number(row.regret) + spread, row.regret)]
-    entries += [_measure(row.certificate, doubt), *([] if confident is None else [_measure(row.confident)])]
-    entries += [_measure(row.bound), _measure(row.guarantee)]
-    entries += [_measure(share, f"{THIN}%", "")]
-    entries += [_measure(row.oracle_error)] if inexact else []
-    return [*entries, _count(row.oracle_calls), _measure(1e6 * row.seconds), _measure(1e6 * row.oracle_seconds)]
+
+def _label(key: str, row: Summary) -> Entry:
+    return _name(getattr(row, key))
 
 
 def _name(name: str) -> Entry:
@@ -128,15 +104,28 @@ def _name(name: str) -> Entry:
 
 
 def _cost(value: float) -> Entry:
-    return Entry(f"{value:.4f}".replace("-", "\u2212"), value)
+    return Entry(fixed(value, 4), value)
 
 
 def _count(value: float) -> Entry:
     return Entry(with_separators(round(value)), float(value))
 
 
+def _share(row: Summary) -> Entry:
+    share = 100 * row.regret / row.guarantee if 0 < row.guarantee < np.inf else np.inf
+    return _measure(share, f"{THIN}%", "")
+
+
 def _measure(value: float, unit: str = "", without: str = "none") -> Entry:
     return Entry(number(value) + unit, value) if np.isfinite(value) else Entry(without, None)
+
+
+def _with_doubt(value: float, doubt: float) -> Entry:
+    """Return a value with its doubt, which is about two standard errors, to the same decimals."""
+    if not np.isfinite(value + doubt):
+        return _measure(value)
+    decimals = places(value, doubt / 2)
+    return Entry(f"{fixed(value, decimals)} \u00b1{THIN}{fixed(doubt, decimals)}", value)
 
 
 def _of(done: int, wanted: int) -> str:

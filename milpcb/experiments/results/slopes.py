@@ -38,7 +38,7 @@ class Slope:
         return np.asarray(np.exp(self.intercept) * horizons**self.slope, dtype=np.float64)
 
 
-def fit_slope(runs: Mapping[int, Sequence[float]]) -> Slope:
+def fit_slope(runs: Mapping[int, Sequence[float] | Floats]) -> Slope:
     """Fit regret(T) from the regrets of the seeds at each horizon T.
 
     One point per seed and horizon, all runs taken as independent. Where some run has no positive regret, which has no

@@ -1,4 +1,7 @@
-"""Final regret against a number that the config varies (K, depth, L, ...), everything else being equal."""
+"""Final regret against a number that the config varies (K, depth, L, ...), everything else being equal.
+
+Where the study has uniform play, regret is a share of its regret: 100 % is to choose at random.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
+from matplotlib.lines import Line2D
 
+from milpcb.core.decimals import THIN, number
 from milpcb.errors import InputError
 from milpcb.experiments.results.figures.drawing import (
     LEAST,
@@ -23,10 +28,18 @@ from milpcb.experiments.results.figures.drawing import (
     wants_log,
 )
 from milpcb.experiments.results.figures.looks import looks
-from milpcb.experiments.results.figures.meaning import entries, registered
-from milpcb.experiments.results.figures.results import Panel, Results, longest
-from milpcb.experiments.results.figures.words import count, number, percent, sentences
+from milpcb.experiments.results.figures.meaning import entries, randoms, registered
+from milpcb.experiments.results.figures.results import Panel, Results, longest, spread
+from milpcb.experiments.results.figures.words import band, legible, sentences, with_separators
 
+SHARE, REGRET = f"regret, {THIN}% of that of choosing at random", "regret at the horizon"
+RANDOM: dict[str, Any] = {"color": "0.55", "linewidth": 1.2, "zorder": 0.5}
+KEYS = {  # what numbers that are often varied are called
+    "n_actions": "number of actions K",
+    "n_contexts": "number of contexts",
+    "n_features": "number of features",
+    "depth": "depth of the trees",
+}
 COLUMNS = {"environment": "environment", "policies": "policies", "learners": "learner"}  # section: column of its label
 
 
@@ -42,19 +55,26 @@ def against_key(results: Results, key: str) -> Drawing:
     if not lines:
         known = ", ".join(varied(results.settings)) or "no number"
         raise InputError(f"the config does not vary '{key}' with everything else equal; it varies {known}")
-    frame = _placed(results, section, lines)
-    panels = results.panels(frame)
-    figure, every = curve_grid(len(panels), results.title)
+    frame, random = _shares(_placed(results, section, lines), randoms(results.frame, results.settings))
+    panels = _panels(results, frame)
+    figure, every = curve_grid(len(panels), results.title, results.width)
     look = looks(frame["learner"].unique(maintain_order=True).to_list(), registered(results.settings, "learners"))
-    log = all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
+    log = not random and all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
     for axes, panel in zip(every, panels, strict=True):
         _draw_panel(axes, panel, look, log=log)
+        if random:
+            axes.axhline(100.0, **RANDOM)
+            axes.set_ylim(
+                min(0.0, frame["regret"].to_numpy().min()), 1.05 * max(100.0, frame["regret"].to_numpy().max())
+            )
         name_panel(axes, panel.name)
-    label_outside(figure, every, f"{name} ({section})", "regret at the horizon")
-    legend(figure, [(line_handle(own), learner) for learner, own in look.items()], below=len(panels) > 1)
-    alt = f"Regret at the horizon against {key}, a line per learner, {count(len(panels), 'panel')}."
+    label_outside(figure, every, KEYS.get(name, f"{name.replace('_', ' ')} ({section})"), SHARE if random else REGRET)
+    guide: list[tuple[Any, str]] = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
+    legend(figure, [*((line_handle(own), learner) for learner, own in look.items()), *guide], below=len(panels) > 1)
     stem = f"against_{key.replace('.', '_')}"
-    return Drawing(stem, f"Regret against {key}", finish(figure), alt, _caption(panels, key))
+    finding = _finding(panels, "%" if random else "")
+    caption = sentences(finding, f"Only {key} differs along a line.", band(results))
+    return Drawing(stem, f"Regret against {KEYS.get(name, key)}", finish(figure), finding, caption)
 
 
 def varied(settings: Mapping[str, Any]) -> list[str]:
@@ -82,7 +102,7 @@ def _placed(results: Results, section: str, lines: list[dict[str, float]]) -> pl
     column = COLUMNS[section]
     values = {label: value for line in lines for label, value in line.items()}
     names = dict(_line_names(results.settings, section, lines))
-    rows = longest(results.finals).filter(pl.col(column).is_in(list(values)))
+    rows = results.finals.filter(pl.col(column).is_in(list(values)))
     x = pl.col(column).replace_strict(values, return_dtype=pl.Float64).alias("x")
     return rows.with_columns(x).with_columns(pl.col(column).replace_strict(names, return_dtype=pl.String))
 
@@ -96,6 +116,28 @@ def _line_names(settings: Mapping[str, Any], section: str, lines: list[dict[str,
             yield own, f"{label} ({i + 1})" if same > 1 else label
 
 
+def _shares(frame: pl.DataFrame, random: list[str]) -> tuple[pl.DataFrame, bool]:
+    """Return final rows with regret in per cents of that of uniform play beside it, where all rows have that."""
+    beside = ["environment", "policies", "horizon", "x"]
+    own = frame.filter(pl.col("learner").is_in(random)).group_by(beside).agg(random=pl.col("regret").mean())
+    joined = frame.join(own, on=beside, how="left", maintain_order="left")
+    if joined.filter(~pl.col("learner").is_in(random)).is_empty() or not (joined["random"].fill_null(0.0) > 0).all():
+        return frame, False
+    shares = joined.with_columns(regret=100 * pl.col("regret") / pl.col("random")).drop("random")
+    return shares.filter(~pl.col("learner").is_in(random)), True
+
+
+def _panels(results: Results, frame: pl.DataFrame) -> list[Panel]:
+    """Return a panel for each horizon, where there are two, else for the longest alone."""
+    if len(results.horizons) != 2:
+        return results.panels(longest(frame))
+    return [
+        Panel(", ".join(filter(None, [panel.name, f"T = {with_separators(horizon)}"])), panel.frame)
+        for horizon in results.horizons
+        for panel in results.panels(frame.filter(pl.col("horizon") == horizon))
+    ]
+
+
 def _means(panel: Panel) -> pl.DataFrame:
     return panel.frame.group_by("learner", "x", maintain_order=True).agg(pl.col("regret").mean()).sort("x")
 
@@ -103,8 +145,9 @@ def _means(panel: Panel) -> pl.DataFrame:
 def _draw_panel(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool) -> None:
     every = panel.frame["regret"].to_numpy()
     for learner in panel.learners:
-        rows = panel.frame.filter(pl.col("learner") == learner)
-        axes.plot(rows["x"], rows["regret"], look[learner].marker, color=look[learner].colour, markersize=3, alpha=0.35)
+        for (x,), own in panel.frame.filter(pl.col("learner") == learner).group_by("x", maintain_order=True):
+            low, high = (end[0] for end in spread(own["regret"].to_numpy()[:, None]))
+            axes.plot([x, x], [low, high], color=look[learner].colour, linewidth=4, alpha=0.4)
         means = _means(panel).filter(pl.col("learner") == learner)
         axes.plot(means["x"], means["regret"], **look[learner].line(), linewidth=1.4)
     values = panel.frame["x"].to_numpy()
@@ -113,17 +156,19 @@ def _draw_panel(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool) 
     scale_axis(axes.yaxis, every, log=log)
 
 
-def _caption(panels: list[Panel], key: str) -> str:
-    words = []
-    if len(panels) == 1:
-        means = _means(panels[0])
-        for learner in panels[0].learners:
+def _finding(panels: list[Panel], unit: str) -> str:
+    """Return from what to what the regret of each learner goes, panel by panel."""
+    found = []
+    for panel in panels[:2]:
+        means = _means(panel)
+        for learner in panel.learners:
             own = means.filter(pl.col("learner") == learner)
             first, last = own.row(0, named=True), own.row(-1, named=True)
-            if len(own) > 1 and first["regret"] > 0:
-                grown = percent(last["regret"] / first["regret"])
-                words.append(
-                    f"{learner}: {number(last['regret'])} at {last['x']:g}, {grown} of that at {first['x']:g}."
-                )
-    method = f"Lines are means over the seeds, small points single seeds; only {key} differs along a line."
-    return sentences(*words[:4], method)
+            where = f"{legible(panel.name)}: " * (len(panels) > 1)
+            begin, end = (f"{_amount(row['regret'], unit)} at {row['x']:g}" for row in (first, last))
+            found.append(f"{where}{legible(learner)} from {begin} to {end}")
+    return f"Regret: {'; '.join(found)}."
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{number(value, 2.0)}{THIN}%" if unit else number(value)

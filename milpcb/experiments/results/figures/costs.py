@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
+from milpcb.core.decimals import THIN, number
 from milpcb.experiments.results.figures.drawing import (
     Drawing,
     curve_grid,
@@ -21,26 +21,30 @@ from milpcb.experiments.results.figures.drawing import (
     name_panel,
     scale_axis,
 )
-from milpcb.experiments.results.figures.results import Panel, Results, curve, longest
-from milpcb.experiments.results.figures.words import at_their_longest, count, legible, number, sentences
+from milpcb.experiments.results.figures.results import Panel, Results, curve, longest, spread
+from milpcb.experiments.results.figures.words import FEW_PANELS, at_their_longest, band, count, legible, sentences
 from milpcb.types import Floats
 
 FIRST = 50  # the first T / FIRST rounds are left out: means of few costs jump, and would stretch the axis
-BEST: dict[str, Any] = {"color": "0.65", "linewidth": 3.0}
+BEST: dict[str, Any] = {"color": "0.55", "linewidth": 3.0}
 BEST_NAME = "best policy in hindsight"
+MEANING = (
+    "Mean of the costs of rounds 1 to t: the error rate, where costs are 0 or 1. The thick grey line is the policy "
+    f"that is best in hindsight after as many rounds. The first {100 / FIRST:g}{THIN}% of the rounds are left out."
+)
 
 
 def costs(results: Results) -> list[Drawing]:
     """Draw the mean cost of rounds 1 to t against t, a curve per learner, and that of the best policy in hindsight."""
     panels = results.panels(longest(results.frame))
-    figure, every = curve_grid(len(panels), f"{results.title} ({count(results.seeds, 'seed')})")
+    figure, every = curve_grid(len(panels), f"{results.title} ({count(results.seeds, 'seed')})", results.width)
     for axes, panel in zip(every, panels, strict=True):
         _draw_panel(axes, panel, results)
         name_panel(axes, panel.name)
     label_outside(figure, every, "round", "mean cost per round so far")
     legend(figure, _entries(results, panels), below=len(panels) > 1)
-    alt = f"Mean cost per round of {count(len(results.looks), 'learner')} and of the best policy in hindsight."
-    return [Drawing("costs", "Mean cost per round", finish(figure), alt, _caption(results, panels))]
+    caption = sentences(MEANING, band(results), at_their_longest(results))
+    return [Drawing("costs", "Mean cost per round", finish(figure), _finding(panels), caption)]
 
 
 def mean_costs(panel: Panel, learner: str) -> tuple[Floats, Floats]:
@@ -66,10 +70,13 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
         look = results.looks[learner]
         places = (0.15 * i / len(panel.learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
         axes.plot(rounds, values.mean(axis=0), **look.line(), linewidth=1.4, markevery=places)
+        if len(values) > 1:
+            axes.fill_between(rounds, *spread(values), color=look.colour, alpha=0.15, linewidth=0)
     rounds, values = best_mean_costs(panel)
     marker = "_" if len(rounds) == 1 else ""
     axes.plot(rounds, values.mean(axis=0), **BEST, marker=marker, markersize=14, zorder=1.5)
     axes.set_xlim(left=0)
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     scale_axis(axes.xaxis, axes.dataLim.intervalx, log=False)
     scale_axis(axes.yaxis, axes.dataLim.intervaly, log=False)
 
@@ -90,15 +97,14 @@ def _finals(panel: Panel) -> dict[str, float]:
     return {**found, BEST_NAME: float(best_mean_costs(panel)[1][:, -1].mean())}
 
 
-def _caption(results: Results, panels: list[Panel]) -> str:
-    words = ""
-    if len(panels) == 1:
-        final = _finals(panels[0])
-        least = min(panels[0].learners, key=lambda learner: final[learner])
-        paid = f"{legible(least)} has paid {number(final[least])} a round, the least of the learners"
-        words = f"Over all rounds {paid}; the best policy in hindsight pays {number(final[BEST_NAME])}."
-    method = "Mean of the costs of rounds 1 to t. Where costs are 0 or 1, as in classification, it is the error rate."
-    start = f"The first {np.round(100 / FIRST):g} % of the rounds are left out."
-    best = "The thick grey line is the policy that is best in hindsight after as many rounds."
-    means = f"Curves are means over {count(results.seeds, 'seed')}."
-    return sentences(words, method, best, start, means, at_their_longest(results))
+def _finding(panels: list[Panel]) -> str:
+    """Return in words what has been paid over all rounds, panel by panel where they are few."""
+    found = []
+    for panel in panels[:FEW_PANELS]:
+        final = _finals(panel)
+        least = min(panel.learners, key=lambda learner: final[learner])
+        where = f"in {legible(panel.name)} " if len(panels) > 1 else ""
+        paid = f"{legible(least)} has paid {number(final[least])} a round"
+        found.append(f"{where}{paid}, the best policy in hindsight {number(final[BEST_NAME])}")
+    others = f"; and so on in {len(panels)} panels" if len(panels) > FEW_PANELS else ""
+    return f"Least mean cost over all rounds: {'; '.join(found)}{others}."

@@ -1,12 +1,13 @@
 """What all figures share: titles and captions, grids of panels, axes, and the bytes of a picture.
 
-Every figure is as wide as every other, so that text of so many points is equally large wherever a page shows it at a
+Every figure has one of two widths, so that text of so many points is equally large wherever a page shows it at a
 given width: 9 points of a figure of 9 inches are 12.5 of 900 pixels, of which a capital letter takes 9.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,20 +19,21 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
+from milpcb.core.decimals import THIN
 from milpcb.core.text import escaped
 from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.results import WIDE
 from milpcb.types import Floats
 
 FORMATS = ("png", "svg")
-WIDTH = 9.0  # inches, of every figure
 SMALL, MEDIUM, LARGE = 9, 10, 12  # points: ticks and legends; labels and names of panels; the title
 LINE = 0.17  # inches that a line of small text takes
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # columns for so many panels of curves; 3 columns from 5 panels on
-NAME = 2.2  # inches that a name in front of a row, or in a legend below the axes, may take
-BESIDE = 1.9  # inches that a line of a legend beside the axes may take
+NAME, BESIDE = 2.2, 1.9  # inches of a wide figure that a name in front of a row, or beside the axes, may take
+SHORT_NAME = 1.35  # inches that either may take of a narrow figure
 HANDLE = 0.75  # inches of a legend's handle and the space around it
 GREY = "0.45"
 LEAST = 0.1  # costs; less regret is hardly any, or rounding, and would stretch a logarithmic axis over nothing
@@ -48,16 +50,18 @@ class Drawing:
     caption: str
 
 
-def curve_grid(n: int, title: str) -> tuple[Figure, list[Any]]:
+def curve_grid(n: int, title: str, width: float = WIDE) -> tuple[Figure, list[Any]]:
     """Return a figure of n panels for curves, and their axes row by row: the fewer, the larger."""
+    if width < WIDE:
+        return grid(n, 1, 3.1, title, width)
     columns = COLUMNS.get(n, 3)
     return grid(n, columns, {1: 5.0, 2: 3.6}.get(columns, 2.7), title)
 
 
-def grid(n: int, columns: int, height: float, title: str) -> tuple[Figure, list[Any]]:
+def grid(n: int, columns: int, height: float, title: str, width: float = WIDE) -> tuple[Figure, list[Any]]:
     """Return a figure of n panels in rows of this height in inches, and their axes; axes left over are removed."""
     lines = -(-n // columns)
-    figure = Figure(figsize=(WIDTH, height * lines), layout="constrained")
+    figure = Figure(figsize=(width, height * lines), layout="constrained")
     write_title(figure, title)
     every = figure.subplots(lines, columns, squeeze=False).ravel().tolist()
     for axes in every[n:]:
@@ -72,16 +76,21 @@ def grid(n: int, columns: int, height: float, title: str) -> tuple[Figure, list[
 
 def write_title(figure: Figure, title: str) -> None:
     """Write the title of a figure above everything else, from the left."""
-    text = fitted(title, WIDTH - 0.3, LARGE, weight="bold")
+    text = fitted(title, figure.get_figwidth() - 0.3, LARGE, weight="bold")
     figure.suptitle(text, fontsize=LARGE, x=0.01, ha="left", fontweight="bold")
 
 
-def row_grid(rows: Sequence[str], n: int, title: str) -> tuple[Figure, list[Any]]:
+def name_room(figure: Figure, wide: float = NAME) -> float:
+    """Return how many inches of a figure a name may take."""
+    return wide if figure.get_figwidth() >= WIDE else SHORT_NAME
+
+
+def row_grid(rows: Sequence[str], n: int, title: str, width: float = WIDE) -> tuple[Figure, list[Any]]:
     """Return n panels with a row per name, the first at the top; only the leftmost panels write the names."""
-    columns = min(n, 2)
-    figure, every = grid(n, columns, 0.24 * len(rows) + 0.8, title)
+    columns = min(n, 2) if width >= WIDE else 1
+    figure, every = grid(n, columns, 0.24 * len(rows) + 0.8, title, width)
     figure.set_figheight(figure.get_figheight() + 0.5)  # title
-    names = [fitted(row, NAME, SMALL) for row in rows]
+    names = [fitted(row, name_room(figure), SMALL) for row in rows]
     for i, axes in enumerate(every):
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_yticks(range(len(rows)), names if i % columns == 0 else [""] * len(rows))
@@ -92,7 +101,7 @@ def row_grid(rows: Sequence[str], n: int, title: str) -> tuple[Figure, list[Any]
 
 def name_panel(axes: Any, name: str) -> None:
     """Write what differs between panels above one of them."""
-    room = (WIDTH - NAME) / axes.get_gridspec().ncols - 0.3
+    room = (axes.figure.get_figwidth() - name_room(axes.figure)) / axes.get_gridspec().ncols - 0.3
     axes.set_title(fitted(name, room, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
 
 
@@ -102,9 +111,10 @@ def label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str)
     It comes after what is drawn, as that decides the scale.
     """
     for axes in every[-every[0].get_gridspec().ncols :]:
-        axes.set_xlabel(fitted(below + _scale_of(axes.get_xscale()), 5.0, MEDIUM), fontsize=MEDIUM)
+        room = min(5.0, figure.get_figwidth() - 1.5)
+        axes.set_xlabel(fitted(below + _scale_of(axes.get_xscale()), room, MEDIUM), fontsize=MEDIUM)
     scale = _scale_of(every[0].get_yscale())
-    if len(every) == 1:
+    if len(every) == 1 and figure.get_figwidth() >= WIDE:
         every[0].set_ylabel(beside + scale, fontsize=MEDIUM)
     elif beside:
         figure.supylabel(beside.split(" against ", maxsplit=1)[0] + scale, fontsize=MEDIUM)  # short: a grid may be low
@@ -115,16 +125,16 @@ def _scale_of(scale: str) -> str:
 
 
 def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
-    """Make an axis linear or logarithmic, with labels like 20k; a log axis of less than 2 decades labels 2 and 5 too.
+    """Make an axis linear or logarithmic; a log axis of less than 2 decades labels 2 and 5 too.
 
     An axis without any finite value, on which nothing is drawn, is left as it is.
     """
     if not np.isfinite(values).all():
         return
-    narrow = axis.axis_name == "x" and axis.axes.get_gridspec().ncols > 1
+    narrow = axis.axis_name == "x" and (axis.axes.get_gridspec().ncols > 1 or axis.axes.figure.get_figwidth() < WIDE)
     if not log:
         axis.set_major_locator(MaxNLocator(4 if narrow else 8, steps=[1, 2, 5, 10]))
-        axis.set_major_formatter(EngFormatter(sep="") if np.abs(values).max(initial=0) >= 1000 else ScalarFormatter())
+        axis.set_major_formatter(FuncFormatter(_short))
         return
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_formatter(FuncFormatter(_short))
@@ -157,9 +167,10 @@ def legend(figure: Figure, entries: Sequence[tuple[Any, str]], *, below: bool) -
     """
     handles = [entry[0] for entry in entries]
     style = {"frameon": False, "fontsize": SMALL}
-    if below:
-        labels = [fitted(entry[1], NAME, SMALL) for entry in entries]
-        columns = min(len(entries), int(WIDTH // (max(width(label, SMALL) for label in labels) + HANDLE)))
+    room = figure.get_figwidth()
+    if below or room < WIDE:
+        labels = [fitted(entry[1].split("\n")[0], min(NAME, room - HANDLE), SMALL) for entry in entries]
+        columns = min(len(entries), max(1, int(room // (max(width(label, SMALL) for label in labels) + HANDLE))))
         figure.set_figheight(figure.get_figheight() + 1.4 * LINE * -(-len(entries) // columns) + 0.1)
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
     else:
@@ -189,7 +200,7 @@ def finish(figure: Figure) -> Figure:
 
 
 def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
-    """Return the figure as png and svg bytes; the same figure gives the same bytes."""
+    """Return the figure as png and svg bytes, places to a hundredth of a point; the same figure, the same bytes."""
     pictures = {}
     with mpl.rc_context({"svg.hashsalt": "milpcb"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # of a name in a script it has not
@@ -197,8 +208,16 @@ def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]
             buffer = io.BytesIO()
             metadata = {"Date": None} if suffix == "svg" else None
             figure.savefig(buffer, format=suffix, dpi=150, metadata=metadata)
-            pictures[suffix] = buffer.getvalue()
+            pictures[suffix] = _PLACES.sub(_rounded, buffer.getvalue()) if suffix == "svg" else buffer.getvalue()
     return pictures
+
+
+_PLACES = re.compile(rb' (?:d|x|y)="[^"]*"')  # where an SVG has the places of lines and marks
+_DIGITS = re.compile(rb"\d+\.\d{3,}")
+
+
+def _rounded(places: re.Match[bytes]) -> bytes:
+    return _DIGITS.sub(lambda number: b"%.2f" % float(number[0]), places[0])
 
 
 def apart(places: Sequence[float], gap: float) -> list[float]:
@@ -213,13 +232,10 @@ def apart(places: Sequence[float], gap: float) -> list[float]:
     return found
 
 
-def short(x: float) -> str:
-    """Return a number as an axis writes it: 20k, 1.5M, 250."""
-    return _short(x, 0)
-
-
 def _short(x: float, _position: int) -> str:
-    return EngFormatter(sep="").format_eng(x) if x >= 1000 else f"{x:g}"
+    """Return a number as an axis writes it: 20 000, 250, 0.05."""
+    text = f"{x:,.0f}".replace(",", THIN) if abs(x) >= 1000 else np.format_float_positional(x, 6, trim="-")
+    return text.replace("-", "\u2212")
 
 
 def _leading_digit(x: float) -> int:

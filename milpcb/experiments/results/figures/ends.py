@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 
+from milpcb.core.decimals import number
 from milpcb.experiments.results.confident import column_in, percent_of
-from milpcb.experiments.results.figures.drawing import BESIDE, GREY, LEAST, LINE, SMALL, apart
+from milpcb.experiments.results.figures.drawing import BESIDE, GREY, LEAST, LINE, SMALL, apart, name_room
 from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.results import Panel, curve
-from milpcb.experiments.results.figures.words import number
 
 ROOM = 0.1  # of the width of the curves, for the marks
 CERTIFICATE = "certificate"
@@ -76,29 +76,41 @@ def certificate_texts(panel: Panel) -> dict[str, str]:
     return texts
 
 
-def name_lines(axes: Any, panel: Panel, looks: Mapping[str, Look], texts: Mapping[str, str]) -> bool:
-    """Write name, end and text of each line to the right of the axes, near its end; return whether there is room."""
-    room = axes.figure.get_figheight() - 1.0  # inches, without title and labels
-    names = {learner: _words(panel, learner, texts.get(learner, "")) for learner in panel.learners}
-    tallest = LINE * (1.4 + max(name.count("\n") for name in names.values()))
-    if len(names) > MOST_NAMED or tallest * len(names) > room:
-        return False
+def can_be_named(axes: Any, panel: Panel, texts: Mapping[str, str]) -> bool:
+    """Return whether there is room to the right of the axes for the names of all lines."""
+    return len(panel.learners) <= MOST_NAMED and _tallest(panel, texts) * len(panel.learners) <= _room(axes)
+
+
+def name_lines(axes: Any, panel: Panel, looks: Mapping[str, Look], texts: Mapping[str, str]) -> None:
+    """Write name, end and text of each line to the right of the axes, near its end."""
+    names = {learner: _words(axes, panel, learner, texts.get(learner, "")) for learner in panel.learners}
+    gap = _tallest(panel, texts) / _room(axes)
     ends = [curve(panel.frame, learner)[1][:, -1].mean() for learner in names]
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = [float(np.clip(to_axes.transform((1, end))[1], 0, 1)) for end in ends]
-    heights = apart(heights, tallest / room)
+    heights = apart(heights, gap)
     if max(heights) > 1:
-        heights = [-height for height in apart([-min(height, 1.0) for height in heights], tallest / room)]
+        heights = [-height for height in apart([-min(height, 1.0) for height in heights], gap)]
     for (learner, name), height in zip(names.items(), heights, strict=True):
         axes.plot(1.025, height, transform=axes.transAxes, clip_on=False, linestyle="", **looks[learner].points())
         beside = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
         axes.annotate(name, (1.025, height), (9, 0), linespacing=1.15, **beside)
-    return True
 
 
-def _words(panel: Panel, learner: str, text: str) -> str:
+def _room(axes: Any) -> float:
+    """Return about how many inches high the axes are, without title and labels."""
+    return float(axes.figure.get_figheight() / axes.get_gridspec().nrows - 1.0)
+
+
+def _tallest(panel: Panel, texts: Mapping[str, str]) -> float:
+    """Return how many inches of height a name with its text takes."""
+    return LINE * (1.4 + max(len(texts.get(learner, "").splitlines()) for learner in panel.learners))
+
+
+def _words(axes: Any, panel: Panel, learner: str, text: str) -> str:
     regret = curve(panel.frame, learner)[1][:, -1].mean()
-    return "\n".join([f"{fitted(learner, BESIDE - 0.5, SMALL)}: {number(regret)}", *text.splitlines()])
+    room = name_room(axes.figure, BESIDE - 0.5)
+    return "\n".join([f"{fitted(learner, room, SMALL)}: {number(regret)}", *text.splitlines()])
 
 
 def _at_end(panel: Panel, learner: str) -> tuple[float, float, float]:

@@ -1,15 +1,19 @@
-"""Final regret, a row per learner: every seed, the mean, and the guarantee as a tick mark."""
+"""Regret and certificate at the end, a row per learner: mean, spread, certificate, and the numbers beside them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.lines import Line2D
 
+from milpcb.core.decimals import number
 from milpcb.experiments.results.figures.drawing import (
     GREY,
-    LEAST,
+    SMALL,
     Drawing,
     finish,
     label_outside,
@@ -17,28 +21,81 @@ from milpcb.experiments.results.figures.drawing import (
     name_panel,
     row_grid,
     scale_axis,
-    wants_log,
 )
-from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, most_rounds, regrets
-from milpcb.experiments.results.figures.words import at_their_longest, count, number, sentences
+from milpcb.experiments.results.figures.fitting import width
+from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.meaning import against_what, void_words
+from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, most_rounds, regrets, spread
+from milpcb.experiments.results.figures.words import (
+    against_guarantees,
+    at_their_longest,
+    band,
+    legible,
+    sentences,
+    verdict,
+)
 
-FAR = 4.0  # a guarantee so many times above all regrets is left off a linear axis
+FAR = 1.3  # a certificate so many times above all regrets is not drawn
+TICK: dict[str, Any] = {"marker": "|", "markersize": 10, "markeredgewidth": 2}
+ABOVE, VOID = "above T", "A guarantee above T, the largest regret there can be, is void."
+SPOKEN = 24  # so many regrets are written into the alternative text
+GAP = 0.12  # inches between the numbers of two columns
+
+
+@dataclass(frozen=True)
+class Row:
+    """The mean regret of a learner in a panel, the ends of its spread, its mean certificate, its guarantee as text."""
+
+    mean: float
+    low: float
+    high: float
+    certificate: float
+    guarantee: str
+
+    def texts(self) -> tuple[str, str]:
+        """Return the regret, and the guarantee where there is one, as they stand beside the row."""
+        return number(self.mean), self.guarantee
 
 
 def finals(results: Results) -> list[Drawing]:
-    """Draw the regret at T by learner, the least mean at the top."""
+    """Draw the regret at T by learner, the least mean at the top, on one scale for all panels."""
     panels = results.panels(longest(results.finals))
     order = by_place(results, panels)
-    figure, every = row_grid(order, len(panels), results.title)
-    log = all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
-    for axes, panel in zip(every, panels, strict=True):
-        _draw_panel(axes, panel, results, order, log=log)
+    figure, every = row_grid(order, len(panels), results.title, results.width)
+    tables = [rows(panel) for panel in panels]
+    low, high = _range(tables)
+    for axes, panel, table in zip(every, panels, tables, strict=True):
+        _draw_rows(axes, table, results.looks, order, high)
+        axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
+        scale_axis(axes.xaxis, np.array([low, high]), log=False)
         name_panel(axes, panel.name)
-    label_outside(figure, every, "regret at the horizon", "")
-    legend(figure, _entries(), below=True)
-    caption = sentences(_spread(panels), "Small points are single seeds.", at_their_longest(results))
-    alt = f"Final regret of {count(len(order), 'learner')} in {count(len(panels), 'panel')}: points, means, guarantees."
-    return [Drawing("finals", "Regret at the horizon", finish(figure), alt, caption)]
+        _write_numbers(axes, table, order)
+    label_outside(figure, every, f"regret against {against_what(results.settings)}", "")
+    legend(figure, _entries(tables, high), below=True)
+    order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
+    numbers = "Right of each row: its mean regret, and in grey its guarantee, known before the start."
+    above = any(row.guarantee == ABOVE for table in tables for row in table.values())
+    guarantees = sentences(
+        VOID if above else "", against_guarantees(results), void_words(results.frame, results.settings)
+    )
+    caption = sentences(numbers, guarantees, band(results), order_words, at_their_longest(results))
+    few = len(panels) * len(order) <= SPOKEN
+    ends = [_in_words(panel, table, order) for panel, table in zip(panels, tables, strict=True) if few]
+    return [Drawing("finals", "Regret at the end", finish(figure), sentences(verdict(results), *ends), caption)]
+
+
+def rows(panel: Panel) -> dict[str, Row]:
+    """Return the row of every learner of a panel of final rows."""
+    found = {}
+    for learner in panel.learners:
+        values = regrets(panel.frame, learner)
+        low, high = (float(end[0]) for end in spread(values[:, None]))
+        own = panel.frame.filter(pl.col("learner") == learner)
+        certificate = float(own["certificate"].cast(pl.Float64).to_numpy().mean())
+        promised = guarantee(panel.frame, learner)
+        text = number(promised) if promised < most_rounds(panel.frame) else ABOVE if np.isfinite(promised) else ""
+        found[learner] = Row(float(values.mean()), low, high, certificate, text)
+    return found
 
 
 def by_place(results: Results, panels: list[Panel]) -> list[str]:
@@ -51,45 +108,51 @@ def by_place(results: Results, panels: list[Panel]) -> list[str]:
     return sorted(found, key=lambda learner: np.mean(found[learner]))
 
 
-def _spread(panels: list[Panel]) -> str:
-    """Return a sentence on who is at the top, and on whether its seeds overlap with those of the next."""
-    if len(panels) > 1 or len(panels[0].learners) < 2:
-        return "Learners are in the order of their mean place over the panels, the least regret at the top."
-    values = {learner: regrets(panels[0].frame, learner) for learner in panels[0].learners}
-    if max(map(len, values.values())) < 2:
-        return "Learners are in the order of their regret, the least at the top. One seed: no spread is known."
-    best, second = sorted(values, key=lambda learner: values[learner].mean())[:2]
-    apart = values[best].max() < values[second].min()
-    ranges = f"{number(values[best].max())} at most, {number(values[second].min())} at least"
-    which = (
-        f"every seed of it is below every seed of {second}" if apart else f"its seeds overlap with those of {second}"
-    )
-    return f"The least regret is that of {best}; {which} ({ranges})."
+def _range(tables: Sequence[Mapping[str, Row]]) -> tuple[float, float]:
+    """Return the ends of the axis of all panels: 0, all regrets, and the certificates that are near."""
+    every = [row for table in tables for row in table.values()]
+    high = max(0.0, *(row.high for row in every))
+    near = [row.certificate for row in every if row.certificate <= FAR * high]
+    low = min(0.0, *(row.low for row in every), *near)
+    return low, max(high, *near, low + 1.0)
 
 
-def _draw_panel(axes: Any, panel: Panel, results: Results, order: list[str], *, log: bool) -> None:
-    every = panel.frame["regret"].to_numpy()
-    for learner in panel.learners:
-        row, look, values = order.index(learner), results.looks[learner], regrets(panel.frame, learner)
-        if len(values) > 1:
-            axes.plot(values, np.full(len(values), row), "o", color=look.colour, markersize=3, alpha=0.45)
-        axes.plot(values.mean(), row, **look.points())
-        promised = guarantee(panel.frame, learner)
-        if promised < most_rounds(panel.frame) and (promised > 0 if log else promised <= FAR * every.max()):
-            axes.plot(promised, row, "|", color=look.colour, markersize=10, markeredgewidth=2)
-    if log:
-        scale_axis(axes.xaxis, every, log=True)
-    else:
-        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-        scale_axis(axes.xaxis, every, log=False)
+def _draw_rows(axes: Any, table: Mapping[str, Row], looks: Mapping[str, Look], order: list[str], high: float) -> None:
+    axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0.5)
+    for learner, row in table.items():
+        place, look = order.index(learner), looks[learner]
+        if row.high > row.low:
+            axes.plot([row.low, row.high], [place, place], color=look.colour, linewidth=2.2)
+        axes.plot(row.mean, place, **look.points())
+        if row.certificate <= high:
+            axes.plot(row.certificate, place, color=look.colour, **TICK, zorder=1.5)
 
 
-def _entries() -> list[tuple[Any, str]]:
-    def mark(marker: str, size: float) -> Line2D:
-        return Line2D([], [], linestyle="", color=GREY, marker=marker, markersize=size, markeredgewidth=1.5)
+def _write_numbers(axes: Any, table: Mapping[str, Row], order: list[str]) -> None:
+    """Write regret and guarantee in two columns to the right of the axes."""
+    right = 0.0
+    for column, (heading, colour) in enumerate((("regret", "black"), ("guarantee", GREY))):
+        texts = {learner: row.texts()[column] for learner, row in table.items()}
+        if not any(texts.values()):
+            continue
+        right += max(width(text, SMALL) for text in (heading, *texts.values())) + GAP
+        style: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": SMALL, "color": colour}
+        for learner, text in texts.items():
+            place = (1.0, order.index(learner))
+            axes.annotate(text, place, (72 * right, 0), xycoords=("axes fraction", "data"), va="center", **style)
+        axes.annotate(heading, (1.0, 1.0), (72 * right, 3), xycoords="axes fraction", va="bottom", **style)
 
-    return [
-        (mark(".", 5), "one seed"),
-        (mark("o", 7), "mean"),
-        (mark("|", 10), "guarantee"),
-    ]
+
+def _entries(tables: Sequence[Mapping[str, Row]], high: float) -> list[tuple[Any, str]]:
+    every = [row for table in tables for row in table.values()]
+    entries: list[tuple[Any, str]] = [(Line2D([], [], linestyle="", color=GREY, marker="o", markersize=6), "mean")]
+    if any(row.high > row.low for row in every):
+        entries.append((Line2D([], [], color=GREY, linewidth=2.2), "spread"))
+    if any(row.certificate <= high for row in every):
+        entries.append((Line2D([], [], linestyle="", color=GREY, **TICK), "certificate"))
+    return entries
+
+
+def _in_words(panel: Panel, table: Mapping[str, Row], order: list[str]) -> str:
+    numbers = ", ".join(f"{legible(name)} {number(table[name].mean)}" for name in order if name in table)
+    return f"{legible(panel.name) or 'Regret'}: {numbers}."

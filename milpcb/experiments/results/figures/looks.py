@@ -17,13 +17,29 @@ from zlib import crc32
 # distinguish curves in greyscale.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07400", "#2F8FC4", "#000000", "#8C5A2B")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*", "h", "d", "H", "8")
-SHADES = ((0.0, 0.0), (0.0, 0.45), (1.0, 0.3), (0.0, 0.7))  # a grey, and how much of it is mixed into a colour
+# A grey, and how much of it is mixed into a colour; none is so pale that a line on white has a contrast below 3 to 1.
+SHADES = ((0.0, 0.0), (0.0, 0.45), (0.45, 0.6), (0.0, 0.7))
 # Registered learners that are often compared, the first 8 in 8 colours, all with markers of their own; new names go to
 # the end, so that no look changes.
 PLACES = (
     *("bistro_plus", "exp4", "ftpl", "hedge", "epsilon_greedy", "ilovetoconbandits", "uniform", "epoch_greedy"),
     *("best_in_hindsight", "exp4p", "randomized_ucb", "policy_elimination", "explore_then_commit", "doubling"),
 )
+
+# What registered names that are no words are called.
+DISPLAYED = {
+    "bistro_plus": "BISTRO+",
+    "epoch_greedy": "Epoch-Greedy",
+    "epsilon_greedy": "epsilon-greedy",
+    "exp4": "Exp4",
+    "exp4p": "Exp4.P",
+    "explore_then_commit": "explore-then-commit",
+    "ftpl": "Contextual-FTPL",
+    "hedge": "Hedge",
+    "ilovetoconbandits": "ILOVETOCONBANDITS",
+    "policy_elimination": "PolicyElimination",
+    "randomized_ucb": "RandomizedUCB",
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,9 @@ def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType
     found: dict[str, Look] = {}
     variants: Counter[str] = Counter()
     # First those whose look is fixed, so that no other learner takes their markers.
-    for label in sorted(of, key=lambda label: (of[label] not in PLACES, of[label] != label, of[label], label)):
+    for label in sorted(
+        of, key=lambda label: (of[label] not in PLACES, not _is_plain(label, of[label]), of[label], label)
+    ):
         name, variant = of[label], variants[of[label]]
         place = PLACES.index(name) if name in PLACES else _free_colour(name, found.values())
         colour = _shade(COLOURS[place % len(COLOURS)], place // len(COLOURS) + variant)
@@ -63,6 +81,11 @@ def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType
         found[label] = Look(colour, MARKERS[place] if fixed else _free_marker(start, colour, found.values()))
         variants[name] += 1
     return {label: found[label] for label in learners}
+
+
+def _is_plain(label: str, name: str) -> bool:
+    """Return whether a learner is called by its own name, as its variants are not."""
+    return label in (name, DISPLAYED.get(name))
 
 
 def _free_colour(name: str, taken: Collection[Look]) -> int:

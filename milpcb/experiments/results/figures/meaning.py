@@ -6,15 +6,17 @@ list of learners with the classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from milpcb.core.decimals import THIN
+from milpcb.experiments.results.figures.looks import DISPLAYED
 from milpcb.experiments.study.cells import NO_ORACLE
 
-THIN = "\u202f"  # a narrow space that no line is broken at
-YARDSTICKS = ("best_in_hindsight",)
+YARDSTICKS, INFORMED = ("best_in_hindsight",), ("hedge",)  # they know all costs beforehand, or see all of a round
+RANDOM = "uniform"
 # Learners whose guarantee is for independent rounds of one law, and environments that are such.
 FOR_ONE_LAW = {
     *("epoch_greedy", "epsilon_greedy", "explore_then_commit", "ilovetoconbandits"),
@@ -58,13 +60,13 @@ def void_words(frame: pl.DataFrame, settings: Mapping[str, Any]) -> str:
         return ""
     learners = rows["learner"].unique(maintain_order=True).to_list()
     several = frame["environment"].n_unique() > 1
-    where = f" in {_listed(rows['environment'].unique(maintain_order=True).to_list())}" if several else " here"
-    return f"The guarantees of {_listed(learners)} are for costs of one law; they are void{where}, and left out."
+    where = f" in {listed(rows['environment'].unique(maintain_order=True).to_list())}" if several else " here"
+    return f"The guarantees of {listed(learners)} are for costs of one law; they are void{where}, and left out."
 
 
 def constraint_words(settings: Mapping[str, Any]) -> str:
     """Return what the side constraints of the study ask of a policy, in words; "" where there are none."""
-    return _listed([_rule(table) for table in settings.get("constraints", [])])
+    return listed([_rule(table) for table in settings.get("constraints", [])])
 
 
 def unconstrained(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]:
@@ -75,9 +77,23 @@ def unconstrained(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]
     return rows["learner"].unique(maintain_order=True).to_list()
 
 
-def yardsticks(settings: Mapping[str, Any]) -> list[str]:
-    """Return the labels of learners that know the costs beforehand, and are no winners."""
-    return [*YARDSTICKS, *(label for label, name in registered(settings, "learners").items() if name in YARDSTICKS)]
+def yardsticks(settings: Mapping[str, Any], *, informed: bool = False) -> list[str]:
+    """Return the labels of learners that know the costs beforehand; ``informed`` adds those that see all of a round."""
+    names = YARDSTICKS + INFORMED * informed
+    return [*names, *(label for label, name in registered(settings, "learners").items() if name in names)]
+
+
+def randoms(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]:
+    """Return the labels of the learners that choose at random, whatever they see."""
+    names = registered(settings, "learners")
+    return [label for label in frame["learner"].unique(maintain_order=True) if names.get(label, label) == RANDOM]
+
+
+def displayed(settings: Mapping[str, Any], section: str) -> dict[str, str]:
+    """Return the words for the labels of a section that are bare registered names; none that another label has."""
+    names = registered(settings, section)
+    words = {label: DISPLAYED.get(label, label.replace("_", " ")) for label, name in names.items() if label == name}
+    return {label: shown for label, shown in words.items() if shown not in names}
 
 
 def against_what(settings: Mapping[str, Any]) -> str:
@@ -108,6 +124,6 @@ def _words(name: str, options: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} ({', '.join(f'{key} = {value}' for key, value in options.items())})"
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return 'a', 'a and b', or 'a, b and c'."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,138 +1,174 @@
-"""Regret of every learner in every panel as a table of numbers on colours: small enough to be read at a glance."""
+"""Regret of every learner in every panel as a share of that of choosing at random: a table of numbers on colours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from milpcb.experiments.results.figures.drawing import (
-    NAME,
-    SMALL,
-    WIDTH,
-    Drawing,
-    finish,
-    legend,
-    short,
-    write_title,
-)
-from milpcb.experiments.results.figures.finals import by_place
+from milpcb.core.contrast import ink
+from milpcb.core.decimals import THIN, number
+from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, legend, name_room, write_title
 from milpcb.experiments.results.figures.fitting import fitted, width
-from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
-from milpcb.experiments.results.figures.words import at_their_longest, count, sentences
+from milpcb.experiments.results.figures.meaning import randoms, yardsticks
+from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, guarantee, longest, regrets
+from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, finals_of, sentences
+from milpcb.experiments.results.figures.words import verdict as best_words
 from milpcb.experiments.results.slopes import ROUNDING
 
-MOST = 8  # columns beside each other; further panels go into a table below
-FEWEST = 4  # columns that the width is cut into, at least
-ROW = 0.27  # inches
-SHADES = LinearSegmentedColormap.from_list("shades", ["#FFFFFF", "#8FC1E3", "#0072B2", "#00334F"])
-DARK = 0.62  # shares of the shades from which on text is white
-ABOVE = "#D55E00"
+COLUMNS = {WIDE: (4, 8), NARROW: (3, 3)}  # the width is cut into so many columns: at least, at most
+ROW, SPACE = 0.27, 0.6  # inches of a row; rows of space before those that are set apart
+MOST = 1.5  # shares of random play's regret from which on the colour stays the same
+SHADES = LinearSegmentedColormap.from_list(
+    "shades", [(0, "#00334F"), (1 / 6, "#0072B2"), (0.5, "#FFFFFF"), (5 / 6, "#D55E00"), (1, "#6B2F00")]
+)
+ABOVE = "#000000"
+ALIKE = 0.005  # a learner whose shares are all so near to 1 is no better than random play: it is set apart
+NEAR, MINUS = "\u2248", "\u2212"
 
 
 @dataclass(frozen=True)
 class Square:
-    """A learner in a panel: its mean regret, its share (0 to 1) of the largest there, whether above its guarantee."""
+    """A learner in a panel: its mean regret, that as a share of random play's, and whether above its guarantee.
+
+    ``least`` is true of the least regret of those compared, ``near`` of those not distinguished from it.
+    """
 
     regret: float
     share: float
     above: bool
+    least: bool = False
+    near: bool = False
+
+
+Table = Mapping[str, Square]
 
 
 def overview(results: Results) -> list[Drawing]:
-    """Draw the mean regret at T: a row per learner, a column per panel; nothing for a study of one panel."""
-    panels = results.panels(longest(results.finals))
+    """Draw regret at T over that of uniform play: a row per learner, a column per panel; needs two, and "uniform"."""
+    names = randoms(results.frame, results.settings)
+    panels = [panel for panel in results.panels(longest(results.finals)) if set(names) & set(panel.learners)]
     if len(panels) < 2:
         return []
-    order = by_place(results, panels)
-    blocks = [panels[i : i + MOST] for i in range(0, len(panels), MOST)]
-    columns = max(len(blocks[0]), FEWEST)
-    room = _room(order, columns)
-    lines = max(_header(panel.name, room).count("\n") + 1 for panel in panels)
-    height = len(blocks) * (ROW * len(order) + 0.16 * lines + 0.1) + 0.4
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    write_title(figure, results.title)
-    for axes, block in zip(figure.subplots(len(blocks), 1, squeeze=False).ravel(), blocks, strict=True):
-        _draw_block(axes, block, order, room)
-        axes.set_xlim(-0.5, columns - 0.5)
-    above = any(square.above for panel in panels for square in squares(panel).values())
+    apart = [*names, *(name for name in results.looks if name in yardsticks(results.settings, informed=True))]
+    tables = [squares(panel, apart) for panel in panels]
+    apart += [name for name in results.looks if name not in apart and _random_like(name, tables)]
+    tables = [squares(panel, apart) for panel in panels]
+    order = sorted((name for name in results.looks if name not in apart), key=lambda name: _mean_share(name, tables))
+    figure = _figure(results, panels, tables, order, list(dict.fromkeys(apart)))
+    above = any(square.above for table in tables for square in table.values())
     legend(figure, _entries(above=above), below=True)
-    alt = f"Table of the mean regret of {count(len(order), 'learner')} in {count(len(panels), 'panel')}."
+    heading = "Regret beside that of choosing at random"
     return [
-        Drawing("overview", "Regret at the horizon at a glance", finish(figure), alt, _caption(results, above=above))
+        Drawing("overview", heading, finish(figure), _finding(results, order, tables), _caption(results, above=above))
     ]
 
 
-def squares(panel: Panel) -> dict[str, Square]:
-    """Return a square for every learner of a panel of final rows."""
-    means = {learner: float(regrets(panel.frame, learner).mean()) for learner in panel.learners}
-    most = max(means.values())
-    return {
-        learner: Square(
-            mean,
-            float(np.clip(mean / most, 0, 1)) if most > 0 else 0.0,
-            mean > guarantee(panel.frame, learner) + ROUNDING,
+def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
+    """Return a square for every learner of a panel of final rows; the first of ``apart`` that it has plays randomly."""
+    random = float(regrets(panel.frame, next(name for name in apart if name in panel.learners)).mean())
+    compared = sorted(
+        (final for label, final in finals_of(panel).items() if label not in apart), key=lambda final: final.regret
+    )
+    found = {}
+    for learner, final in finals_of(panel).items():
+        near = bool(compared) and learner not in apart and final != compared[0]
+        found[learner] = Square(
+            final.regret,
+            final.regret / random if random > ROUNDING else np.nan,
+            final.regret > guarantee(panel.frame, learner) + ROUNDING,
+            bool(compared) and final == compared[0],
+            near and len(final.by_seed) > 1 and not distinguished(compared[0], final),
         )
-        for learner, mean in means.items()
-    }
+    return found
 
 
-def _draw_block(axes: Any, panels: Sequence[Panel], order: Sequence[str], room: float) -> None:
-    for column, panel in enumerate(panels):
-        for learner, square in squares(panel).items():
-            _draw_square(axes, column, order.index(learner), square)
-    axes.set_ylim(len(order) - 0.5, -0.5)
-    axes.set_xticks(range(len(panels)), [_header(panel.name, room) for panel in panels], fontsize=SMALL)
-    axes.set_yticks(range(len(order)), [fitted(learner, NAME, SMALL) for learner in order], fontsize=SMALL)
-    axes.tick_params(length=0, labeltop=True, labelbottom=False)
-    axes.spines[:].set_visible(False)
+def _random_like(name: str, tables: Sequence[Table]) -> bool:
+    return all(abs(table[name].share - 1) < ALIKE for table in tables if name in table)
 
 
-def _draw_square(axes: Any, column: int, row: int, square: Square) -> None:
-    edge = {"edgecolor": ABOVE, "linewidth": 2.5, "zorder": 2} if square.above else {"edgecolor": "white"}
-    axes.add_patch(Rectangle((column - 0.47, row - 0.46), 0.94, 0.92, facecolor=SHADES(square.share), **edge))
-    colour = "white" if square.share > DARK else "black"
-    axes.text(column, row, brief(square.regret), color=colour, fontsize=SMALL, ha="center", va="center", zorder=3)
+def _mean_share(name: str, tables: Sequence[Table]) -> float:
+    shares = [table[name].share for table in tables if name in table]
+    return float(np.mean([share for share in shares if np.isfinite(share)] or [np.inf]))
 
 
-def brief(value: float) -> str:
-    """Return a regret in at most 3 digits, thousands as k: 12.0k, 843, 2.1."""
-    if not np.isfinite(value):
+def _figure(
+    results: Results, panels: list[Panel], tables: Sequence[Table], order: list[str], apart: list[str]
+) -> Figure:
+    fewest, most = COLUMNS[results.width]
+    blocks = [slice(i, i + most) for i in range(0, len(panels), most)]
+    columns = max(min(len(panels), most), fewest)
+    figure = Figure(figsize=(results.width, 1.0), layout="constrained")
+    names = [fitted(name, name_room(figure), SMALL) for name in [*order, *apart]]
+    room = (results.width - max(width(name, SMALL) for name in names) - 0.3) / columns - 0.06
+    headers = [fitted(panel.name, room, SMALL, lines=3) for panel in panels]
+    lines = max(header.count("\n") + 1 for header in headers)
+    figure.set_figheight(len(blocks) * (ROW * (len(names) + SPACE) + 0.16 * lines + 0.1) + 0.4)
+    write_title(figure, results.title)
+    places = {name: i + SPACE * (i >= len(order)) for i, name in enumerate([*order, *apart])}
+    for axes, block in zip(figure.subplots(len(blocks), 1, squeeze=False).ravel(), blocks, strict=True):
+        for column, table in enumerate(tables[block]):
+            for learner, square in table.items():
+                _draw_square(axes, column, places[learner], square, random=learner == apart[0])
+        axes.set_xlim(-0.5, columns - 0.5)
+        axes.set_ylim(len(names) + SPACE - 0.5, -0.5)
+        axes.set_xticks(range(len(headers[block])), headers[block], fontsize=SMALL)
+        axes.set_yticks(list(places.values()), names, fontsize=SMALL)
+        axes.tick_params(length=0, labeltop=True, labelbottom=False)
+        axes.spines[:].set_visible(False)
+    return figure
+
+
+def _draw_square(axes: Any, column: int, row: float, square: Square, *, random: bool) -> None:
+    shade = to_hex(SHADES(0.5 + float(np.clip(np.nan_to_num(square.share), -MOST, MOST)) / (2 * MOST)))
+    colour = "#FFFFFF" if random else shade
+    edge = {"edgecolor": ABOVE, "linewidth": 2, "zorder": 2} if square.above else {"edgecolor": "white"}
+    axes.add_patch(Rectangle((column - 0.47, row - 0.46), 0.94, 0.92, facecolor=colour, **edge))
+    text = number(square.regret) if random else f"{NEAR}{THIN}" * square.near + share_text(square.share)
+    style = {"fontsize": SMALL, "ha": "center", "va": "center", "zorder": 3}
+    axes.text(column, row, text, color=ink(colour), fontweight="bold" if square.least else "normal", **style)
+
+
+def share_text(share: float) -> str:
+    """Return a share as per cents, whole ones from 10 on: 34 %, 2.5 %, -120 %."""
+    if not np.isfinite(share):
         return "none"
-    size = abs(value)
-    if size < 0.05:
-        return "0"
-    digits = f"{size:.1f}" if size < 9.95 else f"{size:.0f}" if size < 999.5 else ""
-    if not digits:
-        rounded = float(f"{size:.3g}")
-        digits = f"{rounded / 1000:.1f}k" if rounded < 1e5 else short(rounded)
-    return f"\u2212{digits}" if value < 0 else digits
-
-
-def _room(order: Sequence[str], columns: int) -> float:
-    """Return how many inches a column has for its name, beside the names of the learners."""
-    beside = max(width(fitted(learner, NAME, SMALL), SMALL) for learner in order)
-    return (WIDTH - beside - 0.3) / columns - 0.06
-
-
-def _header(name: str, room: float) -> str:
-    return fitted(name, room, SMALL, lines=3)
+    size = abs(100 * share)
+    digits = f"{size:.0f}" if size >= 9.95 or size == 0 else f"{size:.1f}"
+    return f"{MINUS * (share < 0 and float(digits) > 0)}{digits}{THIN}%"
 
 
 def _entries(*, above: bool) -> list[tuple[Any, str]]:
-    steps = [(0.0, "no regret"), (0.5, "half of the largest of its column"), (1.0, "the largest of its column")]
-    shades: list[tuple[Any, str]] = [(Patch(facecolor=SHADES(share), edgecolor="0.7"), text) for share, text in steps]
+    steps = [(-1.0, "as much better"), (0.0, "as the best policy"), (1.0, "as choosing at random")]
+    shades: list[tuple[Any, str]] = [
+        (Patch(facecolor=SHADES(0.5 + share / (2 * MOST)), edgecolor="0.5"), f"{share_text(share)}: {text}")
+        for share, text in steps
+    ]
     frame = Patch(facecolor="white", edgecolor=ABOVE, linewidth=2)
     return [*shades, (frame, "above its guarantee")] if above else shades
 
 
+def _finding(results: Results, order: list[str], tables: Sequence[Table]) -> str:
+    """Return who has the least, and the mean share of the first learners."""
+    shares = [f"{name} {share_text(_mean_share(name, tables))}" for name in order[:5]]
+    means = f"Mean share of the regret of choosing at random: {', '.join(shares)}." if shares else ""
+    return sentences(best_words(results), means)
+
+
 def _caption(results: Results, *, above: bool) -> str:
-    means = f"Means over {count(results.seeds, 'seed')}; the darker, the more regret within a column."
-    order = "Learners are in the order of their mean place over the columns, the least regret at the top."
-    frames = "A framed number is above its guarantee." if above else "No mean is above its guarantee."
-    return sentences(means, order, frames, at_their_longest(results))
+    near = f"; {NEAR} marks those not distinguished from it {PAIRED}" if results.seeds > 1 else ""
+    return sentences(
+        "Regret as a share of that of choosing at random, whose own is the row of numbers without colour.",
+        "Below 0, in blue: less than the best policy in hindsight.",
+        f"Bold is the least of a column{near}.",
+        "Learners are in the order of their mean share.",
+        "Those that see more than others, and those that play as at random, stand apart.",
+        "A framed number is above its guarantee." if above else "No mean is above its guarantee.",
+        at_their_longest(results),
+        band(results) if results.seeds == 1 else f"Means over {results.seeds} seeds.",
+    )

@@ -10,7 +10,8 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from milpcb.experiments.results.confident import column_in, meaning, percent_of
+from milpcb.core.decimals import THIN, number
+from milpcb.experiments.results.confident import column_in, percent_of
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     LEAST,
@@ -27,36 +28,40 @@ from milpcb.experiments.results.figures.ends import (
     MEAN,
     SURE,
     Mark,
+    can_be_named,
     certificate_texts,
     draw_marks,
     name_lines,
 )
 from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
 from milpcb.experiments.results.figures.meaning import against_what
-from milpcb.experiments.results.figures.results import Panel, Results, curve, guarantee, longest, most_rounds
+from milpcb.experiments.results.figures.results import (
+    WIDE,
+    Panel,
+    Results,
+    curve,
+    guarantee,
+    longest,
+    most_rounds,
+    spread,
+)
 from milpcb.experiments.results.figures.words import (
-    CERTIFICATES,
-    MANY_SEEDS,
     at_their_longest,
     band,
     count,
-    number,
     sentences,
     verdict,
 )
-from milpcb.experiments.results.slopes import mean_interval
-from milpcb.types import Floats
 
+BAND = 60  # rounds at which the edges of a band are drawn, about
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
 FAR = 1.3  # what is so many times above all regrets is not drawn on a linear axis, which it would flatten
 
 
 def regret(results: Results) -> list[Drawing]:
     """Draw the regret curves."""
-    caption = sentences(
-        verdict(results), band(results), at_their_longest(results), _not_drawn(results), _certificates(results)
-    )
-    alt = _alt(results, "Regret against rounds")
+    caption = sentences(band(results), at_their_longest(results), _not_drawn(results), _certificates(results))
+    alt = f"Curves of regret by rounds. {verdict(results)}"
     return [Drawing("regret", "Regret", _figure(results, loglog=False), alt, caption)]
 
 
@@ -70,7 +75,7 @@ def regret_loglog(results: Results) -> list[Drawing]:
         words = sentences(words, over, at_their_longest(results))
     marks = _certificates(results) if len(results.horizons) == 1 else ""
     caption = sentences(words, band(results), f"Regret below {LEAST} is left out.", marks)
-    alt = _alt(results, "Regret against rounds on logarithmic axes")
+    alt = f"Curves of regret by rounds on logarithmic axes. {verdict(results)}"
     heading = "Regret on logarithmic axes"
     return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
 
@@ -84,7 +89,7 @@ def regret_figure(frame: pl.DataFrame, title: str, names: Mapping[str, str]) -> 
 def _figure(results: Results, *, loglog: bool) -> Figure:
     panels, finals = results.panels(longest(results.frame)), results.panels(results.finals)
     title = f"{results.title} ({count(results.seeds, 'seed')})"
-    figure, every = curve_grid(len(panels), title)
+    figure, every = curve_grid(len(panels), title, results.width)
     with_fits, marked = loglog and len(results.horizons) > 1, dict[str, Mark]()
     for axes, panel, ends in zip(every, panels, finals, strict=True):
         _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
@@ -100,8 +105,11 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     marks: list[tuple[Any, str]] = [(mark.handle(), name) for name, mark in marked.items()]
     if any(_near(panel, loglog=loglog) for panel in panels):
         marks.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
-    texts = _texts(finals, with_fits=with_fits)
-    if len(panels) == 1 and name_lines(every[0], panels[0], results.looks, texts):
+    texts = _texts(finals, with_fits=with_fits) if results.width >= WIDE else {}
+    direct = len(panels) == 1 or results.width < WIDE
+    if direct and all(can_be_named(axes, panel, texts) for axes, panel in zip(every, panels, strict=True)):
+        for axes, panel in zip(every, panels, strict=True):
+            name_lines(axes, panel, results.looks, texts)
         if marks:
             legend(figure, marks, below=True)
     else:
@@ -134,16 +142,11 @@ def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, mar
         style = look.line() if markers else {**look.line(), "marker": ""}
         axes.plot(rounds[shown], mean[shown], **style, linewidth=1.4, markevery=places)
         if len(values) > 1:
-            low, high = _band(values)
+            low, high = spread(values)
             shown &= low >= LEAST if loglog else shown
-            axes.fill_between(rounds[shown], low[shown], high[shown], color=look.colour, alpha=0.15, linewidth=0)
-
-
-def _band(values: Floats) -> tuple[Floats, Floats]:
-    if len(values) < MANY_SEEDS:
-        return values.min(axis=0), values.max(axis=0)
-    mean, half = mean_interval(values)
-    return mean - half, mean + half
+            drawn = np.flatnonzero(shown)
+            drawn = np.union1d(drawn[:: 1 + len(drawn) // BAND], drawn[-1:])
+            axes.fill_between(rounds[drawn], low[drawn], high[drawn], color=look.colour, alpha=0.15, linewidth=0)
 
 
 def _scale(axes: Any, *, loglog: bool) -> None:
@@ -152,17 +155,17 @@ def _scale(axes: Any, *, loglog: bool) -> None:
     if not loglog:
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0.0 if axes.dataLim.y0 >= 0 else axes.get_ylim()[0])
+        if axes.dataLim.y0 < 0:
+            axes.axhline(0.0, color="0.55", linewidth=0.9, zorder=0.5)
 
 
 def _certificates(results: Results) -> str:
     """Return the sentences on the marks at the right; nothing where no certificate is known."""
     if not np.isfinite(results.finals["certificate"].to_numpy()).any():
         return ""
-    ends = f"Right of the curves, where they are near: {MEAN.words}, with two standard errors. {CERTIFICATES}"
+    ends = f"Right of the curves, where they are near: {MEAN.words}, with two standard errors"
     column = column_in(results.finals.columns)
-    if column is None:
-        return ends
-    return f"{ends} {SURE.words.capitalize()} the {percent_of(column)}\u202f% certificates. {meaning(column)}"
+    return f"{ends}." if column is None else f"{ends}; {SURE.words} the {percent_of(column)}{THIN}% certificates."
 
 
 def _far(panel: Panel) -> float:
@@ -208,11 +211,6 @@ def _not_drawn(results: Results) -> str:
         "Guarantees of T or more, the largest regret there can be, are void and not drawn." if void else "",
         f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if far else "",
     )
-
-
-def _alt(results: Results, what: str) -> str:
-    panels = results.panels(results.frame)
-    return f"{what}: a curve for each of {count(len(results.looks), 'learner')}, {count(len(panels), 'panel')}."
 
 
 def _entries(results: Results, panels: list[Panel], texts: dict[str, str]) -> list[tuple[Any, str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,16 @@ from milpcb.core.files import contents
 from milpcb.errors import RunError, clipped
 from milpcb.experiments.results.curves import load
 from milpcb.experiments.results.figures.looks import Look, looks
-from milpcb.experiments.results.figures.meaning import entries, registered, without_void
+from milpcb.experiments.results.figures.meaning import displayed, entries, registered, without_void
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.schemas import Settings, checked
+from milpcb.experiments.results.slopes import mean_interval
 from milpcb.types import Floats
 
 AXES = ("environment", "policies", "oracle")
+SECTIONS = {"environment": "environment", "policies": "policies", "learner": "learners"}  # by the column of the label
+WIDE, NARROW = 9.0, 4.8  # inches of a figure, and of one for half a page or a phone
+MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Results:
-    """The curves of a run directory, its title, and its resolved config (empty when several directories are drawn)."""
+    """The curves of a run directory, its title, and its resolved config (empty when several directories are drawn).
+
+    ``width`` is that of its figures in inches: WIDE, or NARROW with the panels below each other.
+    """
 
     frame: pl.DataFrame
     title: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    width: float = WIDE
 
     @cached_property
     def looks(self) -> dict[str, Look]:
@@ -98,15 +106,41 @@ def read_results(directory: Path) -> Results:
         reason = clipped(str(error), 200)
         raise RunError(f"cannot read {directory / CONFIG}: {reason}; run its config again into {directory}") from error
     experiment = settings["experiment"]
-    title = experiment.get("title", experiment["name"])
-    return Results(without_void(in_order(frame, settings), settings), title, settings)
+    title = experiment.get("title", experiment["name"].replace("_", " "))
+    return in_words(Results(without_void(in_order(frame, settings), settings), title, settings))
+
+
+def in_words(results: Results) -> Results:
+    """Return the results with words in place of bare registered names: BISTRO+ for bistro_plus."""
+    frame, settings = results.frame, dict(results.settings)
+    for column, section in SECTIONS.items():
+        words = displayed(settings, section)
+        frame = frame.with_columns(pl.col(column).replace(words))
+        tables = entries(settings, section)
+        settings[section] = [{**table, "label": words.get(table["label"], table["label"])} for table in tables]
+    return replace(results, frame=frame, settings=settings)
+
+
+def joined(parts: Sequence[Results]) -> Results | None:
+    """Return the parts of one study as one; None where they use a name for two things, or hold a run twice."""
+    settings: dict[str, Any] = {}
+    for section in ("environment", "policies", "oracle", "learners", "constraints"):
+        tables: dict[str, dict[str, Any]] = {}
+        for table in (table for part in parts for table in entries(part.settings, section)):
+            if tables.setdefault(table["label"], table) != table:
+                return None
+        settings[section] = list(tables.values())
+    frame = pl.concat([part.frame for part in parts], how="diagonal")
+    once = ["learner", *AXES, "seed", "horizon", "round"]
+    if frame.select(once).is_duplicated().any() or not settings["learners"]:
+        return None
+    return Results(in_order(frame, settings), parts[0].title, {**parts[0].settings, **settings})
 
 
 def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Return the rows in the order in which the config lists environments, policy classes and learners."""
-    sections = {"environment": "environment", "policies": "policies", "learner": "learners"}
     places = []
-    for column, section in sections.items():
+    for column, section in SECTIONS.items():
         labels = [entry["label"] for entry in entries(settings, section)]
         order = {label: place for place, label in enumerate(labels)}
         places.append(pl.col(column).replace_strict(order, default=len(order), return_dtype=pl.Int64))
@@ -133,6 +167,14 @@ def regrets(frame: pl.DataFrame, learner: str) -> Floats:
     """Return the regret (seeds,) of one learner in rows of one panel and one round."""
     own = frame.filter(pl.col("learner") == learner).sort("seed")
     return own["regret"].to_numpy().astype(np.float64)
+
+
+def spread(values: Floats) -> tuple[Floats, Floats]:
+    """Return the ends (n,) of the bars and bands of values (seeds, n): the range, or the 95 % interval of the mean."""
+    if len(values) < MANY_SEEDS:
+        return values.min(axis=0), values.max(axis=0)
+    mean, half = mean_interval(values)
+    return mean - half, mean + half
 
 
 def guarantee(frame: pl.DataFrame, learner: str) -> float:

@@ -1,15 +1,16 @@
-"""Time per round, a row per learner: the whole, and what of it the oracle took."""
+"""Time per round, a bar per learner: what the oracle took, and the rest."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
-from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
+from milpcb.core.decimals import number
 from milpcb.experiments.results.figures.drawing import (
     GREY,
+    SMALL,
     Drawing,
     finish,
     label_outside,
@@ -17,31 +18,33 @@ from milpcb.experiments.results.figures.drawing import (
     name_panel,
     row_grid,
     scale_axis,
-    wants_log,
 )
+from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.results import Panel, Results, longest
-from milpcb.experiments.results.figures.words import count, number, percent, sentences
-from milpcb.types import Floats
+from milpcb.experiments.results.figures.words import legible, percent, sentences
+
+REST = 0.35  # opacity of what the oracle did not take
+BAR = 0.62  # of a row
 
 
 def times(results: Results) -> list[Drawing]:
-    """Draw the microseconds per round by learner, the fastest at the top."""
+    """Draw the microseconds per round by learner, the fastest at the top, on one linear scale for all panels."""
     panels = [(panel, per_round(panel.frame)) for panel in results.panels(longest(results.finals))]
-    mean = pl.concat([frame for _, frame in panels]).group_by("learner").agg(pl.col("whole").mean()).sort("whole")
-    order = mean["learner"].to_list()
-    figure, every = row_grid(order, len(panels), results.title)
-    shown = _all_times([frame for _, frame in panels])
-    for axes, (panel, frame) in zip(every, panels, strict=True):
+    every = pl.concat([frame for _, frame in panels])
+    order = every.group_by("learner").agg(pl.col("whole").mean()).sort("whole", "learner")["learner"].to_list()
+    figure, grid = row_grid(order, len(panels), results.title, results.width)
+    for axes, (panel, frame) in zip(grid, panels, strict=True):
         _draw_panel(axes, frame, results, order)
-        _scale(axes, shown)
+        axes.set_xlim(0, 1.03 * every["whole"].to_numpy().max())
+        scale_axis(axes.xaxis, every["whole"].to_numpy(), log=False)
         name_panel(axes, panel.name)
-    label_outside(figure, every, "microseconds per round", "")
-    legend(figure, _entries(), below=True)
-    alt = (
-        f"Microseconds per round of {count(len(order), 'learner')} in {count(len(panels), 'panel')}, "
-        "whole and in the oracle."
+    label_outside(figure, grid, "microseconds per round", "")
+    legend(
+        figure, [(Patch(facecolor=GREY), "in the oracle"), (Patch(facecolor=GREY, alpha=REST), "the rest")], below=True
     )
-    return [Drawing("times", "Time per round", finish(figure), alt, _caption(panels))]
+    ends = _ends(panels)
+    caption = sentences(ends, "Means over the seeds; the time of the environment is not counted.")
+    return [Drawing("times", "Time per round", finish(figure), ends, caption)]
 
 
 def per_round(frame: pl.DataFrame) -> pl.DataFrame:
@@ -57,36 +60,23 @@ def per_round(frame: pl.DataFrame) -> pl.DataFrame:
 def _draw_panel(axes: Any, frame: pl.DataFrame, results: Results, order: list[str]) -> None:
     for row in frame.iter_rows(named=True):
         place, look = order.index(row["learner"]), results.looks[row["learner"]]
-        if row["oracle"] > 0:
-            axes.plot([row["oracle"], row["whole"]], [place, place], color=look.colour, linewidth=0.8, alpha=0.5)
-            axes.plot(row["oracle"], place, "o", color=look.colour, markersize=6, markerfacecolor="white")
-        axes.plot(row["whole"], place, **look.points())
+        _draw_bar(axes, place, row, look)
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": SMALL}
+        axes.annotate(number(row["whole"]), (1.0, place), (6, 0), xycoords=("axes fraction", "data"), **style)
 
 
-def _all_times(frames: list[pl.DataFrame]) -> Floats:
-    every = pl.concat(frames)
-    oracle = every["oracle"].to_numpy()
-    return np.concatenate([every["whole"].to_numpy(), oracle[oracle > 0]])
+def _draw_bar(axes: Any, place: int, row: dict[str, Any], look: Look) -> None:
+    rest = row["whole"] - row["oracle"]
+    axes.barh(place, row["oracle"], BAR, color=look.colour, zorder=2)
+    axes.barh(place, rest, BAR, left=row["oracle"], color=look.colour, alpha=REST, zorder=2)
+    axes.barh(place, row["whole"], BAR, fill=False, edgecolor=look.colour, linewidth=1, zorder=3)
 
 
-def _scale(axes: Any, shown: Floats) -> None:
-    """Give all panels the same axis: times of two environments or oracles can be compared."""
-    log = wants_log(shown)
-    axes.set_xlim((0.7 * shown.min(), 1.4 * shown.max()) if log else (0, 1.06 * shown.max()))
-    scale_axis(axes.xaxis, shown, log=log)
-
-
-def _entries() -> list[tuple[Any, str]]:
-    def mark(face: str) -> Line2D:
-        return Line2D([], [], linestyle="", color=GREY, marker="o", markersize=6, markerfacecolor=face)
-
-    return [(mark(GREY), "whole round"), (mark("white"), "of it in the oracle")]
-
-
-def _caption(panels: list[tuple[Panel, pl.DataFrame]]) -> str:
+def _ends(panels: list[tuple[Panel, pl.DataFrame]]) -> str:
+    """Return sentences on the slowest and the fastest."""
     every = pl.concat([frame for _, frame in panels])
     slow, fast = every.sort("whole").row(-1, named=True), every.sort("whole").row(0, named=True)
     share = f", {percent(slow['oracle'] / slow['whole'])} of it in the oracle" if slow["oracle"] > 0 else ""
-    most = f"The slowest is {slow['learner']}: {number(slow['whole'])} \u00b5s per round{share}."
-    least = f"The fastest is {fast['learner']}: {number(fast['whole'])} \u00b5s." if len(every) > 1 else ""
-    return sentences(most, least, "Means over the seeds; the time of the environment is not counted.")
+    most = f"The slowest is {legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round{share}."
+    least = f"The fastest is {legible(fast['learner'])}: {number(fast['whole'])} \u00b5s." if len(every) > 1 else ""
+    return sentences(most, least)

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from milpcb.core.decimals import THIN, number
 from milpcb.core.text import escaped
-from milpcb.experiments.results.figures.meaning import THIN, unconstrained, void_words, yardsticks
-from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, regrets
+from milpcb.experiments.results.figures.meaning import listed, unconstrained, yardsticks
+from milpcb.experiments.results.figures.results import MANY_SEEDS, Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.slopes import mean_interval
 
-MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
+FEW_PANELS = 4  # so many are named in a sentence
 
 PAIRED = "(95\u202f% intervals of paired differences over the seeds)"
 
-# The sentence that stands wherever certificates are shown.
+# The sentence that explains certificates, once a page.
 CERTIFICATES = (
     "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: "
     "the mean of the certificates bounds mean regret, and one run's regret may lie above its own certificate."
@@ -48,15 +49,6 @@ def legible(name: str, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[:half]}\u2026{name[-half:]}"
 
 
-def number(value: float) -> str:
-    """Return a number with narrow spaces between thousands: whole from 100 on, one decimal from 1 on, else 3 digits."""
-    if not np.isfinite(value):
-        return "none"
-    size = abs(value)
-    digits = "0" if value == 0 else f"{value:,.0f}" if size >= 100 else f"{value:,.1f}" if size >= 1 else f"{value:.3g}"
-    return digits.replace(",", THIN).replace("-", "\u2212")
-
-
 def with_separators(n: int) -> str:
     """Return an integer as text, with narrow spaces between thousands."""
     return f"{n:,}".replace(",", THIN)
@@ -74,21 +66,41 @@ def percent(share: float) -> str:
 
 def final_means(results: Results) -> list[Final]:
     """Return the mean final regret and the guarantee of every learner at its longest horizon, in every panel."""
-    return list(_finals(results.panels(longest(results.finals))))
+    return [final for panel in results.panels(longest(results.finals)) for final in finals_of(panel).values()]
 
 
 def verdict(results: Results) -> str:
-    """Return sentences on who has the least regret, and on how the regrets compare with the guarantees.
+    """Return a sentence on who has the least regret.
 
     Learners that know the costs beforehand, and those that need not keep the side constraints, are not compared.
     """
-    out = {legible(name) for name in (*yardsticks(results.settings), *unconstrained(results.frame, results.settings))}
-    found = final_means(results)
-    found = [final for final in found if final.learner not in out] or found
+    found = _compared(results)
     panels = list(dict.fromkeys(result.panel for result in found))
     by_panel = [sorted((r for r in found if r.panel == panel), key=lambda r: r.regret) for panel in panels]
-    left_out = void_words(results.frame, results.settings)
-    return sentences(_winner(results, by_panel), _against_guarantees(found, len(panels)), left_out)
+    return _winner(results, by_panel)
+
+
+def against_guarantees(results: Results) -> str:
+    """Return a sentence on how the mean regrets compare with the guarantees."""
+    found = _compared(results)
+    bounded = [result for result in found if np.isfinite(result.share)]
+    if not bounded:
+        return "No learner here has a guarantee."
+    nearest = max(bounded, key=lambda r: r.share)
+    where = f" in {nearest.panel}" if len({result.panel for result in found}) > 1 and nearest.panel else ""
+    numbers = f"{nearest.learner}{where} with {number(nearest.regret)} of {number(nearest.guarantee)}"
+    above = sum(result.regret > result.guarantee for result in bounded)
+    if above:
+        lie = "lies above its guarantee" if above == 1 else "lie above their guarantees"
+        return f"{count(above, 'mean regret')} {lie}; the farthest is {numbers}."
+    return f"Every mean regret is below its guarantee; the nearest to it is {numbers}."
+
+
+def _compared(results: Results) -> list[Final]:
+    """Return the means of the learners that may be compared; of all where there are no others."""
+    out = {legible(name) for name in (*yardsticks(results.settings), *unconstrained(results.frame, results.settings))}
+    found = final_means(results)
+    return [final for final in found if final.learner not in out] or found
 
 
 def distinguished(best: Final, other: Final) -> bool:
@@ -106,8 +118,8 @@ def band(results: Results) -> str:
     if results.seeds == 1:
         return "One seed."
     if results.seeds < MANY_SEEDS:
-        return f"Lines are means over {results.seeds} seeds, bands reach from the least to the largest."
-    return f"Lines are means over {results.seeds} seeds, bands are 95{THIN}% intervals of the mean."
+        return f"Means over {results.seeds} seeds; bands and bars reach from the least to the largest."
+    return f"Means over {results.seeds} seeds; bands and bars are 95{THIN}% intervals of the mean."
 
 
 def at_their_longest(results: Results) -> str:
@@ -120,13 +132,16 @@ def sentences(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _finals(panels: Sequence[Panel]) -> Iterator[Final]:
-    for panel in panels:
-        for learner in panel.learners:
-            own = panel.frame.filter(pl.col("learner") == learner)
-            by_seed = dict(zip(own["seed"].to_list(), own["regret"].to_list(), strict=True))
-            mean = float(regrets(panel.frame, learner).mean())
-            yield Final(legible(learner), legible(panel.name), mean, guarantee(panel.frame, learner), by_seed)
+def finals_of(panel: Panel) -> dict[str, Final]:
+    """Return the mean final regret and the guarantee of every learner of a panel of final rows, by label."""
+    found = {}
+    for learner in panel.learners:
+        own = panel.frame.filter(pl.col("learner") == learner)
+        by_seed = dict(zip(own["seed"].to_list(), own["regret"].to_list(), strict=True))
+        mean = float(regrets(panel.frame, learner).mean())
+        promised = guarantee(panel.frame, learner)
+        found[learner] = Final(legible(learner), legible(panel.name), mean, promised, by_seed)
+    return found
 
 
 def _winner(results: Results, by_panel: Sequence[Sequence[Final]]) -> str:
@@ -136,18 +151,34 @@ def _winner(results: Results, by_panel: Sequence[Sequence[Final]]) -> str:
         return _only_winner(rounds, by_panel[0])
     if results.seeds < 2:
         return f"{rounds}: one seed, so no spread is known, and who has the least regret may be chance."
+    if max(map(len, by_panel)) == 1:
+        return f"{rounds} {listed([f'{of.learner} has {number(of.regret)} in {of.panel}' for (of,) in by_panel])}."
+    if len(by_panel) <= FEW_PANELS:
+        return f"{rounds} {'; '.join(_by_winner(by_panel))} {PAIRED}."
     clear = [panel[0].learner for panel in by_panel if len(panel) > 1 and not _rivals(panel)]
     if not clear:
         return (
             f"{rounds} the least regret is not distinguished from the next in any of {len(by_panel)} panels {PAIRED}."
         )
     wins = Counter(clear)
-    if len(wins) == 1 and len(clear) == len(by_panel):
-        return f"{rounds} the least regret is that of {clear[0]} in all {len(by_panel)} panels {PAIRED}."
     shares = ", ".join(f"of {learner} in {n}" for learner, n in wins.most_common())
     rest = len(by_panel) - len(clear)
     unclear = f"; in {rest} it is not distinguished from the next" if rest else ""
     return f"{rounds} the least regret of {len(by_panel)} panels is that {shares}{unclear} {PAIRED}."
+
+
+def _by_winner(by_panel: Sequence[Sequence[Final]]) -> Iterator[str]:
+    """Yield for each learner where it has the least regret, then where that is not distinguished and from whom."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for panel in by_panel:
+        places.setdefault((panel[0].learner, _few(_rivals(panel))), []).append(panel[0].panel)
+    for (learner, rivals), panels in sorted(places.items(), key=lambda place: place[0][1] != ""):
+        where = listed(panels)
+        yield (
+            f"the least regret in {where} is that of {learner}, not distinguished from {rivals}"
+            if rivals
+            else f"{learner} has the least regret in {where}"
+        )
 
 
 def _only_winner(rounds: str, panel: Sequence[Final]) -> str:
@@ -171,17 +202,3 @@ def _rivals(panel: Sequence[Final]) -> list[str]:
 
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} others"
-
-
-def _against_guarantees(found: Sequence[Final], n_panels: int) -> str:
-    bounded = [result for result in found if np.isfinite(result.share)]
-    if not bounded:
-        return "No learner here has a guarantee."
-    nearest = max(bounded, key=lambda r: r.share)
-    where = f" in {nearest.panel}" if n_panels > 1 and nearest.panel else ""
-    numbers = f"{nearest.learner}{where} with {number(nearest.regret)} of {number(nearest.guarantee)}"
-    above = sum(result.regret > result.guarantee for result in bounded)
-    if above:
-        lie = "lies above its guarantee" if above == 1 else "lie above their guarantees"
-        return f"{count(above, 'mean regret')} {lie} (dotted); the farthest is {numbers}."
-    return f"Every mean regret is below its guarantee (dotted); the nearest to it is {numbers}."

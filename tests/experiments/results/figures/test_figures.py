@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from itertools import combinations
 from xml.etree import ElementTree as ET
 
@@ -11,13 +10,16 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.image import imread
 from matplotlib.text import Text
 
+from milpcb.core.decimals import number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.against import against_key, varied
-from milpcb.experiments.results.figures.drawing import render
+from milpcb.experiments.results.figures.drawing import GREY, render
+from milpcb.experiments.results.figures.horizons import local_slopes, theorem
 from milpcb.experiments.results.figures.looks import PLACES, looks
 from milpcb.experiments.results.figures.results import Results, in_order
 from milpcb.experiments.results.figures.times import per_round
@@ -96,12 +98,13 @@ def test_the_caption_says_what_the_numbers_say(make_frame):
         regret=pl.when(last & own).then(12022.4).when(last).then(20013.0).otherwise("regret"),
         guarantee=pl.when(own).then(38617.0).otherwise(np.inf),
     )
-    caption = one(Results(frame, "t"), "regret").caption.replace("\u202f", " ")
+    drawing = one(Results(frame, "t"), "finals")
+    caption = f"{drawing.alt} {drawing.caption}".replace("\u202f", " ")
     assert "After 100 000 rounds bistro_plus has the least regret, 12 022, 31 % of its guarantee 38 617" in caption
     assert "uniform has the most, 20 013" in caption
     assert "Every mean regret is below its guarantee" in caption
     above = frame.with_columns(guarantee=pl.when(own).then(12000.0).otherwise(np.inf))
-    assert "1 mean regret lies above its guarantee" in one(Results(above, "t"), "regret").caption
+    assert "1 mean regret lies above its guarantee" in one(Results(above, "t"), "finals").caption
 
 
 def test_negative_regret_is_drawn_and_told(make_frame):
@@ -110,7 +113,7 @@ def test_negative_regret_is_drawn_and_told(make_frame):
     results = Results(frame, "t")
     drawing = one(results, "regret")
     assert drawing.figure.axes[0].get_ylim()[0] < frame["regret"].min()
-    assert "\u2212" in drawing.caption
+    assert "\u2212" in drawing.alt
     for other in draw(results):
         render(other.figure)
 
@@ -173,8 +176,8 @@ def test_the_order_is_that_of_the_config(make_frame):
     assert frame["learner"].unique(maintain_order=True).to_list() == ["uniform", "b"]
 
 
-def test_finals_are_points_of_seeds_means_and_ticks(make_frame):
-    """Every seed's regret is a point in the learner's row; the least mean is at the top; the guarantee is a tick."""
+def test_finals_are_means_spreads_and_certificates(make_frame):
+    """A row has its mean, the range of few seeds, and its certificate; beside it regret, and guarantee in grey."""
     frame = make_frame(["uniform", "bistro_plus"], noise=0.3)
     results = Results(frame.with_columns(guarantee=pl.col("guarantee").clip(upper_bound=900.0)), "t")
     drawing = one(results, "finals")
@@ -183,13 +186,24 @@ def test_finals_are_points_of_seeds_means_and_ticks(make_frame):
     assert [label.get_text() for label in axes.get_yticklabels()] == means["learner"].to_list()
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
     for row, learner in enumerate(means["learner"]):
-        regret = results.finals.filter(pl.col("learner") == learner)["regret"].to_numpy()
+        own = results.finals.filter(pl.col("learner") == learner)
         drawn = np.concatenate(lines_of(axes, results.looks[learner].colour))
         assert set(drawn[:, 1]) == {row}
-        assert set(np.round(regret, 6)) < set(np.round(drawn[:, 0], 6))
-        assert np.round(regret.mean(), 6) in np.round(drawn[:, 0], 6)
-    ticks = [line.get_xdata()[0] for line in axes.get_lines() if line.get_marker() == "|"]
-    assert ticks == [900.0, 900.0]
+        wanted = [own["regret"].min(), own["regret"].max(), own["regret"].mean(), own["certificate"].mean()]
+        assert sorted(drawn[:, 0]) == pytest.approx(sorted(wanted))
+    beside = {text.get_text(): text.get_color() for text in axes.texts}
+    assert {number(mean) for mean in means["regret"]} < set(beside)
+    assert beside["900"] == GREY
+
+
+def test_all_panels_of_an_end_have_one_scale(make_frame):
+    """Two worlds of which one has a hundred times the regret are drawn from the same to the same, linearly."""
+    frame = make_frame(["uniform", "bistro_plus"], ["a", "b"])
+    frame = frame.with_columns(regret=pl.col("regret") * pl.when(pl.col("environment") == "b").then(100).otherwise(1))
+    for name in ("finals", "times"):
+        first, second = one(Results(frame, "t"), name).figure.axes
+        assert first.get_xlim() == second.get_xlim()
+        assert first.get_xscale() == second.get_xscale() == "linear"
 
 
 def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
@@ -199,8 +213,10 @@ def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
     assert found["bistro_plus"]["whole"] == pytest.approx(2.0)
     assert (found["hedge"]["whole"], found["hedge"]["oracle"]) == pytest.approx((42.0, 31.0))
     drawing = one(results, "times")
-    drawn = np.concatenate(lines_of(drawing.figure.axes[0], results.looks["hedge"].colour))
-    assert set(np.round(drawn[:, 0], 6)) == {31.0, 42.0}
+    colour = results.looks["hedge"].colour
+    bars = [bar for bar in drawing.figure.axes[0].patches if to_hex(bar.get_facecolor()).upper() == colour]
+    spans = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars if bar.get_fill())
+    assert spans == [pytest.approx((0.0, 31.0)), pytest.approx((31.0, 42.0))]
     assert "uniform: 82.0 \u00b5s" in drawing.caption
     without = Results(make_frame(["bistro_plus", "hedge"]), "t")
     assert "hedge: 42.0 \u00b5s per round, 74\u202f% of it in the oracle" in one(without, "times").caption
@@ -209,25 +225,39 @@ def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
 def test_slopes_stand_beside_the_lines(make_frame):
     """Without noise the slope of T^0.5 is 0.50, in the horizons figure and in the logarithmic one."""
     results = Results(make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0), "t")
-    for name in ("horizons", "regret_loglog"):
-        figure = one(results, name).figure
-        texts = [text.get_text() for text in figure.findobj(Text)]
-        assert any("slope 0.50 (0.50 to 0.50)" in text for text in texts), name
-    assert "T to the 0.50" in one(results, "horizons").caption
-    ends = one(results, "horizons").figure.axes[0].get_lines()
-    grey = [line.get_xydata() for line in ends if line.get_color() == "0.6"]
-    rises = [np.diff(np.log(line[:, 1]))[0] / np.diff(np.log(line[:, 0]))[0] for line in grey]
-    assert rises == pytest.approx([1 / 2, 2 / 3, 3 / 4])
+    for name, words in (
+        ("horizons", "slopes 0.50, 0.50\nguarantee 0.75"),
+        ("regret_loglog", "slope 0.50 (0.50 to 0.50)"),
+    ):
+        texts = [text.get_text() for text in one(results, name).figure.findobj(Text)]
+        assert any(words in text for text in texts), name
+    assert "bistro_plus 0.50" in one(results, "horizons").alt
 
 
-def test_guides_start_in_the_middle_of_the_learners(make_frame):
-    """Slope guides start at the median of the learners' mean regrets at the least horizon, so they lie in the data."""
+def test_slopes_are_local(make_frame):
+    """Where a curve bends, each part has a slope of its own, which no fit would show."""
+    frame = make_frame(["bistro_plus"], horizons=(100, 1000, 10_000), noise=0.0)
+    last = pl.col("round") == pl.col("horizon")
+    frame = frame.with_columns(
+        regret=pl.when(last)
+        .then(pl.col("horizon").replace_strict({100: 10.0, 1000: 80.0, 10_000: 200.0}))
+        .otherwise("regret")
+    )
+    (panel,) = Results(frame, "t").panels(Results(frame, "t").finals)
+    assert local_slopes(panel, "bistro_plus") == pytest.approx([np.log10(8), np.log10(2.5)])
+    assert theorem(panel, "bistro_plus") == pytest.approx(0.75)
+
+
+def test_guides_end_in_the_last_points(make_frame):
+    """A thin line through the last mean of each learner with a guarantee has the slope of that."""
     results = Results(make_frame(MANY[:5], horizons=(100, 1000, 10_000)), "t")
     axes = one(results, "horizons").figure.axes[0]
-    starts = results.finals.filter(pl.col("horizon") == 100).group_by("learner").agg(pl.col("regret").mean())
-    for guide in lines_of(axes, "0.6"):
-        assert guide[0] == pytest.approx([100, starts["regret"].median()])
-        assert axes.get_ylim()[0] < guide[:, 1].min() <= guide[:, 1].max() < axes.get_ylim()[1]
+    ends = results.finals.filter((pl.col("horizon") == 10_000) & (pl.col("guarantee") < np.inf))
+    wanted = ends.group_by("learner").agg(pl.col("regret").mean())["regret"]
+    guides = lines_of(axes, "0.55")
+    assert sorted(guide[-1, 1] for guide in guides) == pytest.approx(sorted(wanted))
+    for guide in guides:
+        assert np.diff(np.log(guide[:, 1])) / np.diff(np.log(guide[:, 0])) == pytest.approx(0.75)
 
 
 def test_no_slope_is_told(make_frame):
@@ -236,7 +266,7 @@ def test_no_slope_is_told(make_frame):
     frame = frame.with_columns(regret=pl.when(pl.col("learner") == "hedge").then(-1.0).otherwise("regret"))
     drawing = one(Results(frame, "t"), "horizons")
     assert "1 of 2 curves have no slope" in drawing.caption
-    assert any("no slope" in text.get_text() for text in drawing.figure.legends[0].get_texts())
+    assert any("slopes none" in text.get_text() for text in drawing.figure.findobj(Text))
 
 
 SIZES = {"K two": 2, "K five": 5, "K twelve": 12}
@@ -271,7 +301,6 @@ def test_regret_against_a_number_of_the_learners(make_frame):
     drawing = against_key(results, "learners.scale")
     assert [axes.get_title(loc="left") for axes in drawing.figure.axes] == ["K two", "K five"]
     assert [text.get_text() for text in drawing.figure.legends[0].get_texts()] == ["bistro_plus"]
-    assert {line.get_xdata()[0] for line in drawing.figure.axes[0].get_lines()} == {5.0}
     assert drawing.figure.axes[0].get_lines()[-1].get_xdata().tolist() == [5.0, 9.0]
 
 
@@ -296,7 +325,9 @@ def test_a_figure_that_does_not_apply_says_what_it_needs(make_frame):
 def test_names_are_names_in_every_figure(make_frame):
     """Dollars, angle brackets, ampersands and quotes are drawn as they are; the SVG stays well formed."""
     settings = {"environment": [{"name": "e", "label": label, "$K$": k} for k, label in enumerate(HOSTILE, 1)]}
-    results = Results(make_frame(HOSTILE[:2], HOSTILE, seeds=[0], horizons=(10, 100), points=3), "$t$ <&>", settings)
+    results = Results(
+        make_frame([*HOSTILE[:2], "uniform"], HOSTILE, seeds=[0], horizons=(10, 100), points=3), "$t$ <&>", settings
+    )
     drawings = list(draw(results))
     assert len(drawings) == len(registry.names("figure"))
     for drawing in drawings:
@@ -340,7 +371,7 @@ def test_fifteen_learners_and_eight_environments_have_room(make_frame, name):
 def test_colours_are_the_same_in_all_figures(make_frame):
     """A learner has one colour and marker wherever it is drawn."""
     results = Results(make_frame(["bistro_plus", "hedge"], horizons=(100, 1000)), "t")
-    for name in ("regret", "finals", "times", "horizons"):
+    for name in ("regret", "finals", "horizons"):
         axes = one(results, name).figure.axes[0]
         for look in results.looks.values():
             assert (look.colour, look.marker) in {(line.get_color(), line.get_marker()) for line in axes.get_lines()}
@@ -348,7 +379,8 @@ def test_colours_are_the_same_in_all_figures(make_frame):
 
 def test_a_study_of_one_learner_and_one_seed_is_told_without_comparison(make_frame):
     """One learner has a regret; it is not said to be the least."""
-    caption = one(replace(Results(make_frame(["uniform"], seeds=[3]), "t")), "regret").caption
+    drawing = one(Results(make_frame(["uniform"], seeds=[3]), "t"), "finals")
+    caption = f"{drawing.alt} {drawing.caption}"
     assert "uniform has a regret of" in caption
     assert "least" not in caption
     assert "No learner here has a guarantee." in caption
@@ -369,7 +401,7 @@ def test_the_yardstick_itself_is_drawn_and_is_no_winner(make_frame):
         render(drawings[name].figure, ["svg"])
     assert drawings["finals"].figure.axes[0].get_xscale() == "linear"
     assert drawings["regret_loglog"].figure.axes[0].get_ylim()[0] > 0.01
-    assert "uniform has the least regret" in drawings["regret"].caption
+    assert "uniform has the least regret" in drawings["regret"].alt
     assert "1 of 3 curves have no slope" in drawings["horizons"].caption
     assert drawings["horizons"].figure.axes[0].get_ylim()[0] > 0.01
     assert drawings["finals"].figure.axes[0].get_yticklabels()[0].get_text() == "best_in_hindsight"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,19 +14,20 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.image import imread
-from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from milpcb.core.decimals import number
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.costs import best_mean_costs, mean_costs
 from milpcb.experiments.results.figures.drawing import apart, render
-from milpcb.experiments.results.figures.overview import brief, squares
+from milpcb.experiments.results.figures.overview import share_text, squares
 from milpcb.experiments.results.figures.policy import draw_policy
-from milpcb.experiments.results.figures.results import Panel, Results
+from milpcb.experiments.results.figures.results import NARROW, WIDE, Results
 from milpcb.experiments.results.figures.words import legible
 
 README = 900  # pixels that a README shows of a picture's width
+HALF = 640  # pixels that a page of 1 400 shows of a narrow picture's width
 LEAST = 12  # pixels of a font there: its capital letters are 9 high
 ODD = ["\x1b[31mred\x1b[0m", "$\\frac{1}{2}$", "long " * 60, "W" * 200, "line\nbreak\ttab", "\u202eright to left", ""]
 STUDIES = {
@@ -44,6 +45,7 @@ STUDIES = {
     },
     "odd names": {"learners": ODD, "environments": ODD[:4], "horizons": (100, 1000), "seeds": [0], "points": 3},
 }
+PHONES = ("two learners", "three environments", "odd names")  # studies that are drawn narrow too
 
 
 def faults(figure: Figure) -> list[str]:
@@ -54,7 +56,7 @@ def faults(figure: Figure) -> list[str]:
     shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     boxes = {text: text.get_window_extent(renderer) for text in shown if text not in gone}
     names = {text: text.get_text()[:30] for text in boxes}
-    pixels = README / figure.get_figwidth() / 72
+    pixels = (README if figure.get_figwidth() >= WIDE else HALF) / figure.get_figwidth() / 72
     found = [f"small: {names[text]}" for text in boxes if text.get_fontsize() * pixels < LEAST]
     found += [f"outside: {names[text]}" for text, box in boxes.items() if not _inside(box, figure.bbox)]
     inner = [(names[text], box.padded(-1)) for text, box in boxes.items()]
@@ -86,12 +88,12 @@ def _inside(box: Bbox, outer: Bbox) -> bool:
     return bool(box.x0 >= -1 and box.y0 >= -1 and box.x1 <= outer.width + 1 and box.y1 <= outer.height + 1)
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_figures_are_readable_and_nothing_collides(make_frame, study):
-    """At 900 pixels every text has 12, no two texts overlap, no line passes through a text or legend, all is inside."""
+@pytest.mark.parametrize(("study", "width"), [*product(STUDIES, [WIDE]), *product(PHONES, [NARROW])])
+def test_figures_are_readable_and_nothing_collides(make_frame, study, width):
+    """Every text is large enough, no two overlap, no line passes through a text or legend, all is inside."""
     frame = make_frame(**STUDIES[study])
     frame = frame.filter(pl.col("round") == pl.col("horizon")) if "one checkpoint" in study else frame
-    results = Results(frame, f"a study of {study}")
+    results = Results(frame, f"a study of {study}", width=width)
     found = {drawing.name: faults(drawing.figure) for drawing in draw(results)}
     assert len(found) >= 4
     assert found == {name: [] for name in found}
@@ -116,7 +118,7 @@ def test_a_guarantee_that_is_no_number_is_none(make_frame):
     """NaN is drawn nowhere and promised nowhere."""
     frame = make_frame(horizons=(100, 1000)).with_columns(guarantee=pl.lit(float("nan")))
     drawings = {drawing.name: drawing for drawing in draw(Results(frame, "t"))}
-    assert "No learner here has a guarantee." in drawings["regret"].caption
+    assert "No learner here has a guarantee." in drawings["finals"].caption
     assert not any(faults(drawing.figure) for drawing in drawings.values())
 
 
@@ -134,49 +136,84 @@ def test_costs_are_means_over_the_rounds_so_far(make_frame):
     rounds, values = best_mean_costs(panel)
     assert values == pytest.approx(np.full((3, len(rounds)), 0.3))
     texts = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
-    assert texts[-1] == "best policy in hindsight\nmean cost 0.3"
+    assert texts[-1] == "best policy in hindsight\nmean cost 0.300"
     assert "error rate" in drawing.caption
 
 
-def test_the_overview_is_a_table_of_mean_regrets(make_frame):
-    """Each learner and panel has its mean as a number; what lies above its guarantee is framed, as the caption says."""
-    results = Results(make_frame(["bistro_plus", "hedge", "uniform"], ["one", "two"]), "t")
+def test_the_overview_is_a_table_of_shares(make_frame):
+    """A number is regret over that of uniform play; the least is bold, what is above its guarantee framed."""
+    results = Results(make_frame(["bistro_plus", "exp4", "uniform"], ["one", "two"]), "t")
     (drawing,) = draw(results, ["overview"])
     axes = drawing.figure.axes[0]
-    means = results.finals.group_by("learner", "environment").agg(pl.col("regret").mean())
-    written = sorted(text.get_text() for text in axes.texts)
-    assert written == sorted(brief(mean) for mean in means["regret"])
-    assert "No mean is above" in drawing.caption
-    panel = results.panels(results.finals)[0]
-    rounding = panel.frame.with_columns(regret=pl.lit(1e-12), guarantee=pl.lit(0.0))  # as of the best in hindsight
-    assert not any(square.above for square in squares(Panel("one", rounding)).values())
-    assert max(square.share for square in squares(panel).values()) == 1.0
-    above = results.frame.with_columns(guarantee=pl.when(pl.col("learner") == "hedge").then(1.0).otherwise("guarantee"))
-    (framed,) = draw(Results(above, "t"), ["overview"])
-    frames = [
-        patch for patch in framed.figure.axes[0].patches if isinstance(patch, Rectangle) and patch.get_linewidth() > 2
+    means = {
+        (row[0], row[1]): row[2]
+        for row in results.finals.group_by("learner", "environment").agg(pl.col("regret").mean()).rows()
+    }
+    wanted = [
+        share_text(means[name, world] / means["uniform", world])
+        for name in ("bistro_plus", "exp4")
+        for world in ("one", "two")
     ]
-    assert len(frames) == 2
+    wanted += [number(means["uniform", world]) for world in ("one", "two")]
+    assert sorted(text.get_text() for text in axes.texts) == sorted(wanted)
+    assert {text.get_text() for text in axes.texts if text.get_fontweight() == "bold"} == {
+        share_text(means["bistro_plus", world] / means["uniform", world]) for world in ("one", "two")
+    }
+    assert "No mean is above" in drawing.caption
+    above = results.frame.with_columns(guarantee=pl.when(pl.col("learner") == "exp4").then(1.0).otherwise("guarantee"))
+    (framed,) = draw(Results(above, "t"), ["overview"])
+    edges = [patch.get_edgecolor()[:3] for patch in framed.figure.axes[0].patches]
+    assert edges.count((0.0, 0.0, 0.0)) == 2
     assert "A framed number is above its guarantee." in framed.caption
 
 
+def test_the_overview_sets_apart_what_is_no_rival(make_frame):
+    """Learners that see all costs, and those that end like uniform play, stand below the others and are never bold."""
+    frame = make_frame(["hedge", "exp4", "late", "uniform"], ["one", "two"], noise=0.0)
+    random = frame.filter(pl.col("learner") == "uniform").select("environment", "seed", "round", random="regret")
+    frame = frame.join(random, on=["environment", "seed", "round"])
+    frame = frame.with_columns(regret=pl.when(pl.col("learner") == "late").then("random").otherwise("regret"))
+    (drawing,) = draw(Results(frame, "t"), ["overview"])
+    assert [label.get_text() for label in drawing.figure.axes[0].get_yticklabels()] == [
+        "exp4",
+        "uniform",
+        "hedge",
+        "late",
+    ]
+    assert drawing.figure.axes[0].get_yticks()[1] > 1.5
+
+
+def test_the_overview_marks_what_seeds_do_not_distinguish(make_frame):
+    """A learner whose paired difference from the least may be 0 has a sign before its share; one farther away none."""
+    frame = make_frame(["exp4", "ftpl", "bistro_plus", "uniform"], ["one", "two"], noise=0.0)
+    shift = (
+        pl.when(pl.col("learner") == "exp4")
+        .then(10.0)
+        .when(pl.col("learner") == "ftpl")
+        .then(10.5 + (pl.col("seed") - 1) * 3.0)
+    )
+    frame = frame.with_columns(regret=shift.when(pl.col("learner") == "bistro_plus").then(30.0).otherwise(100.0))
+    (panel, _) = Results(frame, "t").panels(Results(frame, "t").finals)
+    found = squares(panel, ["uniform"])
+    assert {name for name, square in found.items() if square.near} == {"ftpl"}
+    assert [name for name, square in found.items() if square.least] == ["exp4"]
+    assert found["ftpl"].share == pytest.approx(0.105)
+
+
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("share", "text"),
     [
-        (0.01, "0"),
-        (2.06, "2.1"),
-        (843.4, "843"),
-        (999.7, "1.0k"),
-        (12_022, "12.0k"),
-        (151_500, "152k"),
-        (1_234_567, "1.23M"),
-        (-180.2, "\u2212180"),
-        (float("nan"), "none"),
+        (0.3449, "34 %"),
+        (0.0249, "2.5 %"),
+        (-1.2, "\u2212120 %"),
+        (-0.0002, "0.0 %"),
+        (0.0997, "10 %"),
+        (np.nan, "none"),
     ],
 )
-def test_numbers_are_brief(value, text):
-    """At most three digits that mean something, thousands and millions by their letter."""
-    assert brief(value) == text
+def test_shares_have_few_digits(share, text):
+    """Whole per cents from 10 on, one decimal below, no minus before nothing."""
+    assert share_text(share).replace("\u202f", " ") == text
 
 
 def test_names_are_made_legible():

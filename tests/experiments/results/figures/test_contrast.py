@@ -1,0 +1,64 @@
+"""Every colour that a picture is drawn with can be seen on white, and letters on every leaf can be read."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.colors import to_hex
+
+from milpcb.core.contrast import ink
+from milpcb.experiments.results.figures.costs import BEST
+from milpcb.experiments.results.figures.drawing import GREY
+from milpcb.experiments.results.figures.horizons import GUIDE
+from milpcb.experiments.results.figures.looks import COLOURS, PLACES, looks
+from milpcb.experiments.results.figures.overview import SHADES
+from milpcb.plugins import registry
+from policies.drawing import LEAF_COLOURS
+
+LINES, TEXT = 3.0, 4.5  # to 1, as WCAG 2 asks of graphics and of text
+
+
+def luminance(colour):
+    """Return the relative luminance of a colour, as WCAG 2 defines it."""
+    parts = [int(to_hex(colour)[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    """Return the contrast of two colours, 1 to 21."""
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_contrast_is_that_of_the_standard():
+    """Black on white is 21 to 1, and the orange that was replaced 2.25."""
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#E69F00", "white") == pytest.approx(2.25, abs=0.01)
+
+
+def test_lines_of_learners_stand_out():
+    """All colours of all looks, of registered learners, of many labels, and of variants in every shade."""
+    labels = [*registry.names("learner"), *(f"label {i}" for i in range(60))]
+    variants = {f"{name} {i}": name for name in PLACES for i in range(5)}
+    found = {look.colour for look in [*looks(labels).values(), *looks(variants, variants).values()]}
+    assert len(found) > 2 * len(COLOURS)
+    assert {colour: contrast(colour, "white") for colour in found if contrast(colour, "white") < LINES} == {}
+
+
+@pytest.mark.parametrize("colour", [GREY, BEST["color"], GUIDE["color"]])
+def test_grey_lines_stand_out(colour):
+    """Yardsticks and guides are grey, but no paler than other lines may be."""
+    assert contrast(colour, "white") >= LINES
+    assert contrast(GREY, "white") >= TEXT  # numbers are written in it too
+
+
+@pytest.mark.parametrize("colour", [*LEAF_COLOURS, "#FFFFFF"])
+def test_letters_on_leaves_can_be_read(colour):
+    """Black or white, whichever is better, has a contrast of 4.5 to 1 on the colour of every action."""
+    assert contrast(ink(colour), colour) >= TEXT
+
+
+def test_numbers_on_shades_can_be_read():
+    """The table of shares: each shade, from far below 0 to far above random play, carries its number."""
+    shades = [to_hex(SHADES(i / 100)) for i in range(101)]
+    assert min(contrast(ink(shade), shade) for shade in shades) >= TEXT

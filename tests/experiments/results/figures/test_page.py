@@ -1,0 +1,169 @@
+"""The first screen of a study, its pictures for phones, its words, and how large it is."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures.drawing import render
+from milpcb.experiments.results.figures.results import NARROW, Results, in_words, joined
+from milpcb.experiments.results.figures.words import verdict
+from milpcb.experiments.results.glossary import glossary
+from milpcb.experiments.results.report import SAME, DrawnPolicy, grouped, picture, report_page
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="504pt" height="20pt"></svg>'
+
+
+@pytest.fixture(scope="module")
+def results(make_frame):
+    """Return three learners in two worlds."""
+    return Results(make_frame(["exp4", "bistro_plus", "uniform"], ["planted", "switching"]), "A study")
+
+
+def between(text, start, end):
+    """Return the part of a page from some words to others."""
+    return text[text.index(start) : text.index(end)]
+
+
+def test_the_first_screen_asks_and_answers(results):
+    """Title, the question with its numbers, one sentence of verdict; then the ends of the learners and the curves."""
+    page = report_page(results, "").replace("\u202f", " ")
+    head = between(page, "<h1>", "</header>")
+    assert "Who pays least? 3 learners, 2 environments, 3 seeds, 1 000 rounds." in head
+    assert head.count(verdict(results).replace("\u202f", " ")) == 1
+    first = between(page, '<div class="pair">', '<details id="table">')
+    assert re.findall(r'<figure id="figure-(\w+)"', first) == ["finals", "regret"]
+    assert verdict(results).replace("\u202f", " ") not in re.sub(r'alt="[^"]*"', "", page.split("</header>")[1])
+
+
+def test_the_verdict_names_the_worlds(results):
+    """Where they are few, the sentence has each learner's worlds, and who is not distinguished from whom."""
+    frame = results.frame.with_columns(
+        regret=pl.when((pl.col("environment") == "switching") & (pl.col("learner") == "exp4"))
+        .then(pl.col("regret") * (1 + 9 * pl.col("seed")))
+        .otherwise("regret")
+    )
+    words = verdict(Results(frame, "t"))
+    assert "exp4 has the least regret in planted" in words
+    assert "the least regret in switching is that of" in words
+    assert words.count(".") == 1
+
+
+def test_words_are_explained_once(results):
+    """The meaning of a certificate stands in the glossary alone, and only terms that the study has are there."""
+    page = report_page(results, "")
+    assert page.count("from nothing but what its learner was shown") == 1
+    assert {"regret", "certificate", "guarantee", "own bound"} <= dict(glossary(results)).keys()
+    bare = results.frame.with_columns(certificate=np.nan, bound=np.nan, guarantee=np.inf)
+    assert not {"certificate", "guarantee", "own bound"} & dict(glossary(Results(bare, "t"))).keys()
+
+
+def test_every_alternative_text_states_a_finding(make_frame):
+    """Numbers or winners of the data stand in it, not how many curves there are."""
+    results = Results(make_frame(["exp4", "uniform"], ["a", "b"], horizons=(100, 1000)), "t")
+    alts = {drawing.name: drawing.alt for drawing in draw(results)}
+    assert all(re.search(r"[Ll]east|slowest|Slopes|from", alt) for alt in alts.values()), alts
+    assert not any(re.search(r"\d+ (panels?|learners?)\b", alt) for alt in alts.values()), alts
+
+
+def test_phones_have_pictures_of_their_own(make_frame):
+    """Every wide picture has a narrow one beside it; those of half a page are narrow in any case."""
+    results = Results(make_frame([f"learner {i}" for i in range(9)], ["a", "b", "c"], points=4), "t")
+    page = report_page(results, "")
+    n_figures = len(re.findall(r'<figure id="figure-', page))
+    widths = [int(width) for width in re.findall(r'media="[^"]*" srcset="[^"]*" width="(\d+)"', page)]
+    assert widths == [round(96 * NARROW)] * n_figures
+    small = Results(make_frame(["exp4", "uniform"], points=4), "t")
+    assert len(re.findall("<source media", report_page(small, ""))) == len(list(draw(small))) - 2
+
+
+def test_places_in_a_picture_have_two_decimals(results):
+    """No place of a line or mark has more than two decimals, and bands have few corners."""
+    svg = render(next(draw(results, ["regret"])).figure, ["svg"])["svg"].decode()
+    places = re.findall(r' (?:d|x|y)="([^"]*)"', svg)
+    assert not re.search(r"\.\d{3}", " ".join(places))
+    assert re.search(r"\.\d{2}\b", " ".join(places))
+
+
+def test_a_study_of_many_rounds_is_a_small_page(make_frame):
+    """Six learners, four worlds, 400 checkpoints: all figures together are below a megabyte."""
+    frame = make_frame([f"learner {i}" for i in range(6)], [f"world {i}" for i in range(4)], seeds=range(5), points=400)
+    total = sum(len(picture(drawing)["source"]) for drawing in draw(Results(frame, "t")))
+    assert total < 1e6
+
+
+def test_leaders_that_are_alike_are_one_card():
+    """Those with the same rules stand together; where it is the best policy itself, nothing is drawn again."""
+    policies = [DrawnPolicy(f"learner {i}", "play 1", SVG, SAME) for i in range(10)]
+    policies += [DrawnPolicy(f"other {i}", f"play {i}", SVG, f"Differs on {i}.") for i in (2, 3)]
+    found = grouped(policies)
+    assert [(policy.heading[:9], policy.rules, bool(policy.svg)) for policy in found] == [
+        ("10 of 12:", "", False),
+        ("other 2", "play 2", True),
+        ("other 3", "play 3", True),
+    ]
+
+
+def test_drawings_have_letters_of_one_size(results):
+    """A drawing is shown as wide as it was drawn, in pixels of 96 an inch, and never stretched to its card."""
+    page = report_page(results, "", [DrawnPolicy("a", "play 1", SVG)])
+    assert re.search(r'<img class="policy" src="[^"]*" width="672"', page)
+    assert "img.policy { width: auto; max-width: 100%; }" in page
+
+
+def test_bare_names_are_words(make_frame):
+    """Registered names without a label are called what people call them; a label stays, and so does its learner."""
+    settings = {
+        "environment": [{"name": "late_bloomer"}, {"name": "planted", "label": "my_world"}],
+        "learners": [{"name": "bistro_plus"}, {"name": "exp4"}, {"name": "exp4", "label": "Exp4", "rate": "adaptive"}],
+    }
+    frame = make_frame(["bistro_plus", "exp4", "Exp4"], ["late_bloomer", "my_world"], points=3)
+    shown = in_words(Results(frame, "t", settings))
+    assert shown.frame["learner"].unique(maintain_order=True).to_list() == ["BISTRO+", "exp4", "Exp4"]
+    assert shown.frame["environment"].unique(maintain_order=True).to_list() == ["late bloomer", "my_world"]
+    assert shown.looks["BISTRO+"] == Results(frame, "t", settings).looks["bistro_plus"]
+
+
+def test_parts_of_one_study_are_drawn_as_one(make_frame):
+    """Two directories whose names mean the same are joined; where a name has two meanings, or a run is twice, not."""
+    settings = {"learners": [{"name": "exp4"}], "environment": {"name": "planted"}, "experiment": {"name": "s"}}
+    short, long = (Results(make_frame(["exp4"], horizons=(T,)), "t", settings) for T in (100, 1000))
+    whole = joined([short, long])
+    assert whole is not None
+    assert whole.horizons == [100, 1000]
+    assert joined([short, short]) is None
+    other = Results(long.frame, "t", {**settings, "learners": [{"name": "exp4", "rate": "adaptive"}]})
+    assert joined([short, other]) is None
+
+
+def test_shares_of_random_play_over_a_number(make_frame):
+    """With uniform play in the study regret is a share of its regret, on an axis from 0, a panel a horizon."""
+    worlds = {"two": 2, "five": 5}
+    tables = [{"name": "planted", "label": label, "n_actions": k} for label, k in worlds.items()]
+    results = Results(make_frame(["exp4", "uniform"], list(worlds), horizons=(100, 1000)), "t", {"environment": tables})
+    (drawing,) = draw(results, ["against"])
+    assert [axes.get_title(loc="left").replace("\u202f", " ") for axes in drawing.figure.axes] == [
+        "T = 100",
+        "T = 1 000",
+    ]
+    finals = results.finals.filter(pl.col("horizon") == 1000)
+    mean = finals.group_by("learner", "environment").agg(pl.col("regret").mean())
+    wanted = {row[:2]: row[2] for row in mean.rows()}
+    axes = drawing.figure.axes[1]
+    line = next(
+        line
+        for line in axes.get_lines()
+        if len(line.get_xdata()) == 2
+        and line.get_marker() != "None"
+        and line.get_color() == results.looks["exp4"].colour
+    )
+    assert line.get_ydata() == pytest.approx(
+        [100 * wanted["exp4", label] / wanted["uniform", label] for label in worlds]
+    )
+    assert axes.get_ylim()[0] == 0.0
+    assert axes.get_yscale() == "linear"
+    assert "number of actions K" in {axes.get_xlabel() for axes in drawing.figure.axes}
