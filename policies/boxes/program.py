@@ -27,30 +27,22 @@ from itertools import permutations
 
 import numpy as np
 
-from milpcb.program import ProgramBuilder
-from milpcb.protocols import Encoding, Objective
+from milpcb.protocols import Objective
 from milpcb.types import Floats
 from policies.boxes.geometry import Boxes, cheapest
 from policies.boxes.rule import BoxRule
 from policies.names import Names
+from policies.one_hot import OneHotEncoding
 
 
-class BoxEncoding(Encoding):
+class BoxEncoding(OneHotEncoding):
     """The simplex over the boxes and its cost map."""
 
     def __init__(self, boxes: Boxes, n_actions: int, names: Names, *, constrained: bool) -> None:
         self._boxes, self._n_actions, self._names = boxes, n_actions, names
         # The actions of the columns of a constrained encoding, after the constants.
         self._different = list(permutations(range(n_actions), 2)) if constrained else []
-        b = ProgramBuilder()
-        if constrained:
-            w = b.columns("w", (n_actions,), upper=1.0, integer=True)
-            v = b.columns("v", (len(boxes) - 1, len(self._different)), upper=1.0, integer=True)
-            columns = np.concatenate([w, v.ravel()])
-        else:
-            columns = b.columns("x", (len(boxes),), upper=1.0, integer=True)
-        b.rows((columns[None, :], 1.0), lower=1.0, upper=1.0)
-        self.program = b.build(integral=True)
+        super().__init__(n_actions + (len(boxes) - 1) * len(self._different) if constrained else len(boxes))
 
     def objective(self, costs: Floats) -> Objective:
         """Return the cost of each box with its cheapest actions, or with each pair of actions."""
@@ -60,13 +52,12 @@ class BoxEncoding(Encoding):
         pairs = np.array([inside[a, 1:] + outside[c, 1:] for a, c in self._different])
         return Objective(np.concatenate([inside[:, 0], pairs.T.ravel()]))
 
-    def decode(self, x: Floats, costs: Floats) -> BoxRule:
+    def policy(self, number: int, costs: Floats) -> BoxRule:
         """Return the rule of the box that is picked."""
-        picked = int(x.argmax())
         if not self._different:
-            actions = cheapest(*self._boxes.totals(costs), picked)
-            return BoxRule(self._boxes.intervals(picked), *actions, self._names)
-        if picked < self._n_actions:
-            return BoxRule((), picked, picked, self._names)
-        b, n = divmod(picked - self._n_actions, len(self._different))
+            actions = cheapest(*self._boxes.totals(costs), number)
+            return BoxRule(self._boxes.intervals(number), *actions, self._names)
+        if number < self._n_actions:
+            return BoxRule((), number, number, self._names)
+        b, n = divmod(number - self._n_actions, len(self._different))
         return BoxRule(self._boxes.intervals(b + 1), *self._different[n], self._names)

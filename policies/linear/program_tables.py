@@ -20,11 +20,11 @@ from functools import cached_property
 
 import numpy as np
 
-from milpcb.program import ProgramBuilder
-from milpcb.protocols import Encoding, Objective
+from milpcb.protocols import Objective
 from milpcb.types import Floats, Ints
 from policies.linear.rule import LinearRule
 from policies.linear.supports import Batch, Supports
+from policies.one_hot import OneHotEncoding
 
 # HiGHS takes 0.1 s a query at the most, where big-M rows take seconds or more; for so few contexts that big-M rows are
 # quick, the break-even is at about so many columns for each of them.
@@ -45,16 +45,13 @@ def most_columns(supports: Supports) -> int:
     return min(MOST_COLUMNS, COLUMNS_PER_CONTEXT * len(supports.scored.contexts))
 
 
-class TableEncoding(Encoding):
+class TableEncoding(OneHotEncoding):
     """The simplex over (support, row) and its cost map."""
 
     def __init__(self, supports: Supports) -> None:
+        super().__init__(supports.n_rows)
         self._supports = supports
         self.why = f"support tables, as they have {supports.n_rows} rows, no more than {most_columns(supports)}"
-        b = ProgramBuilder()
-        columns = b.columns("pick", (supports.n_rows,), upper=1.0, integer=True)
-        b.rows((columns[None], 1.0), lower=1.0, upper=1.0)
-        self.program = b.build(integral=True)
 
     def objective(self, costs: Floats) -> Objective:
         """Return what each row costs more than action 0 everywhere, which is the offset."""
@@ -82,9 +79,9 @@ class TableEncoding(Encoding):
         ]
         return (np.hstack(each) @ batch.table.plays).ravel()
 
-    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column alone determines the rule
+    def policy(self, number: int, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column alone determines the rule
         """Return the rule of the column at 1."""
-        column = int(x.argmax())
+        column = number
         for batch in self._supports.batches:
             support, row = divmod(column, len(batch.table.labels))
             if support < len(batch.supports):

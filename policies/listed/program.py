@@ -18,27 +18,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from milpcb.program import ProgramBuilder
-from milpcb.protocols import Encoding, Objective, Policy
+from milpcb.protocols import Objective, Policy
 from milpcb.types import Floats, Ints
+from policies.one_hot import OneHotEncoding
 
 
-class ListedEncoding(Encoding):
-    """The simplex over the list and its cost map; a vertex stands for the policy itself."""
+class ListedEncoding(OneHotEncoding):
+    """The cost map of the list; a vertex stands for the policy itself."""
 
     def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int) -> None:
+        super().__init__(len(labels))
         self._policies = policies
         self._cell = n_actions * np.arange(labels.shape[1]) + labels
-        b = ProgramBuilder()
-        x = b.columns("x", (len(labels),), upper=1.0, integer=True)
-        b.rows((x[None, :], 1.0), lower=1.0, upper=1.0)
-        self.program = b.build(integral=True)
 
     def objective(self, costs: Floats) -> Objective:
         """Return the total cost of each labeling."""
         return Objective(costs.ravel()[self._cell].sum(axis=1))
 
-    def decode(self, x: Floats, costs: Floats) -> Policy:
-        """Return the policy whose column is 1."""
-        del costs  # x names the policy
-        return self._policies[int(x.argmax())]
+    def policy(self, number: int, costs: Floats) -> Policy:
+        """Return the policy of the list."""
+        del costs  # the number names it
+        return self._policies[number]

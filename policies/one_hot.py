@@ -1,0 +1,27 @@
+"""A list as a program: one column a policy, of which exactly one is 1; the least entry of a list, for a solver."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from milpcb.program import ProgramBuilder
+from milpcb.protocols import Encoding, Policy
+from milpcb.types import Floats
+
+
+class OneHotEncoding(Encoding):
+    """The simplex over a list, whose vertices are 0/1: sum pick = 1. ``objective`` is the total cost of each policy."""
+
+    def __init__(self, n_policies: int) -> None:
+        b = ProgramBuilder()
+        pick = b.columns("pick", (n_policies,), upper=1.0, integer=True)
+        b.rows((pick[None], 1.0), lower=1.0, upper=1.0)
+        self.program = b.build(integral=True)
+
+    def decode(self, x: Floats, costs: Floats) -> Policy:
+        """Return the policy whose column is 1."""
+        return self.policy(int(x.argmax()), costs)
+
+    @abstractmethod
+    def policy(self, number: int, costs: Floats) -> Policy:
+        """Return the policy of a column, at the ``costs`` (g, K) it was optimal for."""
