@@ -76,7 +76,11 @@ def test_an_effect_is_said_first_and_then_the_rule(said):
         "Recommended: use the rule",
         "The rule",
         "What it is worth",
+        "who gets what, part by part",
         "What you asked for",
+        "If you want to use it",
+        "For the statistician",
+        "every value, with its interval",
     ]
     places = [page.index(part) for part in order]
     assert places == sorted(places)
@@ -93,8 +97,10 @@ def test_without_an_effect_the_recommendation_leads(said, name, frame):
     order = [
         "Recommended: '",
         "What it is worth",
+        "What you asked for",
         "What looked best, not supported",
         "If you want to use it all the same",
+        "For the statistician",
     ]
     places = [page.index(part) for part in order]
     assert places == sorted(places)
