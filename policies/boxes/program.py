@@ -42,7 +42,10 @@ class BoxEncoding(OneHotEncoding):
         self._boxes, self._n_actions, self._names = boxes, n_actions, names
         # The actions of the columns of a constrained encoding, after the constants.
         self._different = list(permutations(range(n_actions), 2)) if constrained else []
-        super().__init__(n_actions + (len(boxes) - 1) * len(self._different) if constrained else len(boxes))
+        if constrained:
+            super().__init__(w=(n_actions,), v=(len(boxes) - 1, len(self._different)))
+        else:
+            super().__init__(x=(len(boxes),))
 
     def objective(self, costs: Floats) -> Objective:
         """Return the cost of each box with its cheapest actions, or with each pair of actions."""

@@ -49,7 +49,7 @@ class TableEncoding(OneHotEncoding):
     """The simplex over (support, row) and its cost map."""
 
     def __init__(self, supports: Supports) -> None:
-        super().__init__(supports.n_rows)
+        super().__init__(pick=(supports.n_rows,))
         self._supports = supports
         self.why = f"support tables, as they have {supports.n_rows} rows, no more than {most_columns(supports)}"
 

@@ -27,7 +27,7 @@ class ListedEncoding(OneHotEncoding):
     """The cost map of the list; a vertex stands for the policy itself."""
 
     def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int) -> None:
-        super().__init__(len(labels))
+        super().__init__(x=(len(labels),))
         self._policies = policies
         self._cell = n_actions * np.arange(labels.shape[1]) + labels
 
