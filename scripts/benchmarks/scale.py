@@ -191,7 +191,7 @@ def draw(rows: list[Row], path: Path) -> None:
         axes.grid(which="major", alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].yaxis.set_major_formatter(EngFormatter("s"))
-    panels[0].set_ylabel("CPU time, opening and one tree of depth 2 (log scale)")
+    panels[0].set_ylabel("CPU time (log scale)")
     handles, labels = panels[0].get_legend_handles_labels()
     picture.legend(handles, labels, fontsize=8, frameon=False, loc="outside lower center", ncols=3)
     picture.savefig(path, dpi=150)
