@@ -1,11 +1,15 @@
-"""What the tests share: drawn costs, the battery of a policy class, golden files."""
+"""What the tests share: drawn costs, the battery of a policy class, golden files, processes with all imports done."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -72,6 +76,8 @@ SLOW = {
     "tests/test_benchmarks.py": "peers that the benchmarks compare with",
 }
 
+Ended = subprocess.CompletedProcess[str]
+FORKS = Path(__file__).with_name("forks.py")
 GOLDEN = Path(__file__).parent / "golden"
 WHOLE = st.integers(-9, 9).map(float)
 REAL = st.floats(-10.0, 10.0, allow_subnormal=False)
@@ -119,6 +125,69 @@ def assert_integral() -> Callable[..., None]:
 def assert_golden() -> Callable[[str, str], None]:
     """Return ``assert_golden(text, name)``: the text is that of tests/golden/<name>."""
     return _assert_golden
+
+
+def of_python(variables: dict[str, str]) -> dict[str, str]:
+    """Return the variables that an interpreter reads when it starts."""
+    return {name: value for name, value in variables.items() if name.startswith("PYTHON")}
+
+
+class Forks:
+    """Processes that fork from one that has imported the command line: see forks.py."""
+
+    def __init__(self, folder: Path) -> None:
+        self._streams = {name: str(folder / name) for name in ("stdout", "stderr")}
+        self._environment = self.environment()
+        self._process: subprocess.Popen[str] | None = None
+
+    def fits(self) -> bool:
+        """Return whether an interpreter that starts now would find what the first one found."""
+        return of_python(self.environment()) == of_python(self._environment)
+
+    @staticmethod
+    def environment() -> dict[str, str]:
+        """Return the variables that the command line finds: those of this process, and a terminal for every table."""
+        return {**os.environ, "COLUMNS": "200", "PYTHONWARNINGS": "default"}
+
+    def run(self, folder: Path, arguments: tuple[str, ...], limits: dict[str, int], **more: Any) -> Ended:
+        """Run the command line in a folder to its end, with limits of the system by their names in ``resource``.
+
+        With ``program=`` a Python program, as in ``python -c``; with ``environment=`` other variables.
+        """
+        if self._process is None:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            self._process = subprocess.Popen([sys.executable, FORKS], env=self._environment, cwd=FORKS.parent, **pipes)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        for file in self._streams.values():
+            Path(file).write_bytes(b"")
+        streams = {"stdin": os.devnull, **self._streams}
+        call = {
+            "folder": str(folder),
+            "arguments": arguments,
+            "environment": self.environment(),
+            "limits": limits,
+            **streams,
+            **more,
+        }
+        self._process.stdin.write(f"{json.dumps(call)}\n")
+        self._process.stdin.flush()
+        code = int(self._process.stdout.readline())
+        texts = {name: Path(file).read_text() for name, file in self._streams.items()}
+        return subprocess.CompletedProcess(["milpcb", *arguments], code, **texts)
+
+    def close(self) -> None:
+        """End the process that they fork from."""
+        if self._process is not None:
+            self._process.communicate()
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """Return what makes processes with all imports done."""
+    made = Forks(tmp_path_factory.mktemp("streams"))
+    yield made
+    made.close()
 
 
 def _draw_costs(data: st.DataObject, n_contexts: int, n_actions: int) -> Floats:

@@ -13,10 +13,11 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tomli_w
@@ -90,20 +91,17 @@ def write_files(readme: Path, folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def python(*arguments: str, folder: Path) -> str:
-    """Run Python in a folder; return what it prints."""
-    paths = os.pathsep.join([str(folder), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths, "MPLBACKEND": "agg"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+@pytest.fixture
+def run(forks: Any) -> Callable[..., str]:
+    """Return ``run(folder, *arguments, program=...)``: what the command, or a program, prints in a folder."""
+
+    def printed(folder: Path, *arguments: str, **program: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "MPLBACKEND": "agg"}
+        done = forks.run(folder, arguments, {}, environment=environment, **program)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return str(done.stdout)
+
+    return printed
 
 
 @pytest.mark.parametrize("readme", READMES, **ids)
@@ -194,13 +192,13 @@ def test_every_command_is_one(readme):
 
 
 @pytest.mark.parametrize("readme", READMES, **ids)
-def test_every_snippet_runs_and_prints_what_is_shown(readme, tmp_path):
+def test_every_snippet_runs_and_prints_what_is_shown(readme, tmp_path, run):
     """Python blocks run one after the other, each as a program of its own, and print the block that follows them."""
     write_files(readme, tmp_path)
     printed = ""
     for block in blocks(readme):
         if block.language == "python" and not block.name:
-            printed = python("-c", block.text, folder=tmp_path)
+            printed = run(tmp_path, program=block.text)
         elif block.language == "text (output)":
             assert printed == block.text
 
@@ -209,7 +207,7 @@ CONFIGS = [(readme, block) for readme in READMES for block in blocks(readme) if 
 
 
 @pytest.mark.parametrize(("readme", "block"), CONFIGS, ids=[block.name for _, block in CONFIGS])
-def test_every_config_runs(readme, block, tmp_path, monkeypatch):
+def test_every_config_runs(readme, block, tmp_path, monkeypatch, run):
     """A config is read without complaint, and a short version of it is played to its end."""
     monkeypatch.chdir(tmp_path)
     write_files(readme, tmp_path)
@@ -220,7 +218,7 @@ def test_every_config_runs(readme, block, tmp_path, monkeypatch):
     tables = tomllib.loads(block.text)
     tables["experiment"] |= {"horizon": 100, "seeds": [0], "checkpoints": 5}
     Path("short.toml").write_text(tomli_w.dumps(tables))
-    python("-m", "milpcb", "run", "short.toml", "--out", "out", "--progress", "quiet", folder=tmp_path)
+    run(tmp_path, "run", "short.toml", "--out", "out", "--progress", "quiet")
     assert (tmp_path / "out/curves.csv").is_file()
 
 

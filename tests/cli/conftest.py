@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ import pytest
 from milpcb.core import kernels
 
 Ended = subprocess.CompletedProcess[str]
-FORKS = Path(__file__).with_name("forks.py")
 CONFIG = """\
 [experiment]
 name = "tiny"
@@ -70,78 +67,19 @@ def without_notice(text: str) -> str:
     return text.replace(f"{kernels.KEPT}\n", "").replace(f"{kernels.NOT_KEPT}\n", "")
 
 
-def environment() -> dict[str, str]:
-    """Return the variables that the command line finds: those of this process, and a terminal for every table."""
-    return {**os.environ, "COLUMNS": "200", "PYTHONWARNINGS": "default"}
-
-
 @pytest.fixture(scope="session")
-def start() -> Callable[..., Any]:
+def start(forks: Any) -> Callable[..., Any]:
     """Return ``start(folder, *arguments, how=..., **options)``: the command line as the shell would start it."""
 
     def started(folder: Path, *arguments: str, how: Callable[..., Any] = subprocess.Popen, **options: Any) -> Any:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-        return how([sys.executable, "-m", "milpcb.cli", *arguments], cwd=folder, env=environment(), **pipes)
+        return how([sys.executable, "-m", "milpcb.cli", *arguments], cwd=folder, env=forks.environment(), **pipes)
 
     return started
 
 
-def of_python(variables: dict[str, str]) -> dict[str, str]:
-    """Return the variables that an interpreter reads when it starts."""
-    return {name: value for name, value in variables.items() if name.startswith("PYTHON")}
-
-
-class Forks:
-    """Processes that fork from one that has imported the command line: see forks.py."""
-
-    def __init__(self, folder: Path) -> None:
-        self._streams = {name: str(folder / name) for name in ("stdout", "stderr")}
-        self._environment = environment()
-        self._process: subprocess.Popen[str] | None = None
-
-    def fits(self) -> bool:
-        """Return whether an interpreter that starts now would find what the first one found."""
-        return of_python(environment()) == of_python(self._environment)
-
-    def run(self, folder: Path, arguments: tuple[str, ...], limits: dict[str, int]) -> Ended:
-        """Run the command line in a folder to its end, with limits of the system by their names in ``resource``."""
-        if self._process is None:
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-            self._process = subprocess.Popen([sys.executable, FORKS], env=self._environment, cwd=FORKS.parent, **pipes)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        for file in self._streams.values():
-            Path(file).write_bytes(b"")
-        streams = {"stdin": os.devnull, **self._streams}
-        call = {
-            "folder": str(folder),
-            "arguments": arguments,
-            "environment": environment(),
-            "limits": limits,
-            **streams,
-        }
-        self._process.stdin.write(f"{json.dumps(call)}\n")
-        self._process.stdin.flush()
-        code = int(self._process.stdout.readline())
-        texts = {name: Path(file).read_text() for name, file in self._streams.items()}
-        return subprocess.CompletedProcess(["milpcb", *arguments], code, **texts)
-
-    def close(self) -> None:
-        """End the process that they fork from."""
-        if self._process is not None:
-            self._process.communicate()
-
-
 @pytest.fixture(scope="session")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    """Return what makes processes with all imports done."""
-    made = Forks(tmp_path_factory.mktemp("streams"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="session")
-def milpcb_(start: Callable[..., Any], forks: Forks) -> Callable[..., Ended]:
+def milpcb_(start: Callable[..., Any], forks: Any) -> Callable[..., Ended]:
     """Return ``milpcb_(folder, *arguments, limits=..., **options)``: run the command line in a folder to its end.
 
     With options for subprocess.run, or other PYTHON... variables, in an interpreter of its own.

@@ -1,9 +1,10 @@
-"""The command line in processes of its own, without a second of imports for each: one process imports, and forks.
+"""The command line, or a program, in processes of its own, without a second of imports for each.
 
-Every line of standard input is a call, as JSON: the folder, the arguments, the environment, the limits of the system,
-the files that standard output and standard error go to. The answer is a line with the exit code. A call has all that is
-its own of a process: folder, environment, limits, streams, modules, signals, exit code. Calls that need a new
-interpreter (other streams, PYTHON... variables) get one from the conftest.
+One process imports, and forks. Every line of its standard input is a call, as JSON: the folder, the arguments, the
+environment, the limits of the system, the files that standard output and standard error go to, and perhaps a program
+to run instead of the command. The answer is a line with the exit code. A call has all that is its own of a process:
+folder, environment, limits, streams, modules, signals, exit code. Calls that need a new interpreter (other streams,
+PYTHON... variables) get one from the conftest.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import sys
 from importlib import import_module
 from pkgutil import walk_packages
+from types import ModuleType
 from typing import Any
 
 PATIENCE = 600  # seconds after which a call is ended that hangs
@@ -78,6 +80,13 @@ def become(call: dict[str, Any]) -> None:
     sys.argv[1:] = call["arguments"]
 
 
+def run_program(text: str) -> None:
+    """Run a Python program as ``python -c`` does: as the main module, with the folder first on the path."""
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    sys.path.insert(0, "")
+    exec(compile(text, "<string>", "exec"), module.__dict__)  # noqa: S102 - what tests show to readers
+
+
 def main() -> None:
     """Serve calls, one after the other, until standard input ends; in a forked process, run the command line."""
     atexit.register(leave)  # before all imports, so that it is the last to be called
@@ -87,7 +96,8 @@ def main() -> None:
         process = os.fork()
         if not process:
             answers.close()
-            become(json.loads(line))
+            call = json.loads(line)
+            become(call)
             break
         _, status = os.waitpid(process, 0)
         print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
@@ -97,7 +107,10 @@ def main() -> None:
     from milpcb.cli import main as command_line
 
     try:
-        command_line()
+        if "program" in call:
+            run_program(call["program"])
+        else:
+            command_line()
         ended.append(0)
     except SystemExit as stop:
         if isinstance(stop.code, int):
