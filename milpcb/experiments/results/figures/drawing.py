@@ -99,9 +99,9 @@ def row_grid(rows: Sequence[str], n: int, title: str, width: float = WIDE) -> tu
     return figure, every
 
 
-def name_panel(axes: Any, name: str) -> None:
-    """Write what differs between panels above one of them."""
-    room = (axes.figure.get_figwidth() - name_room(axes.figure)) / axes.get_gridspec().ncols - 0.3
+def name_panel(axes: Any, name: str, beside: float = 0.0) -> None:
+    """Write what differs between panels above one of them, ``beside`` which so many inches are taken by something."""
+    room = (axes.figure.get_figwidth() - name_room(axes.figure)) / axes.get_gridspec().ncols - 0.3 - beside
     axes.set_title(fitted(name, room, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
 
 

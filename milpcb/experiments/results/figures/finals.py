@@ -68,8 +68,7 @@ def finals(results: Results) -> list[Drawing]:
         _draw_rows(axes, table, results.looks, order, high)
         axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
         scale_axis(axes.xaxis, np.array([low, high]), log=False)
-        name_panel(axes, panel.name)
-        _write_numbers(axes, table, order)
+        name_panel(axes, panel.name, _write_numbers(axes, table, order))
     label_outside(figure, every, f"regret against {against_what(results.settings)}", "")
     legend(figure, _entries(tables, high), below=True)
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
@@ -128,8 +127,8 @@ def _draw_rows(axes: Any, table: Mapping[str, Row], looks: Mapping[str, Look], o
             axes.plot(row.certificate, place, color=look.colour, **TICK, zorder=1.5)
 
 
-def _write_numbers(axes: Any, table: Mapping[str, Row], order: list[str]) -> None:
-    """Write regret and guarantee in two columns to the right of the axes."""
+def _write_numbers(axes: Any, table: Mapping[str, Row], order: list[str]) -> float:
+    """Write regret and guarantee in two columns to the right of the axes; return how many inches they take."""
     right = 0.0
     for column, (heading, colour) in enumerate((("regret", "black"), ("guarantee", GREY))):
         texts = {learner: row.texts()[column] for learner, row in table.items()}
@@ -141,6 +140,7 @@ def _write_numbers(axes: Any, table: Mapping[str, Row], order: list[str]) -> Non
             place = (1.0, order.index(learner))
             axes.annotate(text, place, (72 * right, 0), xycoords=("axes fraction", "data"), va="center", **style)
         axes.annotate(heading, (1.0, 1.0), (72 * right, 3), xycoords="axes fraction", va="bottom", **style)
+    return right
 
 
 def _entries(tables: Sequence[Mapping[str, Row]], high: float) -> list[tuple[Any, str]]:

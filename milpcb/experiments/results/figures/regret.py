@@ -15,6 +15,7 @@ from milpcb.experiments.results.confident import column_in, percent_of
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     LEAST,
+    SHORT_NAME,
     Drawing,
     curve_grid,
     finish,
@@ -100,7 +101,7 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
         if not with_fits:
             marked |= draw_marks(axes, panel, results.looks, _far(panel), loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
-        name_panel(axes, panel.name)
+        name_panel(axes, panel.name, 0.0 if results.width >= WIDE else SHORT_NAME)
     label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
     marks: list[tuple[Any, str]] = [(mark.handle(), name) for name, mark in marked.items()]
     if any(_near(panel, loglog=loglog) for panel in panels):
