@@ -293,7 +293,7 @@ def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any]
         (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
         (lambda: Bandit(TREES).act({"age": 1, "visit": 0, "member": 1}), "no feature 'visits'"),
         (lambda: Bandit(NUMBERED, contexts=BITS[:4]).act(BITS[7]), "context 0 is none of those"),
-        (lambda: Bandit(NUMBERED, contexts=BITS).learn("some", reward=1), "reward_range"),
+        (lambda: Bandit(NUMBERED, contexts=BITS).learn("some", reward=7), "reward_range"),
     ],
 )
 def test_mistakes_end_in_one_line(make: Any, message: str) -> None:

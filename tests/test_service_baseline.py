@@ -105,10 +105,12 @@ def test_mistakes_end_in_one_line(options: dict[str, Any], message: str) -> None
 
 def test_a_baseline_of_other_features_is_refused() -> None:
     """It would read one for another."""
-    other = DecisionTrees(3, depth=1, thresholds=[[1], [2]], feature_names=["age", "visits"])
+    other = DecisionTrees(3, depth=1, thresholds=[[], [2]], feature_names=["age", "visits"])
     bandit = Bandit(other, seed=0)
-    bandit.learn(bandit.act([1, 2]), cost=0.5)
-    with pytest.raises(InputError, match="reads the features"):
+    for visits, action in [(1, 0), (5, 2)] * 60:
+        decision = bandit.act([1, visits])
+        bandit.learn(decision, cost=float(decision.action != action))
+    with pytest.raises(InputError, match="the baseline reads 'visits', and the class has only the features"):
         Bandit(TREES, values={"region": ["north"]}, baseline=bandit.policy())
 
 

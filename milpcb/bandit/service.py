@@ -15,7 +15,7 @@ from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.locks import watch
-from milpcb.bandit.rewards import cost_of
+from milpcb.bandit.rewards import UNIT, cost_of
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import in_words, sentences
 from milpcb.core import files, gate
@@ -65,7 +65,7 @@ class Bandit:
     contexts : all contexts that can occur (m, d), None where they arrive
     oracle : kind of the oracle, or its options, as in ``{"kind": "milp", "solver": "highs"}``
     reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest -
-        least)
+        least). Where it is None rewards lie in [0, 1], and the first one that is learnt makes it (0, 1)
     keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
     constraints : what policies must keep, by the names of actions and features: milpcb.share_at_most, mean_at_most,
         parity, never, always. A context by names may have more than the features for them
@@ -88,6 +88,7 @@ class Bandit:
 
     lock: Any  # of all that may change; see milpcb.bandit.locks
     _on_event: Callable[[Event], object] | None
+    _rewards: Sequence[float] | None
 
     def __init__(
         self,
@@ -171,6 +172,8 @@ class Bandit:
         with self.lock:
             paid = cost_of(cost, reward, self._rewards)
             known = self._rounds.learn(decision, paid)
+            if reward is not None:
+                self._rewards = self._rewards or UNIT
             made = known.decision
             if self._log is not None:
                 action = self._names.index(made.action)

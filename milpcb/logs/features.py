@@ -18,6 +18,7 @@ from milpcb.errors import InputError, clipped
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
 CALLED_ID = re.compile(r"(^|[\W_])id$|[a-z]I[dD]$", re.IGNORECASE)
+CALLED_CHANCE = re.compile(r"propensit|probabilit", re.IGNORECASE)
 MOSTLY = 0.5  # share of the rows from which different strings are taken for an identifier
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
 
@@ -77,6 +78,17 @@ def coded(frame: pl.DataFrame) -> Iterator[str]:
             yield (
                 f"'{clipped(column.name)}' is taken for codes and not for numbers, as '{clipped(codes[0])}' begins "
                 "with 0: rules test which string it is."
+            )
+
+
+def chances(table: pl.DataFrame) -> Iterator[str]:
+    """Yield which features look like the probability of what was done, where no column was named to be it."""
+    for column in table.get_columns():
+        if CALLED_CHANCE.search(column.name) and column.dtype.is_numeric() and column.is_between(0, 1).all():
+            name = _quoted(column.name)
+            yield (
+                f"'{clipped(column.name)}' is taken for a feature that a rule may read: if it is the probability of "
+                f"what was done, name it by --propensity {name}, without --randomised, or add --leave-out {name}."
             )
 
 

@@ -15,7 +15,7 @@ from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.frames import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
-from milpcb.logs.features import coded, usable, words
+from milpcb.logs.features import chances, coded, usable, words
 from milpcb.logs.read import read_frame
 from milpcb.offline import Log, read_log
 from milpcb.types import Floats, Ints
@@ -111,7 +111,7 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
         frame,
         table,
         log,
-        (*coded(table), *words(left, grouped=bool(columns.group))),
+        (*coded(table), *words(left, grouped=bool(columns.group)), *(() if columns.propensity else chances(table))),
         tuple(_leaks(table, columns.outcome, log)),
     )
 

@@ -159,7 +159,11 @@ def check_restore(make: Make, instance: Scenario) -> None:
         assert json.dumps(state) == written, f"the state of round {cut} changed when play went on"
         second.restore(json.loads(written))
         assert json.dumps(second.state()) == written, f"restored in round {cut}, its state is another"
-        _same(expected, transcript(second, instance, cut)[0], f"restored in round {cut}")
+        _same(
+            expected,
+            transcript(second, instance, cut)[0],
+            f"restored in round {cut} (is a generator missing in kept, or in _state()?)",
+        )
 
 
 def check_guarded(make: Make, instance: Scenario) -> None:
@@ -366,7 +370,12 @@ def _finish_round(learner: Learner, row: int, costs: Floats, q: Floats, action: 
 
 
 def _same(expected: Floats, seen: Floats, what: str) -> None:
-    assert expected.tobytes() == np.asarray(seen).tobytes(), (what, expected, seen)
+    played = np.asarray(seen)
+    if expected.tobytes() == played.tobytes():
+        return
+    assert expected.shape == played.shape, (what, expected, seen)
+    row = int((expected != played).reshape(len(expected), -1).any(axis=1).argmax())
+    raise AssertionError(f"{what}: entry {row} is {played[row]}, and {expected[row]} was expected")
 
 
 def _refusal(call: Callable[..., object], *arguments: Any, **named: Any) -> str | None:

@@ -251,6 +251,15 @@ def test_the_failing_check_is_named() -> None:
     assert caught.value.__notes__ == ["learner, check 'six policies: bounds'"]
 
 
+def test_a_forgotten_generator_is_named_with_the_first_entry_that_differs() -> None:
+    """A learner that draws and keeps only its totals is asked for its generator, without whole arrays."""
+    kept = {"_state": lambda self: {"totals": self.totals.tolist(), "log": list(self.log)}}
+    forgetful = type("Forgetful", (Sound,), {"_restore": redrawing, **kept})
+    with pytest.raises(AssertionError, match=r"in _state\(\)\?\): entry \d+ is .* was expected") as caught:
+        testing.run_all("learner", forgetful)
+    assert len(str(caught.value).split("in _state")[1]) < 200
+
+
 def test_required_options_are_given_by_a_partial() -> None:
     """A class with an option that has no default cannot be made by itself; the error says how to give it."""
 
