@@ -48,6 +48,14 @@ class Diagram(NamedTuple):
             levels.append((child, np.pad(below[:, :-1], ((0, 0), (1, 0)))))
         return cls._joined(levels[::-1])
 
+    def numbers(self, labels: Labels) -> Ints:
+        """Return the numbers (n,) of labelings (n, P)."""
+        state, numbers = np.zeros((2, len(labels)), dtype=np.int64)
+        for label in labels.T:
+            numbers += self.before[state, label]
+            state = self.child[state, label].astype(np.int64)
+        return numbers
+
     @classmethod
     def _joined(cls, levels: list[tuple[Ints, Ints]]) -> Diagram:
         """Return the levels one after the other, children counted from the root on."""

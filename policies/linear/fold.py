@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from milpcb.errors import InfeasibleError
+from milpcb.protocols import SideConstraint
 from milpcb.types import Floats, Ints
 from policies.linear.supports import Batch, Supports
 
 if TYPE_CHECKING:
     from policies.linear.walks import Sides
 
-_AT_ONCE = 2**12  # supports whose prices are handed over
+AT_ONCE = 2**12  # supports whose prices are handed over
 
 
 class Prices(NamedTuple):
@@ -40,12 +41,24 @@ class Prices(NamedTuple):
         return np.vstack([np.zeros(len(patterns)), above])
 
 
+def prices_of(supports: Supports, costs: Floats) -> list[Prices]:
+    """Return the prices on each batch for costs (g, K), where action 0 costs nothing."""
+    above = supports.prices(costs[:, 1:] - costs[:, :1])
+    return [Prices(np.zeros(each.shape[2]), each) for each in above]
+
+
 class SideTotals(NamedTuple):
     """A side constraint: ``lower`` <= what a row weighs <= ``upper``; ``weights`` has an entry for each batch."""
 
     weights: Sequence[Prices]
     lower: float
     upper: float
+
+
+def side_of(supports: Supports, row: SideConstraint) -> SideTotals:
+    """Return a side constraint on labels as one on the rows of the tables."""
+    everywhere = float(row.weights[:, 0].sum())
+    return SideTotals(prices_of(supports, row.weights), row.lower - everywhere, row.upper - everywhere)
 
 
 class FoundRow(NamedTuple):
@@ -62,7 +75,7 @@ class TableFold:
 
     def __init__(self, supports: Supports, sides: Sequence[SideTotals] = ()) -> None:
         self._batches = supports.batches
-        self._sides = [_side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
+        self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
         self._any_sides = bool(sides)
 
     def value(self, prices: Sequence[Prices]) -> float:
@@ -105,9 +118,9 @@ class TableFold:
             child, before, first = batch.table.diagram
             own = np.empty((len(base), 1 + len(above)))
             if self._any_sides:
-                weigh_kept(child, before, batch.axes, _by_support(above), here, sides, rate, own)
+                weigh_kept(child, before, batch.axes, by_support(above), here, sides, rate, own)
             else:
-                weigh_supports(child, first, _by_support(above), here, rate, own)
+                weigh_supports(child, first, by_support(above), here, rate, own)
             logs.append(np.logaddexp.reduce(-own - rate * base[:, None], axis=0))
         return np.asarray(np.logaddexp.reduce(logs, axis=0))
 
@@ -139,22 +152,22 @@ class TableFold:
             own = Sides(sides.weights[..., some], sides.lower[:, some], sides.upper[:, some])
             above, base, low, here = prices.above[..., some], prices.base[some], bounds[some], patterns[some]
             best, support, row, turn = search_supports(
-                child, before, batch.axes, _by_support(above), base, low, here, action, own, best
+                child, before, batch.axes, by_support(above), base, low, here, action, own, best
             )
             if row >= 0:
                 found = FoundRow(best, batch, batch.turned(int(some[support]), turn), row)
             left = np.flatnonzero(bounds < best) if left is None else left[bounds[left] < best]
             left = left[np.argsort(bounds[left], kind="stable")]
-            some, left = left[:_AT_ONCE], left[_AT_ONCE:]
+            some, left = left[:AT_ONCE], left[AT_ONCE:]
         return found
 
 
-def _by_support(above: Floats) -> Floats:
+def by_support(above: Floats) -> Floats:
     """Return prices (K-1, P, n) as (n, K-1, P)."""
     return np.ascontiguousarray(above.transpose(2, 0, 1))
 
 
-def _side_arrays(batch: Batch, number: int, sides: Sequence[SideTotals]) -> Sides:
+def side_arrays(batch: Batch, number: int, sides: Sequence[SideTotals]) -> Sides:
     """Return what kernels need of the side constraints on the supports of a batch."""
     from policies.linear.walks import Sides
 

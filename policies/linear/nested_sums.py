@@ -15,9 +15,9 @@ class NestedSums:
     """Sums over the contexts that have given values in given columns.
 
     An *item* is a column and one of its values, the lowest left out. A *node* is a set of at most ``most`` items of
-    different columns. There is a sum for each node and one further item of a later column, or none. The contexts that
-    have all items of a node are found among those that have all but the last (table_kernels.py), so a question takes
-    far less than a pass over the contexts for each node.
+    different columns. There is a sum for each node and one further item of a later column, or none. A context is added
+    to the sums of its own items (table_kernels.py), so a question takes far less than a pass over the contexts for each
+    node.
     """
 
     def __init__(self, codes: Ints, sizes: Sequence[int], most: int) -> None:
@@ -27,14 +27,14 @@ class NestedSums:
         self._begin = np.searchsorted(self._owner, np.arange(len(sizes)))
         value = 1 + np.arange(len(self._owner)) - self._begin[self._owner]
         self._has = np.ascontiguousarray((codes[self._owner] == value[:, None]).T.astype(float))
-        self._later, self._next = _nodes(self._owner, self._most)
+        self._next = _nodes(self._owner, self._most)
 
     def sums(self, values: Floats) -> Floats:
         """Return the sums of the columns of ``values`` (g, k), as (k, all of them)."""
         from policies.linear.table_kernels import add_nested  # with it numba, which takes a second to import
 
         sums = np.zeros((values.shape[1], len(self._next), 1 + len(self._owner)))
-        add_nested(self._has, self._next, self._later, self._most, np.ascontiguousarray(values.T), sums)
+        add_nested(self._has, self._next, self._most, np.ascontiguousarray(values.T), sums)
         return sums.reshape(len(sums), -1)
 
     def places(self, supports: Ints, sizes: tuple[int, ...]) -> Ints:
@@ -52,22 +52,18 @@ class NestedSums:
         return places
 
 
-def _nodes(owner: Ints, most: int) -> tuple[Ints, Ints]:
-    """Return of each node the first item (nodes,) of a later column, and the node (nodes, items) with each item more.
-
-    Of the latter only items of later columns are meant; the others, and all of the largest nodes, are 0.
-    """
+def _nodes(owner: Ints, most: int) -> Ints:
+    """Return of each node the node (nodes, items) with each item more; 0 for items that are not of a later column."""
     after = np.searchsorted(owner, owner, side="right")  # of each item the first one of a later column
-    newest, later = np.zeros(1, dtype=np.int64), [np.zeros(1, dtype=np.int64)]
+    newest = later = np.zeros(1, dtype=np.int64)
     grown: list[tuple[Ints, Ints, Ints]] = []
     n_nodes = 1
     for _ in range(most):
-        parent, item = np.nonzero(later[-1][:, None] <= np.arange(len(owner)))
+        parent, item = np.nonzero(later[:, None] <= np.arange(len(owner)))
         added = n_nodes + np.arange(len(parent))
         grown.append((newest[parent], item, added))
-        later.append(after[item])
-        newest, n_nodes = added, n_nodes + len(added)
+        newest, later, n_nodes = added, after[item], n_nodes + len(added)
     onward = np.zeros((n_nodes, len(owner)), dtype=np.int64)
     for parents, items, added in grown:
         onward[parents, items] = added
-    return np.concatenate(later), onward
+    return onward

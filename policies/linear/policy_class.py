@@ -13,11 +13,12 @@ import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Encoding, Opened
+from milpcb.protocols import Encoding, Listing, Opened, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
 from policies.linear.geometry import Scored, Size
+from policies.linear.near import near_rules
 from policies.linear.program_bigm import LinearEncoding, beyond_tolerance
 from policies.linear.program_tables import TableEncoding, too_many_rows
 from policies.linear.rule import LinearRule
@@ -160,6 +161,10 @@ class OpenedLinear(Opened):
         """Return the totals by support and pattern, where there are support tables."""
         self.require("terms")
         return TableTerms(self._supports)
+
+    def near(self, asked: Within) -> Listing | None:
+        """Return the rules asked for, where there are support tables."""
+        return None if self._no_tables else near_rules(self._supports, asked)
 
     def policies(self) -> Iterator[LinearRule]:
         """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.

@@ -8,7 +8,7 @@ import numpy as np
 
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Floats, Ints
-from policies.linear.fold import Prices, SideTotals, TableFold
+from policies.linear.fold import Prices, TableFold, prices_of, side_of
 from policies.linear.rule import LinearRule
 from policies.linear.supports import Supports
 
@@ -19,7 +19,7 @@ class TableSearch(Search):
     def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
         """Take the supports and the side constraints ``rows``."""
         self._supports, self._contexts, self._rows = supports, supports.scored.contexts, tuple(rows)
-        self._fold = TableFold(supports, [self._side(row) for row in rows])
+        self._fold = TableFold(supports, [side_of(supports, row) for row in rows])
 
     def describe(self) -> str:
         """Name the search, and the sizes that it was chosen for."""
@@ -51,14 +51,8 @@ class TableSearch(Search):
         """Return the search over the rows of the tables that keep all side constraints ``rows`` as well."""
         return TableSearch(self._supports, (*self._rows, *rows))
 
-    def _side(self, row: SideConstraint) -> SideTotals:
-        everywhere = float(row.weights[:, 0].sum())
-        return SideTotals(self._prices(row.weights), row.lower - everywhere, row.upper - everywhere)
-
     def _prices(self, costs: Floats) -> list[Prices]:
-        """Return the prices on each batch, where action 0 costs nothing."""
-        above = self._supports.prices(costs[:, 1:] - costs[:, :1])
-        return [Prices(np.zeros(each.shape[2]), each) for each in above]
+        return prices_of(self._supports, costs)
 
     def _patterns(self, row: int) -> list[Ints]:
         return [self._supports.patterns_at(batch, row) for batch in self._supports.batches]

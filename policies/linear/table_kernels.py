@@ -19,38 +19,37 @@ LEAST_EXPONENT = 600.0
 
 
 @compiled()
-def add_nested(has: Array, onward: Array, later: Array, most: int, values: Array, sums: Array) -> None:
+def add_nested(has: Array, onward: Array, most: int, values: Array, sums: Array) -> None:
     """Add the sums of ``values`` (k, g) to ``sums`` (k, nodes, 1 + items); see nested_sums.py.
 
-    ``has`` (g, items) is 1 where a context has an item and 0 where not.
+    ``has`` (g, items) is 1 where a context has an item and 0 where not. A context is added to the nodes of its own
+    items alone, which are few: it has at most one item of each column.
     """
-    n_items = has.shape[1]
-    rows, count = np.empty((most + 1, len(has)), np.int64), np.zeros(most + 1, np.int64)
-    node, item = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
-    rows[0], count[0] = np.arange(len(has)), len(has)
-    for k in range(len(values)):
-        sums[k, 0, 0] += values[k].sum()
-    level, new = 0, True
-    while level >= 0:
-        if new:
-            start, new = later[node[level]], False
-            item[level] = start
+    own, node, taken = np.empty(has.shape[1], np.int64), np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
+    for j in range(len(has)):
+        n = 0
+        for i in range(has.shape[1]):
+            if has[j, i]:
+                own[n] = i
+                n += 1
+        for k in range(len(values)):
+            sums[k, 0, 0] += values[k, j]
+            for q in range(n):
+                sums[k, 0, 1 + own[q]] += values[k, j]
+        level, taken[0] = 0, 0
+        while level >= 0:
+            q = taken[level]
+            if level == most or q + 1 >= n:  # an item without later ones leads to a node without sums
+                level -= 1
+                continue
+            taken[level] += 1
+            below = onward[node[level], own[q]]
             for k in range(len(values)):
-                into = sums[k, node[level]]
-                for j in rows[level, : count[level]]:
-                    for i in range(start, n_items):
-                        into[1 + i] += values[k, j] * has[j, i]
-        if level == most or item[level] == n_items:
-            level -= 1
-            continue
-        i, n = item[level], 0
-        item[level] += 1
-        for j in rows[level, : count[level]]:
-            rows[level + 1, n] = j
-            n += int(has[j, i])
-        if n:  # below a node without contexts all sums are 0
-            node[level + 1], count[level + 1] = onward[node[level], i], n
-            level, new = level + 1, True
+                into, value = sums[k, below], values[k, j]
+                for later in range(q + 1, n):
+                    into[1 + own[later]] += value
+            level += 1
+            node[level], taken[level] = below, q + 1
 
 
 @compiled()

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.core.kernels import compiled
+from policies.path_kernels import list_paths
 
 Array = npt.NDArray[Any]
 
@@ -81,6 +82,45 @@ def search_supports(
         if row >= 0:
             best, where, number, turn = found + base[i], i, row, axis
     return best, where, number, turn
+
+
+@compiled()
+def list_supports(
+    child: Array,
+    first: Array,
+    axes: Axes,
+    prices: Array,
+    sides: Sides,
+    bound: float,
+    low: Array,
+    spare: int,
+    totals: Array,
+    labels: Array,
+    where: Array,
+) -> tuple[int, int]:
+    """List the rows of price at most ``bound``; return of how many supports, and how many rows these are.
+
+    The rows of a support, ``spare`` at most, are only begun where there is room for them. See list_paths for ``low``,
+    ``totals`` and ``labels``; ``where`` is the support of each row.
+    """
+    n, K, P = len(prices), child.shape[1], prices.shape[2]
+    cost, line, weights = np.zeros((K, P)), np.zeros(K), np.zeros((len(sides.weights), K, P))
+    limits = np.zeros((len(weights), 2))
+    found = 0
+    for i in range(n):
+        if found + spare > len(totals):
+            return i, found
+        _enter(prices[i], 0, -1, cost)
+        if _best_axis(cost, axes, np.inf, line)[1] > bound:
+            continue
+        for r in range(len(weights)):
+            limits[r, 0], limits[r, 1] = sides.lower[r, i], sides.upper[r, i]
+            for a in range(1, K):
+                weights[r, a] = sides.weights[r, a - 1, :, i]
+        before = found
+        found = list_paths(child, first, cost, weights, limits, bound, low, totals, labels, found)
+        where[before:found] = i
+    return n, found
 
 
 @compiled()

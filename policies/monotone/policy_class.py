@@ -12,10 +12,11 @@ import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, Search
+from milpcb.protocols import Listing, Opened, Search, Within
 from milpcb.types import Floats
 from policies.cuts import Thresholds, check_thresholds
 from policies.monotone.geometry import Order, axes_of
+from policies.monotone.near import Ways, near_rules, ways
 from policies.monotone.program import MonotoneEncoding
 from policies.monotone.rule import MonotoneRule
 from policies.named import NamedClass
@@ -95,6 +96,14 @@ class OpenedMonotone(Opened):
         from policies.monotone.search import MonotoneSearch  # with it numba, which takes a second to import
 
         return MonotoneSearch(self._order, self.n_actions)
+
+    def near(self, asked: Within) -> Listing | None:
+        """Return the rules asked for, where the diagram of all labelings has few states."""
+        return None if self._ways is None else near_rules(self._order, self._ways, asked)
+
+    @cached_property
+    def _ways(self) -> Ways | None:
+        return ways(self._order, self.n_actions)
 
     def policies(self) -> Iterator[MonotoneRule]:
         """List the rules of all monotone labelings of the contexts, each once."""

@@ -1,0 +1,151 @@
+"""All scoring rules within a bound of total cost: the rows of support tables that are, those that label alike once.
+
+Supports are gone through in the order of their lower bounds. Rows that label all contexts alike (milpcb/core/marks.py), on
+one support or on several, are one rule: the one of fewest features.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.core.marks import Marks, first_of_each, key_tables, marks
+from milpcb.protocols import Listing, Within
+from milpcb.types import Floats, Ints
+from policies.linear.fold import AT_ONCE, Prices, by_support, prices_of, side_arrays, side_of
+from policies.linear.labelings import Labels
+from policies.linear.rule import LinearRule
+from policies.linear.supports import Batch, Supports
+
+MOST_KEPT = 10**6  # rules
+MOST_LOOKED = 5 * 10**6  # rows that are looked at: a few seconds
+_ROOM = 2**17  # rows that are listed at a time
+
+
+class Rows(NamedTuple):
+    """Rows of tables: their totals, marks, numbers of weights, batches, supports and numbers (n,)."""
+
+    totals: Floats
+    marks: Marks
+    sizes: Ints
+    batches: Ints
+    supports: Ints
+    numbers: Ints
+
+    @classmethod
+    def none(cls) -> Rows:
+        """Return no rows."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(np.zeros(0), np.zeros(0, dtype=np.uint64), nothing, nothing, nothing, nothing)
+
+    def take(self, places: Ints) -> Rows:
+        """Return some of them, in this order."""
+        return Rows(*(each[places] for each in self))
+
+    def distinct(self) -> Rows:
+        """Return one of those that label alike, of fewest weights."""
+        small = self.take(np.argsort(self.sizes, kind="stable"))
+        return small.take(first_of_each(small.marks))
+
+    def cheapest(self, bound: float, most: int) -> Rows:
+        """Return those of total at most ``bound`` in order of cost, no more than so many."""
+        inside = self.take(np.flatnonzero(self.totals <= bound))
+        return inside.take(np.argsort(inside.totals, kind="stable")[:most])
+
+
+def near_rules(supports: Supports, asked: Within) -> Listing | None:
+    """Return the rules asked for, the cheapest where they are too many; None where none of these is known for sure."""
+    found = _Near(supports, asked)
+    rows = found.rows()
+
+    def policy(number: int) -> LinearRule:
+        batch = supports.batches[rows.batches[number]]
+        return supports.rule(batch, batch.supports[rows.supports[number]], int(rows.numbers[number]))
+
+    return Listing(rows.totals, policy, found.complete) if len(rows.totals) else None
+
+
+class _Near:
+    """The rows within a bound, which falls where they are too many: ``complete`` is false then."""
+
+    def __init__(self, supports: Supports, asked: Within) -> None:
+        self._batches = supports.batches
+        self._prices = prices_of(supports, asked.costs)
+        self._keys = [prices_of(supports, keys) for keys in key_tables(*asked.costs.shape)]
+        sides = [side_of(supports, row) for row in asked.rows]
+        self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
+        self._everywhere = float(asked.costs[:, 0].sum())
+        self._bound = asked.bound - self._everywhere
+        self._rows, self._new, self._looked = Rows.none(), list[Rows](), 0
+        self.complete = True
+
+    def rows(self) -> Rows:
+        """Return the rows by cost."""
+        least = [each.least() for each in self._prices]
+        for number, low in enumerate(least):
+            left = np.argsort(low, kind="stable")
+            left = left[low[left] <= self._bound]
+            while len(left) and self._looked <= MOST_LOOKED:
+                done = self._list(number, left[:AT_ONCE])
+                left = left[done:]
+                left = left[low[left] <= self._bound]
+            if len(left):  # rows that have not been looked at cost this at least
+                self.complete, self._bound = False, min(self._bound, float(low[left[0]]))
+        self._join()
+        rows = self._rows.cheapest(self._bound, MOST_KEPT)
+        return rows._replace(totals=rows.totals + self._everywhere)
+
+    def _list(self, number: int, some: Ints) -> int:
+        """Add the rows within the bound on some supports of a batch; return on how many there was room for them."""
+        from policies.linear.walks import Sides, list_supports  # with it numba, which takes a second to import
+
+        batch, sides = self._batches[number], self._sides[number]
+        child, _, first = batch.table.diagram
+        spare = len(batch.table.labels)
+        room = max(_ROOM, spare)
+        totals, where = np.empty(room), np.empty(room, dtype=np.int64)
+        labels = np.empty((room, len(batch.places)), dtype=np.int8)
+        done, found = list_supports(
+            child,
+            first,
+            batch.axes,
+            by_support(self._prices[number].above[..., some]),
+            Sides(sides.weights[..., some], sides.lower[:, some], sides.upper[:, some]),
+            self._bound,
+            np.empty(len(child) + 2),
+            spare,
+            totals,
+            labels,
+            where,
+        )
+        self._add(number, totals[:found].copy(), labels[:found], some[where[:found]])
+        return int(done)
+
+    def _add(self, number: int, totals: Floats, labels: Labels, supports: Ints) -> None:
+        batch = self._batches[number]
+        numbers = batch.table.diagram.numbers(labels)
+        own = marks([_totals(keys[number], labels, supports) for keys in self._keys])
+        sizes = np.count_nonzero(batch.table.weights, axis=1)[numbers]
+        self._new.append(Rows(totals, own, sizes, np.full(len(totals), number), supports, numbers))
+        self._looked += len(totals)
+        if sum(len(rows.totals) for rows in self._new) > max(2 * _ROOM, len(self._rows.totals)):
+            self._join()
+
+    def _join(self) -> None:
+        """Take in the new rows; where there are too many the bound falls, so that half of them are left."""
+        every = Rows(*map(np.concatenate, zip(self._rows, *self._new, strict=True)))
+        self._rows, self._new = every.distinct(), []
+        if len(self._rows.totals) > MOST_KEPT:
+            self.complete = False
+            self._bound = float(np.partition(self._rows.totals, MOST_KEPT // 2)[MOST_KEPT // 2])
+            self._rows = self._rows.cheapest(self._bound, MOST_KEPT)
+
+
+def _totals(prices: Prices, labels: Labels, supports: Ints) -> Floats:
+    """Return what labels (n, P) on their supports (n,) cost."""
+    totals = np.zeros(len(labels))
+    zero = np.zeros((1, prices.above.shape[2]))
+    for p, played in enumerate(labels.T):
+        totals += np.concatenate([zero, prices.above[:, p]])[played, supports]
+    return totals
