@@ -34,17 +34,8 @@ def list_paths(
     """
     K, P = cost.shape
     R = len(weights)
-    low[first[P]], low[first[P] + 1] = 0.0, np.inf
-    for p in range(P - 1, -1, -1):
-        for s in range(first[p], first[p + 1]):
-            low[s] = np.inf
-            for a in range(K):
-                low[s] = min(low[s], cost[a, p] + low[child[s, a]])
-    ahead = np.zeros((R, P + 1, 2))  # the least and the most that patterns from each on weigh
-    for r in range(R):
-        for p in range(P - 1, -1, -1):
-            ahead[r, p, 0] = ahead[r, p + 1, 0] + weights[r, :, p].min()
-            ahead[r, p, 1] = ahead[r, p + 1, 1] + weights[r, :, p].max()
+    ahead = np.zeros((R, P + 1, 2))
+    _look_ahead(child, first, cost, weights, low, ahead)
     total, sums = np.zeros(P + 1), np.zeros((R, P + 1))
     state, tried = np.zeros(P + 1, np.int64), np.zeros(P + 1, np.int64)
     p = 0
@@ -56,12 +47,7 @@ def list_paths(
         tried[p] += 1
         onward = child[state[p], a]
         total[p + 1] = total[p] + cost[a, p]
-        goes = total[p + 1] + low[onward] <= bound
-        for r in range(R):
-            sums[r, p + 1] = sums[r, p] + weights[r, a, p]
-            goes = goes and sums[r, p + 1] + ahead[r, p + 1, 0] <= limits[r, 1]
-            goes = goes and sums[r, p + 1] + ahead[r, p + 1, 1] >= limits[r, 0]
-        if not goes:
+        if total[p + 1] + low[onward] > bound or not _goes(p, a, weights, limits, ahead, sums):
             continue
         if p + 1 < P:
             p += 1
@@ -74,3 +60,29 @@ def list_paths(
             labels[found, q] = tried[q] - 1
         found += 1
     return found
+
+
+@compiled()
+def _look_ahead(child: Array, first: Array, cost: Array, weights: Array, low: Array, ahead: Array) -> None:
+    """Fill what the labelings below each state cost at least, and the least and the most that later patterns weigh."""
+    K, P = cost.shape
+    low[first[P]], low[first[P] + 1] = 0.0, np.inf
+    for p in range(P - 1, -1, -1):
+        for s in range(first[p], first[p + 1]):
+            low[s] = np.inf
+            for a in range(K):
+                low[s] = min(low[s], cost[a, p] + low[child[s, a]])
+        for r in range(len(weights)):
+            ahead[r, p, 0] = ahead[r, p + 1, 0] + weights[r, :, p].min()
+            ahead[r, p, 1] = ahead[r, p + 1, 1] + weights[r, :, p].max()
+
+
+@compiled()
+def _goes(p: int, a: int, weights: Array, limits: Array, ahead: Array, sums: Array) -> bool:
+    """Return whether labelings that go on with a label at a pattern may keep the limits; the sums move on."""
+    for r in range(len(weights)):
+        total = sums[r, p] + weights[r, a, p]
+        sums[r, p + 1] = total
+        if total + ahead[r, p + 1, 0] > limits[r, 1] or total + ahead[r, p + 1, 1] < limits[r, 0]:
+            return False
+    return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -255,6 +256,26 @@ def _check_under(
         assert np.allclose(table.profile(row), expected, atol=1e-9), (table.profile(row), expected)
 
 
+def check_near_best(policies: PolicyClass, contexts: Floats, costs: Floats) -> None:
+    """All policies within a slack are those of the definition, each once, cheapest first, and play what these play."""
+    kind = "search" if "search" in policies.on(contexts).capabilities else "milp"
+    labelings, totals = _labelings(policies, contexts), brute_force(policies, contexts, costs)
+    gaps = np.unique(totals - totals.min())
+    slack = float(gaps[min(SLACK_GAPS, len(gaps) - 1)])
+    expected = labelings[totals <= totals.min() + slack + 1e-9]
+    found = open_oracle(policies, contexts, kind=kind).near_best(costs, slack)
+    labels = np.array([policy.predict(contexts) for policy in islice(found.policies(), MOST_LISTED)])
+    order = costs[np.arange(len(costs)), labels].sum(axis=1)
+    assert len(_rows(labels)) == len(labels), (labels, "lists a labeling twice")
+    assert _rows(labels) <= _rows(expected), (labels, f"are not all within {slack:g} of the least cost")
+    assert (np.diff(order) >= -1e-9).all(), (order, "are not in order of cost")
+    if len(expected) < MOST_LISTED:
+        assert (found.count, found.exact) == (len(expected), True), (found.count, found.exact, len(expected))
+    actions = np.array([(expected == a).any(axis=0) for a in range(policies.n_actions)]).T
+    assert (found.actions == actions).all(), (found.actions, actions)
+
+
+SLACK_GAPS, MOST_LISTED = 4, 50  # the slack is the gap of the fifth best total; policies that are looked at
 CHECKS_OF_A_SOLVER = (check_value, check_constraint)
 CHECKS_AT_A_ROW = (check_profile, check_shift)
 
@@ -277,6 +298,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "terms": check_terms,
     "forbidden cells": check_forbidden,
     "side rows": check_side_rows,
+    "near-best policies": check_near_best,
 }
 _OF_DRAWN = {check_draw, check_json, check_source, check_printed}
 _AT_A_ROW = {

@@ -1,10 +1,12 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, geometry, parallelograms, program_bigm, diagram, labelings, nested_sums, supports, program_tables, fold,
-table_kernels, walks, search_tables, terms, near, search_branching, kernels, policy_class.
+Read rule, each_rule, labelings, each_tables, geometry, parallelograms, program_bigm, program_each, diagram,
+nested_sums, supports, program_tables, fold, table_kernels, walks, search_tables, terms, near, search_branching,
+kernels, opened, each_class, policy_class.
 """
 
+from policies.linear.each_rule import HighestScore
 from policies.linear.policy_class import LinearRules
 from policies.linear.rule import LinearRule
 
-__all__ = ["LinearRule", "LinearRules"]
+__all__ = ["HighestScore", "LinearRule", "LinearRules"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,19 +11,28 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points
+from policies.linear import each_tables, labelings
+from policies.linear.each_rule import HighestScore, bases_of
+from policies.linear.labelings import LabelTable, Shape
 from policies.linear.rule import LinearRule, Steps, points_of
 from policies.names import Names
+
+ScoringRule = LinearRule | HighestScore
 
 # Sums of this many such integers times small weights are exact in float64.
 LARGEST_WHOLE = 2.0**40
 
 
 class Size(NamedTuple):
-    """How large the rules of a class may be; ``max_features`` None is no limit."""
+    """How large the rules of a class may be; ``max_features`` None is no limit.
+
+    Where ``each`` action has a score of its own, else there is one score with K - 1 cuts.
+    """
 
     n_actions: int
     max_weight: int
     max_features: int | None
+    each: bool = False
 
     def limit(self, features: int) -> int:
         """Return how many of so many features may have a weight."""
@@ -46,6 +56,7 @@ class Scored:
         self.contexts = contexts[distinct.first]
         self.points = points[distinct.first]
         self.names, self.n_cuts, self.max_weight = names, size.n_actions - 1, size.max_weight
+        self.each = size.each
         self.columns = _columns(self.points)
         self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
         self.limit = size.limit(int(self.copies.sum()))
@@ -59,21 +70,47 @@ class Scored:
         shifted = points_of(contexts, self.steps) - self.points[0]
         return [sign * shifted[:, feature] for feature, sign in (column.members[0] for column in self.columns)]
 
-    def rule(self, totals: Floats | Ints, labels: Ints) -> LinearRule:
+    def enough(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+        """Return the shapes with no larger weights than it takes to make all that these make."""
+        if self.each:
+            return each_tables.enough(shapes, self.n_cuts + 1)
+        return labelings.enough(shapes, self.n_cuts)
+
+    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
+        """Return how many labels ``table_of`` looks at."""
+        if self.each:
+            return each_tables.labels_to_build(shapes, self.n_cuts + 1)
+        return labelings.labels_to_build(shapes, self.n_cuts)
+
+    def table_of(self, shapes: tuple[Shape, ...]) -> LabelTable:
+        """Return the labelings of columns of these shapes."""
+        if self.each:
+            return each_tables.support_table(shapes, self.n_cuts + 1)
+        return labelings.support_table(shapes, self.n_cuts)
+
+    def rule(self, totals: Floats | Ints, labels: Ints) -> ScoringRule:
         """Return the rule with these total weights of the columns that labels the contexts so: ``labels`` (g,).
 
-        Its weights are primitive, and each cut is at a score that some context has.
+        ``totals`` are (columns,), or (columns, K) where each action has a score. Weights of one score are primitive,
+        and each cut is at a score that some context has.
         """
-        weights = self._split(totals) if np.ptp(labels) else np.zeros(len(self.steps), dtype=np.int64)
+        weights = np.zeros((len(self.steps), *totals.shape[1:]), dtype=np.int64)
+        if self.each:
+            if np.ptp(labels):
+                weights = np.array([self._split(own) for own in totals.T]).T
+            bases = bases_of(self.points @ weights, labels)
+            return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), self.steps, self.names)
+        if np.ptp(labels):
+            weights = self._split(totals)
         weights //= max(1, int(np.gcd.reduce(weights)))
         scores = self.points @ weights
         cuts = [int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_cuts)]
         return self.rule_of(weights, tuple(cuts))
 
-    def totals(self, rule: LinearRule) -> Ints:
-        """Return the total weight (columns,) that a rule gives to each column."""
+    def totals(self, weights: Sequence[int]) -> Ints:
+        """Return the total weight (columns,) that weights (d,) of the features give to each column."""
         members = (column.members for column in self.columns)
-        return np.array([sum(sign * rule.weights[i] for i, sign in each) for each in members], dtype=np.int64)
+        return np.array([sum(sign * weights[i] for i, sign in each) for each in members], dtype=np.int64)
 
     def rule_of(self, weights: Ints, cuts: tuple[int, ...]) -> LinearRule:
         """Return the rule with these weights (d,) of the features."""

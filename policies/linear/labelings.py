@@ -20,7 +20,7 @@ from milpcb.types import Floats, Ints
 from policies.linear.diagram import Diagram, Labels
 
 # Numbers held at a time.
-_BLOCK = 2**21
+BLOCK = 2**21
 # The weights that make all threshold functions of 0, 1, ... columns of two values.
 _ALL_MADE_BY = (0, 1, 1, 2, 3, 5)
 
@@ -38,6 +38,8 @@ class Shape(NamedTuple):
 class LabelTable:
     """The labelings (N, P) of a grid, in lexicographic order, and weights (N, s) that make them.
 
+    Where each action has a score, weights are (N, s, K).
+
     Patterns, the combinations of values, count the last column fastest.
     """
 
@@ -53,6 +55,11 @@ class LabelTable:
     def n_states(self) -> int:
         """Number of states of the diagram."""
         return len(self.diagram.child)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many columns have a weight (N,)."""
+        return np.asarray(self.weights.reshape(*self.weights.shape[:2], -1).any(axis=2).sum(axis=1))
 
     @cached_property
     def plays(self) -> Floats:
@@ -77,20 +84,20 @@ def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:
 @lru_cache(maxsize=256)
 def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
     """Return the table of columns of these shapes, at K - 1 cuts; weights are the fewest and smallest of each row."""
-    points = _product([shape.grid for shape in shapes])
-    words = _Words(len(points), n_cuts)
+    points = product_of([shape.grid for shape in shapes])
+    words = Words(len(points), n_cuts)
     every = _primitive([shape.bound for shape in shapes])
     placements = np.array(list(combinations_with_replacement(range(len(points) + 1), n_cuts)))
-    size = max(1, _BLOCK // (len(placements) * len(points)))
+    size = max(1, BLOCK // (len(placements) * len(points)))
     parts = [_labelings(points, every, start, start + size, placements, words) for start in range(0, len(every), size)]
     keys, makers = (np.concatenate(part) for part in zip(*parts, strict=True))
     # The negative of a weight vector comes after it, and plays K - 1 - k where that plays k.
-    keys, makers = _first_of_each(np.concatenate([keys, words.all - keys]), np.append(2 * makers, 2 * makers + 1))
+    keys, makers = first_of_each(np.concatenate([keys, words.all - keys]), np.append(2 * makers, 2 * makers + 1))
     weights = every[makers // 2] * np.where(makers % 2, -1, 1)[:, None]
     return LabelTable(words.labels(keys), weights)
 
 
-class _Words:
+class Words:
     """Labelings packed into whole numbers (W,), as digits to base K, the first pattern in the highest place."""
 
     def __init__(self, n_patterns: int, n_cuts: int) -> None:
@@ -101,12 +108,16 @@ class _Words:
         self.digits[patterns, self._word] = self._place
         self.all: Ints = n_cuts * self.digits.sum(axis=0)  # the highest action everywhere
 
+    def keys(self, labels: Ints) -> Ints:
+        """Return the keys (n, W) of ``labels`` (n, P)."""
+        return labels @ self.digits
+
     def labels(self, keys: Ints) -> Labels:
         """Return the labels (n, P) of ``keys`` (n, W)."""
         return (keys[:, self._word] // self._place % self._base).astype(np.int8)
 
 
-def _labelings(points: Ints, every: Ints, start: int, stop: int, placements: Ints, words: _Words) -> tuple[Ints, Ints]:
+def _labelings(points: Ints, every: Ints, start: int, stop: int, placements: Ints, words: Words) -> tuple[Ints, Ints]:
     """Return the keys (n, W) of the labelings that weights ``start`` to ``stop`` make, and the first that makes each.
 
     Patterns are ordered by score, and a cut is at one of them: the highest so many are above it.
@@ -117,10 +128,10 @@ def _labelings(points: Ints, every: Ints, start: int, stop: int, placements: Int
     above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
     divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
     possible = divides[:, placements].all(axis=2)
-    return _first_of_each(above[:, placements].sum(axis=2)[possible], start + np.nonzero(possible)[0])
+    return first_of_each(above[:, placements].sum(axis=2)[possible], start + np.nonzero(possible)[0])
 
 
-def _first_of_each(keys: Ints, makers: Ints) -> tuple[Ints, Ints]:
+def first_of_each(keys: Ints, makers: Ints) -> tuple[Ints, Ints]:
     """Return the different ``keys`` (n, W), increasing, and of each the least of its ``makers`` (n,)."""
     order = np.lexsort((makers, *keys.T[::-1]))
     ordered = keys[order]
@@ -130,14 +141,14 @@ def _first_of_each(keys: Ints, makers: Ints) -> tuple[Ints, Ints]:
 
 def _primitive(bounds: list[int]) -> Ints:
     """Return weights without a common factor whose first non-zero entry is positive, and 0: few, small ones first."""
-    box = _product([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
+    box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
     # Read as digits, weights have the sign of the first one that is not 0.
     number = box @ (2 * max(bounds, default=0) + 1) ** np.arange(len(bounds))[::-1]
     chosen = box[(number >= 0) & (np.gcd.reduce(box, axis=1) <= 1)]
     return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
 
 
-def _product(factors: Sequence[Sequence[int]]) -> Ints:
+def product_of(factors: Sequence[Sequence[int]]) -> Ints:
     """Return all combinations, (n, factors), the last fastest."""
     sizes = [len(factor) for factor in factors]
     codes = np.indices(sizes).reshape(len(sizes), prod(sizes))

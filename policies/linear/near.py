@@ -1,7 +1,7 @@
 """All scoring rules within a bound of total cost: the rows of support tables that are, those that label alike once.
 
-Supports are gone through in the order of their lower bounds. Rows that label all contexts alike (milpcb/core/marks.py), on
-one support or on several, are one rule: the one of fewest features.
+Supports are gone through in the order of their lower bounds. Rows that label all contexts alike
+(milpcb/core/marks.py), on one support or on several, are one rule: the one of fewest features.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.protocols import Listing, Within
 from milpcb.types import Floats, Ints
 from policies.linear.fold import AT_ONCE, Prices, by_support, prices_of, side_arrays, side_of
+from policies.linear.geometry import ScoringRule
 from policies.linear.labelings import Labels
-from policies.linear.rule import LinearRule
-from policies.linear.supports import Batch, Supports
+from policies.linear.supports import Supports
 
 MOST_KEPT = 10**6  # rules
 MOST_LOOKED = 5 * 10**6  # rows that are looked at: a few seconds
@@ -59,7 +59,7 @@ def near_rules(supports: Supports, asked: Within) -> Listing | None:
     found = _Near(supports, asked)
     rows = found.rows()
 
-    def policy(number: int) -> LinearRule:
+    def policy(number: int) -> ScoringRule:
         batch = supports.batches[rows.batches[number]]
         return supports.rule(batch, batch.supports[rows.supports[number]], int(rows.numbers[number]))
 
@@ -126,8 +126,7 @@ class _Near:
         batch = self._batches[number]
         numbers = batch.table.diagram.numbers(labels)
         own = marks([_totals(keys[number], labels, supports) for keys in self._keys])
-        sizes = np.count_nonzero(batch.table.weights, axis=1)[numbers]
-        self._new.append(Rows(totals, own, sizes, np.full(len(totals), number), supports, numbers))
+        self._new.append(Rows(totals, own, batch.table.sizes[numbers], np.full(len(totals), number), supports, numbers))
         self._looked += len(totals)
         if sum(len(rows.totals) for rows in self._new) > max(2 * _ROOM, len(self._rows.totals)):
             self._join()

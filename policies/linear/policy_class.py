@@ -1,33 +1,24 @@
-"""The class of scoring rules with integer weights: its settings, and what it is on given contexts."""
+"""The class of scoring rules with integer weights: its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, combinations_with_replacement, product
-from math import comb, gcd, log
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-
-from milpcb.core.checks import whole
+from milpcb.core.checks import choice, whole
 from milpcb.errors import InputError
-from milpcb.protocols import Encoding, Listing, Opened, Within
-from milpcb.types import Floats, Ints
+from milpcb.protocols import Opened
+from milpcb.types import Floats
 from policies.cuts import Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
+from policies.linear.each_class import OpenedEach
 from policies.linear.geometry import Scored, Size
-from policies.linear.near import near_rules
-from policies.linear.program_bigm import LinearEncoding, beyond_tolerance
-from policies.linear.program_tables import TableEncoding, too_many_rows
-from policies.linear.rule import LinearRule
-from policies.linear.search_branching import BranchingSearch, too_wide
-from policies.linear.search_tables import TableSearch
-from policies.linear.supports import Supports
-from policies.linear.terms import TableTerms
+from policies.linear.opened import OpenedLinear
 from policies.named import NamedClass
 from policies.names import Names
+
+SCORES = ("one", "each")
 
 
 @dataclass(frozen=True)
@@ -36,7 +27,7 @@ class LinearRules(NamedClass):
 
     Parameters
     ----------
-    n_actions : K >= 2, ordered: a higher score plays a higher action
+    n_actions : K >= 2; where there is one score they are ordered: a higher score plays a higher action
     max_weight : weights are integers in [-max_weight, max_weight]; None, or "real" in a config, is
         policies.Halfspaces, with two actions, without max_features and thresholds
     max_features : number of features that may have a weight; None for no limit
@@ -44,6 +35,10 @@ class LinearRules(NamedClass):
         of cut points per feature; a column of contexts that holds anything but integers counts for the number of its
         thresholds at or below the value; one of integers needs no thresholds and counts for itself
     feature_names, action_names : used in printed rules
+    scores : "one" score with a cut between each action and the next; or, for actions without an order, "each" has a
+        score of its own, with weights on the same at most max_features features and any base: the highest score plays,
+        of equal ones that of the lowest number. The exact search is by support tables alone: for three actions up to
+        three features of 0 and 1, for four actions two. What is larger is refused, and is for oracle kind "milp"
 
     """
 
@@ -53,18 +48,21 @@ class LinearRules(NamedClass):
     thresholds: Thresholds = 3
     feature_names: Sequence[str] | None = None
     action_names: Sequence[str] | None = None
+    scores: Literal["one", "each"] = "one"
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
+        choice("scores", self.scores, SCORES)
         if isinstance(self.max_weight, str) and self.max_weight == "real":
             object.__setattr__(self, "max_weight", None)
         if self.max_weight is not None:
             object.__setattr__(self, "max_weight", whole("max_weight", self.max_weight, 1))
         if self.max_features is not None:
             whole("max_features", self.max_features, 1)
-        if self.max_weight is None and (self.n_actions, self.max_features) != (2, None):
+        if self.max_weight is None and (self.n_actions, self.max_features, self.scores) != (2, None, "one"):
             raise InputError(
-                "max_weight = None, real weights, goes with n_actions = 2 and without max_features; give a max_weight"
+                "max_weight = None, real weights, goes with n_actions = 2 and one score, without max_features; "
+                "give a max_weight"
             )
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
@@ -72,155 +70,5 @@ class LinearRules(NamedClass):
         """Return the class on these contexts; the class of halfspaces where weights are real numbers."""
         if not isinstance(self.max_weight, int):
             return Halfspaces(2, names.features or None, names.actions or None).on(contexts)
-        size = Size(self.n_actions, self.max_weight, self.max_features)
-        return OpenedLinear(Scored(contexts, size, self.thresholds, names))
-
-
-class OpenedLinear(Opened):
-    """Scoring rules on fixed contexts; which program and which search fit the sizes is decided when first asked for.
-
-    ``log_size`` is the log of an upper bound on the number of labelings, the least of four. With g distinct contexts
-    and s of d columns: the weight vectors times the placements of K - 1 cuts among at most g + 1 places; K - 1
-    halfspaces on s columns, C(d, s) (2 sum_{k <= s} C(g-1, k))^(K-1) (Cover, IEEE Trans. Electron. Comput. 1965), also
-    with s = d; K^g; and where support tables can be used, their rows, whatever the contexts are.
-    """
-
-    def __init__(self, scored: Scored) -> None:
-        self.n_actions = scored.n_cuts + 1
-        self.group, self.contexts = scored.group, scored.contexts
-        self.scored = scored
-
-    @cached_property
-    def capabilities(self) -> frozenset[str]:  # type: ignore[override]  # found when first asked for, as it may build tables
-        """Everything but "fixed", less the keys of ``unsupported``."""
-        every = {"program", "search", "action_weights", "policies", "side_rows", "terms"}
-        return frozenset(every) - self.unsupported.keys()
-
-    @cached_property
-    def unsupported(self) -> dict[str, str]:  # type: ignore[override]
-        """What is too large on these contexts, and what would fix it."""
-        found = {}
-        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored)):
-            found["program"] = reason
-        if not self._no_tables:
-            if reason := self._supports.too_many_to_sum():
-                found["action_weights"] = reason
-            if reason := self._supports.too_many_to_keep():
-                found["terms"] = reason
-            return found
-        found["terms"] = f"there are no support tables, as {self._no_tables}; put noise on contexts"
-        found["side_rows"] = (
-            f"branch and bound knows no side constraints, and there are no support tables, as {self._no_tables}; "
-            "or use oracle kind 'milp'"
-        )
-        found["action_weights"] = (
-            f"branch and bound has no action weights, and there are no support tables, as {self._no_tables}; "
-            "or use kind 'enumeration'"
-        )
-        if self.n_actions > 2:
-            found["search"] = f"{self._no_tables}; for more than two actions there is only oracle kind 'milp' then"
-        elif reason := too_wide(self.scored):
-            found["search"] = reason
-        return found
-
-    @cached_property
-    def log_size(self) -> float:  # type: ignore[override]
-        """The least of the bounds."""
-        scored, cuts = self.scored, self.n_actions - 1
-        distinct, features, columns = len(self.contexts), int(scored.copies.sum()), len(scored.columns)
-        bounds = [self.n_actions**distinct]
-        for size in (min(scored.limit, columns), columns):
-            halfspaces = 2 * sum(comb(distinct - 1, k) for k in range(size + 1))
-            bounds.append(comb(columns, size) * halfspaces**cuts)
-        vectors = sum(comb(features, k) * (2 * scored.max_weight) ** k for k in range(scored.limit + 1))
-        bounds.append(vectors * comb(distinct + cuts, cuts))
-        if not self._no_tables:
-            bounds.append(self._supports.n_rows)
-        return log(min(bounds))
-
-    def program(self, *, constrained: bool = False) -> Encoding:
-        """Return the encoding that fits the sizes; its ``why`` names it and gives the reason for the choice."""
-        self.require("program")
-        if not self._no_program_by_tables:
-            return TableEncoding(self._supports)
-        why = f"big-M rows, as {self._no_program_by_tables}"
-        return LinearEncoding(self.scored, constrained=constrained, why=why)
-
-    def search(self) -> TableSearch | BranchingSearch:
-        """Return the search that fits the sizes; its ``describe()`` names it and gives the reason."""
-        self.require("search")
-        if not self._no_tables:
-            return TableSearch(self._supports)
-        return BranchingSearch(self.scored, f"no support tables, as {self._no_tables}")
-
-    def describe_search(self) -> str:
-        """Name the search, and the sizes that it was chosen for."""
-        return self.search().describe()
-
-    def terms(self) -> TableTerms:
-        """Return the totals by support and pattern, where there are support tables."""
-        self.require("terms")
-        return TableTerms(self._supports)
-
-    def near(self, asked: Within) -> Listing | None:
-        """Return the rules asked for, where there are support tables."""
-        return None if self._no_tables else near_rules(self._supports, asked)
-
-    def policies(self) -> Iterator[LinearRule]:
-        """List the rules, few features first: all weights in the box, all placements of the cuts among the scores.
-
-        Constant columns get no weight, and weights with a common factor are left out: neither would distinguish more
-        contexts.
-        """
-        for weights in self._weights():
-            for cuts in combinations_with_replacement(_places(self.scored.points @ weights), self.n_actions - 1):
-                yield self.scored.rule_of(weights, cuts)
-
-    def draw(self, rng: np.random.Generator) -> LinearRule:
-        """Return a random rule that splits the contexts (any such rule can come), or a constant one if none does."""
-        points, limit = self.scored.points, self.scored.limit
-        features = np.flatnonzero(np.ptp(points, axis=0))
-        weights = _spread(points.shape[1], (), ())
-        while len(features) and not np.ptp(points @ weights):
-            support = rng.choice(features, rng.integers(1, limit + 1), replace=False)
-            size = rng.integers(1, self.scored.max_weight + 1, len(support))
-            weights = _spread(points.shape[1], support, size * rng.choice((-1, 1), len(support)))
-        places = _places(points @ weights)
-        splitting = rng.choice(places[1:-1] or places)  # the first place has no context below it, the last none above
-        others = rng.choice(places, self.n_actions - 2)
-        return self.scored.rule_of(weights, tuple(int(cut) for cut in sorted([splitting, *others])))
-
-    @cached_property
-    def _supports(self) -> Supports:
-        return Supports(self.scored)
-
-    @cached_property
-    def _no_tables(self) -> str:
-        """Why there are no support tables, or nothing where there are."""
-        return self._supports.obstacle()
-
-    @cached_property
-    def _no_program_by_tables(self) -> str:
-        return self._no_tables or too_many_rows(self._supports)
-
-    def _weights(self) -> Iterator[Ints]:
-        """Yield primitive weights (d,) in the box, few features first, 0 on columns that are constant."""
-        points, largest = self.scored.points, self.scored.max_weight
-        values = sorted((w for w in range(-largest, largest + 1) if w), key=lambda w: (abs(w), -w))
-        features = np.flatnonzero(np.ptp(points, axis=0))
-        for size in range(self.scored.limit + 1):
-            for support in combinations(features, size):
-                primitive = (chosen for chosen in product(values, repeat=size) if gcd(*chosen) <= 1)
-                yield from (_spread(points.shape[1], support, chosen) for chosen in primitive)
-
-
-def _places(scores: Floats) -> list[int]:
-    """Return where a cut can be: at each score, or above all of them."""
-    found = [int(score) for score in np.unique(scores)]
-    return [*found, found[-1] + 1]
-
-
-def _spread(size: int, support: Any, values: Any) -> Ints:
-    weights = np.zeros(size, dtype=np.int64)
-    weights[list(support)] = values
-    return weights
+        size = Size(self.n_actions, self.max_weight, self.max_features, self.scores == "each")
+        return (OpenedEach if size.each else OpenedLinear)(Scored(contexts, size, self.thresholds, names))

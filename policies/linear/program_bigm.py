@@ -40,7 +40,7 @@ import numpy as np
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Scored
+from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.parallelograms import parallelograms
 from policies.linear.rule import LinearRule
 
@@ -61,8 +61,12 @@ def beyond_tolerance(scored: Scored) -> str:
 
 
 def _reach(scored: Scored) -> Floats:
-    """Return R (g,): the most that the scores of each context can be."""
-    sizes = np.repeat(np.abs(scored.table()), scored.copies, axis=1)
+    return reach_of(scored.table(), scored)
+
+
+def reach_of(columns: Floats | Ints, scored: Scored) -> Floats:
+    """Return R (g,): the most that the scores of each context can be, given its ``columns`` (g, columns)."""
+    sizes = np.repeat(np.abs(columns), scored.copies, axis=1)
     return np.asarray(scored.max_weight * np.sort(sizes, axis=1)[:, sizes.shape[1] - scored.limit :].sum(axis=1))
 
 
@@ -88,7 +92,7 @@ class LinearEncoding(InvertibleEncoding):
         coefficients[self._below.columns] = falls
         return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
 
-    def decode(self, x: Floats, costs: Floats) -> LinearRule:  # noqa: ARG002 - w and t alone determine the rule
+    def decode(self, x: Floats, costs: Floats) -> ScoringRule:  # noqa: ARG002 - w and t alone determine the rule
         """Return the rule with the weights w of ``x``, rounded, and the labels that their scores get at the cuts t."""
         totals = np.rint(x[self._w])
         # Scores are at least t or at most t - 1, up to the solver's tolerance: halfway is the safe place.
@@ -97,7 +101,7 @@ class LinearEncoding(InvertibleEncoding):
 
     def encode(self, policy: LinearRule) -> Floats:
         """Return the point of a rule: its total weights, and cuts at the least scores of the actions from 1 up."""
-        totals = self._scored.totals(policy)
+        totals = self._scored.totals(policy.weights)
         scores, labels = self._X @ totals, policy.predict(self._scored.contexts)
         reached = labels[:, None] > np.arange(self._scored.n_cuts)
         x = np.zeros(self.program.n_columns)
@@ -126,7 +130,7 @@ class LinearEncoding(InvertibleEncoding):
         else:
             self._below = _Below(b.columns("v", (len(X), cuts), upper=1.0, integer=True), sign=1.0, constant=0.0)
         self._add_scores(b, reach + highest + 1.0)
-        self._n = _add_support(b, self._w, copies, max_weight, limit) if limit < copies.sum() else None
+        self._n = add_support(b, self._w, copies, max_weight, limit) if limit < copies.sum() else None
         if cuts > 1:
             self._add_order(b)
         else:
@@ -174,10 +178,11 @@ def _halves(pairs: Ints) -> Floats:
     return np.where(pairs[:, :1] == pairs[:, 1:], 0.5, 1.0) * np.ones(2)
 
 
-def _add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> Ints:
-    """Add (3); return the columns n."""
-    n = b.columns("n", w.shape, upper=copies.astype(float), integer=True)
-    b.rows((w[:, None], 1.0), (n[:, None], -max_weight), upper=0.0)
-    b.rows((w[:, None], -1.0), (n[:, None], -max_weight), upper=0.0)
+def add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> Ints:
+    """Add (3) for the weights (d,), or (d, K) of which each is bounded; return the columns n."""
+    n = b.columns("n", copies.shape, upper=copies.astype(float), integer=True)
+    for own in w.reshape(len(copies), -1).T:
+        for sign in (1.0, -1.0):
+            b.rows((own[:, None], sign), (n[:, None], -max_weight), upper=0.0)
     b.rows((n[None], 1.0), upper=limit)
     return n

@@ -22,7 +22,7 @@ import numpy as np
 
 from milpcb.protocols import Objective
 from milpcb.types import Floats, Ints
-from policies.linear.rule import LinearRule
+from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Batch, Supports
 from policies.one_hot import OneHotEncoding
 
@@ -79,7 +79,7 @@ class TableEncoding(OneHotEncoding):
         ]
         return (np.hstack(each) @ batch.table.plays).ravel()
 
-    def policy(self, number: int, costs: Floats) -> LinearRule:  # noqa: ARG002 - the column alone determines the rule
+    def policy(self, number: int, costs: Floats) -> ScoringRule:  # noqa: ARG002 - the column alone determines the rule
         """Return the rule of the column at 1."""
         column = number
         for batch in self._supports.batches:

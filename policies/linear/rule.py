@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,17 +52,24 @@ class LinearRule(ScoreRule):
 
     @property
     def _formula(self) -> list[str]:
-        score = weighted_sum((self.weights[i], self._term(i)) for i in self._used)
-        return [score, *(f"{self._term(i)} = {self._points_of(i)}" for i in self._used if self.steps[i] is not None)]
+        score = weighted_sum((self.weights[i], points_text(self.names, self.steps, i)) for i in self._used)
+        return [score, *points_lines(self.names, self.steps, self._used)]
 
-    def _term(self, i: int) -> str:
-        name = self.names.feature(i)
-        return name if self.steps[i] is None else f"points({name})"
 
-    def _points_of(self, i: int) -> str:
-        steps = self.steps[i] or ()
-        each = "each of " if len(steps) > 1 else ""
-        return f"1 point for {each}{self.names.feature(i)} >= {', '.join(map(written, steps))}"
+def points_text(names: Names, steps: Steps, i: int) -> str:
+    """Return what a weight multiplies: a feature, or the points of one."""
+    return names.feature(i) if steps[i] is None else f"points({names.feature(i)})"
+
+
+def points_lines(names: Names, steps: Steps, used: Sequence[int]) -> list[str]:
+    """Return a line for each of the features that have points: what they have them for."""
+    lines = []
+    for i in used:
+        if cuts := steps[i]:
+            each = "each of " if len(cuts) > 1 else ""
+            at = ", ".join(map(written, cuts))
+            lines.append(f"{points_text(names, steps, i)} = 1 point for {each}{names.feature(i)} >= {at}")
+    return lines
 
 
 def points_of(contexts: Floats, steps: Steps) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Floats, Ints
 from policies.linear.fold import Prices, TableFold, prices_of, side_of
-from policies.linear.rule import LinearRule
+from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
 
@@ -32,7 +32,7 @@ class TableSearch(Search):
         """Return the least total cost."""
         return self._fold.value(self._prices(costs)) + float(costs[:, 0].sum())
 
-    def minimise(self, costs: Floats) -> tuple[float, LinearRule]:
+    def minimise(self, costs: Floats) -> tuple[float, ScoringRule]:
         """Return the least total cost and a rule that attains it: of equals, one whose support has the lowest bound."""
         _, batch, columns, row = self._fold.least(self._prices(costs))
         rule = self._supports.rule(batch, columns, row)

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Scored, ScoredColumn
-from policies.linear.labelings import Grid, LabelTable, Shape, enough, labels_to_build, support_table
+from policies.linear.geometry import Scored, ScoredColumn, ScoringRule
+from policies.linear.labelings import Grid, LabelTable, Shape
 from policies.linear.nested_sums import NestedSums
-from policies.linear.rule import LinearRule
 from policies.literals import LARGEST
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
+SLOWER = 3  # times as long for a label where each action has a score
 # Prices of all patterns of all supports, which a question computes: 240 MB and half a second.
 MOST_PRICES = 3 * 10**7
 # Sums over contexts that these are made of, half as many again.
@@ -47,12 +47,14 @@ class Batch:
     """The supports (n, s) that share a table, as columns in the order of the table's.
 
     ``shapes`` (s,) are those of the columns, and ``places`` (P, n) lists which sums of NestedSums make up their prices.
+    Where labels are ``ordered``, they only rise or only fall along a column.
     """
 
     table: LabelTable
     shapes: tuple[Shape, ...]
     supports: Ints
     places: Ints
+    ordered: bool = True
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -61,9 +63,15 @@ class Batch:
 
     @cached_property
     def axes(self) -> Axes:
-        """The columns as the search needs them: any that has the shape of the last one may take its place."""
+        """The columns as the search needs them: any that has the shape of the last one may take its place.
+
+        None of them where labels are not ordered, as nothing is known of labels along a column.
+        """
         from policies.linear.walks import Axes  # with it numba, which takes a second to import
 
+        if not self.ordered:
+            none = np.zeros(0, dtype=np.int64)
+            return Axes(none, none, np.arange(len(self.places))[None], none.astype(bool))
         sizes, s = np.array(self.sizes, dtype=np.int64), len(self.sizes)
         strides = np.append(np.cumprod(sizes[:0:-1])[::-1], 1)[:s]
         alike = np.array([shape == self.shapes[-1] for shape in self.shapes], dtype=bool)
@@ -72,9 +80,9 @@ class Batch:
         return Axes(sizes, strides, np.array([*turns, patterns.ravel()]), alike)
 
     def turned(self, support: int, axis: int) -> Ints:
-        """Return the columns (s,) of a support where one has changed places with the last; ``axis`` s for none."""
+        """Return the columns (s,) of a support where one of ``axes`` has changed places with the last, or none has."""
         columns: Ints = self.supports[support].copy()
-        if axis < len(columns):
+        if axis < len(self.axes.sizes):
             columns[[axis, -1]] = columns[[-1, axis]]
         return columns
 
@@ -125,13 +133,13 @@ class Supports:
         sums = sum(_elementary([size - 1 for size in sizes], scored.limit - 1)) * (1 + sum(sizes) - len(sizes))
         if sums > MOST_SUMS:
             return f"there are {_about(sums)} sums over contexts, more than {_about(MOST_SUMS)}: lower max_features"
-        largest = max(self._by_shapes, key=lambda shapes: labels_to_build(shapes, scored.n_cuts))
-        labels = labels_to_build(largest, scored.n_cuts)
-        if labels > MOST_LABELS:
+        largest = max(self._by_shapes, key=scored.labels_to_build)
+        labels, most = scored.labels_to_build(scored.enough(largest)), MOST_LABELS // (SLOWER if scored.each else 1)
+        if labels > most:
             patterns = prod(len(shape.grid) for shape in largest)
             return (
                 f"the table of {len(largest)} columns with {_about(patterns)} patterns takes {_about(labels)} labels, "
-                f"more than {_about(MOST_LABELS)}: lower max_features, max_weight or the number of values"
+                f"more than {_about(most)}: lower max_features, max_weight or the number of values"
             )
         return ""
 
@@ -173,10 +181,10 @@ class Supports:
             codes[:, c] = np.minimum(np.searchsorted(grid, values), len(grid) - 1)
         return codes
 
-    def rule(self, batch: Batch, columns: Ints, row: int) -> LinearRule:
+    def rule(self, batch: Batch, columns: Ints, row: int) -> ScoringRule:
         """Return the rule of a row of a batch's table on ``columns`` (s,)."""
         patterns = _mixed(self._codes[columns].T, batch.sizes)
-        totals = np.zeros(len(self.scored.columns), dtype=np.int64)
+        totals = np.zeros((len(self.scored.columns), *batch.table.weights.shape[2:]), dtype=np.int64)
         totals[columns] = batch.table.weights[row]
         return self.scored.rule(totals, batch.table.labels[row, patterns].astype(np.int64))
 
@@ -200,9 +208,7 @@ class Supports:
             order = np.argsort(rank[chosen, times], axis=1, kind="stable")
             columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, times]))
             for kind in sorted(set(map(tuple, ranks.tolist()))):
-                found[enough([every[r] for r in kind], scored.n_cuts)].append(
-                    columns[(ranks == np.array(kind)).all(axis=1)]
-                )
+                found[scored.enough([every[r] for r in kind])].append(columns[(ranks == np.array(kind)).all(axis=1)])
         return {shapes: np.concatenate(columns) for shapes, columns in found.items()}
 
     @cached_property
@@ -211,10 +217,10 @@ class Supports:
 
     def _batch(self, shapes: tuple[Shape, ...], columns: Ints) -> Batch:
         sizes = tuple(len(shape.grid) for shape in shapes)
-        return Batch(self._table(shapes), shapes, columns, self._nested.places(columns, sizes))
+        return Batch(self._table(shapes), shapes, columns, self._nested.places(columns, sizes), not self.scored.each)
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
-        return support_table(shapes, self.scored.n_cuts)
+        return self.scored.table_of(shapes)
 
 
 def _about(number: int) -> str:

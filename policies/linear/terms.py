@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.linear.fold import Prices, SideTotals, TableFold
-from policies.linear.rule import LinearRule
+from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
 
@@ -64,7 +64,7 @@ class TableTerms(Terms):
         """Return (K,): the least total of the rows by the action at ``place``."""
         return self._fold.profile(self._prices(totals), self._patterns(place))
 
-    def minimise(self, totals: Floats) -> tuple[float, LinearRule]:
+    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
         """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
         total, batch, columns, row = self._fold.least(self._prices(totals))
         return total, self._supports.rule(batch, columns, row)

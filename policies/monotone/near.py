@@ -1,8 +1,8 @@
 """All monotone rules within a bound of total cost, from the diagram of their labelings.
 
-Contexts are decided one after the other, none before one that lies below it. What is left is the same for all beginnings
-that leave the same least actions to the contexts to come: these are one state. On a grid of few columns states are few;
-where they are too many there is no list.
+Contexts are decided one after the other, none before one that lies below it. What is left is the same for all
+beginnings that leave the same least actions to the contexts to come: these are one state. On a grid of few columns
+states are few; where they are too many there is no list.
 """
 
 from __future__ import annotations

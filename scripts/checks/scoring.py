@@ -3,7 +3,7 @@
     python scripts/checks/scoring.py [--cases 300] [--first 0]
 
 Each case is a class of scoring rules on drawn contexts: up to five 0/1 columns of up to seven with two actions, fewer
-with three actions or with more values, columns that are alike or turned round, repeats of rows; costs are whole (small
+with three actions, with more values or with a score for each action, columns that are alike or turned round, repeats of rows; costs are whole (small
 ones, so that many rules tie, and large ones) or real. Least totals, profiles, rules and sums of weights are asked of
 costs by context and of totals that are kept, without and under side constraints, and compared with the list of all rows
 of all tables; whole costs must be answered exactly. Where the contexts are few, HiGHS must find the same least totals
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -28,7 +28,7 @@ from policies.linear.diagram import Labels
 from policies.linear.supports import Supports
 
 if TYPE_CHECKING:
-    from policies.linear.policy_class import OpenedLinear
+    from policies.linear.opened import OpenedLinear
 
 EVENTS = ("cases", "values", "rules", "profiles", "sums", "constrained", "HiGHS", "wrong")
 # values of a column, actions, columns, the most of them with a weight
@@ -39,6 +39,8 @@ CLASSES = {
     "three actions": ((0, 1), 3, (1, 6), 3),
     "four values": ((-2, 0, 1, 5), 2, (1, 4), 2),
     "alike columns": ((0, 3), 3, (2, 5), 3),
+    "a score each": ((0, 1), 3, (1, 6), 2),
+    "a score each, three values": ((0, 1, 4), 3, (1, 3), 1),
 }
 MOST_CONTEXTS = 12  # of a question to HiGHS
 RATE = 0.3
@@ -67,7 +69,8 @@ def draw_case(name: str, rng: np.random.Generator) -> Case:
     if name == "alike columns":
         contexts[:, -1] = rng.choice([1, -1]) * contexts[:, 0] + rng.integers(3)
     weight = 5 if limit > 3 else int(rng.integers(1, 6 if len(values) == 2 and n_actions == 2 else 3))
-    rules = LinearRules(n_actions, max_weight=weight, max_features=min(limit, d))
+    scores: Literal["one", "each"] = "each" if "each" in name else "one"
+    rules = LinearRules(n_actions, max_weight=weight, max_features=min(limit, d), scores=scores)
     largest = int(rng.choice([1, 9, 10**6]))
     costs = rng.integers(-largest, largest + 1, (m, n_actions)).astype(float)
     whole = bool(rng.random() < 0.7)

@@ -17,6 +17,7 @@ from milpcb.offline.arguing import Question, Without, prices
 from milpcb.oracles import near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules, near_lists
+from policies.monotone import near as near_monotone
 from policies.trees import near_trees
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
@@ -126,6 +127,7 @@ def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
 def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
     """If all monotone rules cost the same, the first is found before the others are begun, and so on."""
     monkeypatch.setattr(near_best, "MOST_QUESTIONS", 60)
+    monkeypatch.setattr(near_monotone, "MOST_CELLS", 0)  # no list of its own
     found = open_oracle(MonotoneRules(3), CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.listed
     assert not found.exact

@@ -15,7 +15,7 @@ from milpcb.types import Floats, Ints
 from policies.linear import LinearRules, supports
 from policies.linear.diagram import Diagram
 from policies.linear.labelings import Shape, enough, support_table
-from policies.linear.policy_class import OpenedLinear
+from policies.linear.opened import OpenedLinear
 from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
 from policies.linear.table_kernels import LEAST_EXPONENT

@@ -1,0 +1,127 @@
+"""Near-best scoring and monotone rules: exact counts from diagrams of labelings, far beyond what questions find."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from milpcb.constraints import LabelConstraint, share_at_most
+from milpcb.oracles import open_oracle
+from milpcb.oracles.near_best import NearBest
+from milpcb.protocols import open_class
+from milpcb.types import Floats, Ints
+from policies import LinearRules, MonotoneRules
+from policies.linear import near as near_scores
+from policies.monotone import near as near_monotone
+
+RNG = np.random.default_rng(0)
+BINARY = RNG.integers(0, 2, (40, 6)).astype(float)
+GRID = RNG.integers(0, 3, (40, 3)).astype(float)
+# A class and its contexts, and a slack that some hundred to some thousand labelings are within.
+POOLS = {
+    "three of six": (LinearRules(2, max_weight=2, max_features=3), BINARY, 30.0),
+    "one of three, three actions": (LinearRules(3, max_weight=1, max_features=1), GRID, 60.0),
+    "two of three values": (LinearRules(2, max_weight=3, max_features=2), GRID, 60.0),
+    "monotone": (MonotoneRules(2), GRID, 12.0),
+    "monotone, three actions": (MonotoneRules(3), GRID[:, :2], 40.0),
+}
+EVERY_POOL = pytest.mark.parametrize("name", POOLS)
+
+
+def costs_of(name: str) -> Floats:
+    """Whole costs of a pool, the same at every call."""
+    policies, contexts, _ = POOLS[name]
+    return np.random.default_rng(1).integers(0, 9, (len(contexts), policies.n_actions)).astype(float)
+
+
+@cache
+def labelings_of(name: str) -> Ints:
+    """All labelings (N, m) of the class, by its definition."""
+    policies, contexts, _ = POOLS[name]
+    return open_class(policies, contexts).labelings()
+
+
+def within(labelings: Ints, costs: Floats, slack: float) -> list[float]:
+    """The total costs, in order, of those labelings that are within the slack of the least."""
+    totals = np.sort(costs[np.arange(len(costs)), labelings].sum(axis=1))
+    return [float(total) for total in totals if total <= totals[0] + slack]
+
+
+def totals_of(found: NearBest, contexts: Floats, costs: Floats) -> list[float]:
+    """The total costs of near-best policies, as they are played."""
+    return [float(costs[np.arange(len(costs)), policy.predict(contexts)].sum()) for policy in found.policies()]
+
+
+@EVERY_POOL
+def test_counts_are_exact_where_questions_would_end_early(name: str) -> None:
+    """Hundreds of labelings are counted, each once, in order of cost, as the list of all labelings has them."""
+    policies, contexts, slack = POOLS[name]
+    costs = costs_of(name)
+    oracle = open_oracle(policies, contexts, "search")
+    expected = within(labelings_of(name), costs, slack)
+    found = oracle.near_best(costs, slack)
+    assert (found.listed, found.exact, found.count) == (True, True, len(expected))
+    assert found.count > 100
+    assert totals_of(found, contexts, costs) == expected
+
+
+@EVERY_POOL
+def test_beyond_what_is_kept_it_is_the_cheapest(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more labelings are within the slack than a list may have, those of a lower bound are listed."""
+    policies, contexts, slack = POOLS[name]
+    costs = costs_of(name)
+    oracle = open_oracle(policies, contexts, "search")
+    expected = within(labelings_of(name), costs, slack)
+    monkeypatch.setattr(near_scores, "MOST_KEPT", len(expected) // 3)
+    monkeypatch.setattr(near_scores, "_ROOM", 8)
+    monkeypatch.setattr(near_monotone, "MOST_LISTED", len(expected) // 3)
+    found = oracle.near_best(costs, slack)
+    assert not found.exact
+    assert 0 < found.count < len(expected)
+    assert totals_of(found, contexts, costs) == expected[: found.count]
+
+
+def test_a_budget_of_rows_ends_the_list_below_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supports that have not been looked at have no cheaper rule than those listed."""
+    name = "three of six"
+    policies, contexts, slack = POOLS[name]
+    costs = costs_of(name)
+    oracle = open_oracle(policies, contexts, "search")
+    expected = within(labelings_of(name), costs, slack)
+    monkeypatch.setattr(near_scores, "MOST_LOOKED", 300)
+    monkeypatch.setattr(near_scores, "_ROOM", 8)
+    found = oracle.near_best(costs, slack)
+    assert (found.listed, found.exact) == (True, False)
+    assert totals_of(found, contexts, costs) == expected[: found.count]
+
+
+def test_ties_beyond_what_is_kept_are_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all policies cost the same, as many are listed as a list may have."""
+    monkeypatch.setattr(near_scores, "MOST_KEPT", 20)
+    monkeypatch.setattr(near_monotone, "MOST_LISTED", 20)
+    for name in ("three of six", "monotone"):
+        policies, contexts, _ = POOLS[name]
+        found = open_oracle(policies, contexts, "search").near_best(np.zeros((len(contexts), 2)), 0)
+        assert (found.count, found.exact) == (20, False)
+
+
+@EVERY_POOL
+def test_under_side_constraints_it_is_those_that_keep_them(name: str) -> None:
+    """A budget, and an action that is forbidden at a context: monotone rules keep the second only."""
+    policies, contexts, slack = POOLS[name]
+    costs, m, K = costs_of(name), len(contexts), policies.n_actions
+    never = np.zeros((m, K))
+    never[0, 1] = 1.0
+    rules = [LabelConstraint(never, 0.0)]
+    if isinstance(policies, LinearRules):
+        rules.append(share_at_most(1, 0.3, n_contexts=m, n_actions=K))
+    labelings = labelings_of(name)
+    for rule in rules:
+        weights = rule.matrix(m, K)
+        labelings = labelings[weights[np.arange(m), labelings].sum(axis=1) <= rule.largest(weights)]
+    expected = within(labelings, costs, slack)
+    found = open_oracle(policies, contexts, "search", constraints=rules).near_best(costs, slack)
+    assert (found.count, found.exact) == (len(expected), True)
+    assert totals_of(found, contexts, costs) == expected

@@ -1,0 +1,181 @@
+"""Scoring rules with a score for each action: tables, answers, program, printed rules, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from milpcb import open_oracle
+from milpcb.constraints import share_at_most
+from milpcb.errors import InputError
+from milpcb.types import Floats
+from policies import LinearRules, from_json
+from policies.linear import HighestScore, program_tables
+from policies.linear.each_class import OpenedEach
+from policies.linear.each_tables import highest, labels_to_build, n_placements, placed, support_table, weights_of
+from policies.linear.labelings import Shape
+from policies.linear.program_each import EachEncoding
+from policies.linear.rule import LinearRule
+
+RNG = np.random.default_rng(0)
+BINARY = RNG.integers(0, 2, (30, 4)).astype(float)
+VALUES = RNG.integers(0, 3, (12, 2)).astype(float)
+POOLS = {
+    "two of four": (LinearRules(3, max_weight=1, max_features=2, scores="each"), BINARY),
+    "one of two, four actions": (LinearRules(4, max_weight=1, max_features=1, scores="each"), VALUES[:6]),
+    "two actions, larger weights": (LinearRules(2, max_weight=2, max_features=2, scores="each"), VALUES),
+}
+EVERY_POOL = pytest.mark.parametrize("name", POOLS)
+
+
+def costs_of(name: str) -> Floats:
+    """Whole costs of a pool, the same at every call."""
+    rules, contexts = POOLS[name]
+    return np.random.default_rng(1).integers(0, 9, (len(contexts), rules.n_actions)).astype(float)
+
+
+@pytest.mark.parametrize(("columns", "n_actions"), [(1, 2), (1, 4), (2, 2), (2, 3)])
+def test_weights_of_1_make_all_but_the_crossed_labelings_of_two_columns(columns: int, n_actions: int) -> None:
+    """Of four patterns only those are missing that are alike on either diagonal and differ between them."""
+    table = support_table((Shape((0, 1), 1),) * columns, n_actions)
+    crossed = n_actions * (n_actions - 1) if columns == 2 else 0
+    assert len(table.labels) == n_actions ** (2**columns) - crossed
+    larger = support_table((Shape((0, 1), 2),) * columns, n_actions)
+    assert (larger.labels == table.labels).all()
+
+
+def test_bases_that_are_tried_give_all_labelings_of_a_box_of_bases() -> None:
+    """Placing actions one after the other loses no labeling, whatever the scores are."""
+    for seed in range(20):
+        scores = np.random.default_rng(seed).integers(-4, 5, (1, 5, 3))
+        tried = placed(scores)
+        assert tried.shape[1] == n_placements(5, 3)
+        box = np.stack(np.meshgrid(0, np.arange(-25, 26), np.arange(-25, 26), indexing="ij"), axis=-1).reshape(1, -1, 3)
+        ours, every = ({tuple(row) for row in highest(scores, bases)[0].tolist()} for bases in (tried, box))
+        assert ours == every
+
+
+def test_rows_of_tables_are_made_by_their_weights() -> None:
+    """Some bases give the labels of each row to the scores of its weights, which are few and small."""
+    shapes = (Shape((0, 1, 3), 1), Shape((0, 2), 1))
+    table = support_table(shapes, 3)
+    patterns = np.array([(x, y) for x in (0, 1, 3) for y in (0, 2)])
+    for labels, weights in list(zip(table.labels, table.weights, strict=True))[::17]:
+        scores = (patterns @ weights)[None]
+        assert (highest(scores, placed(scores))[0] == labels).all(axis=1).any()
+    assert (table.sizes == np.count_nonzero(table.weights.any(axis=2), axis=1)).all()
+    assert labels_to_build(shapes, 3) == len(weights_of([1, 1], 3)) * n_placements(6, 3) * 6
+
+
+@EVERY_POOL
+def test_every_kind_answers_as_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values and profiles of search, table rows and big-M rows are those of the list of all rules, with a budget too."""
+    rules, contexts = POOLS[name]
+    costs = costs_of(name)
+    budget = share_at_most(0, 0.4, n_contexts=len(contexts), n_actions=rules.n_actions)
+    for constraints in ((), (budget,)):
+        expected = open_oracle(rules, contexts, "enumeration", constraints=constraints)
+        for kind in ("search", "milp"):
+            oracle = open_oracle(rules, contexts, kind, constraints=constraints)
+            assert oracle.value(costs) == expected.value(costs)
+            assert oracle.profile(costs, 1) == pytest.approx(expected.profile(costs, 1))
+        with monkeypatch.context() as patched:
+            patched.setattr(program_tables, "MOST_COLUMNS", 0)
+            by_rows = open_oracle(rules, contexts[:8], "milp")
+        assert by_rows.value(costs[:8]) == open_oracle(rules, contexts[:8], "enumeration").value(costs[:8])
+
+
+@EVERY_POOL
+def test_points_of_the_program_are_rules(name: str) -> None:
+    """The point of a rule keeps all rows and bounds, and is read back as a rule that plays alike."""
+    rules, contexts = POOLS[name]
+    opened = rules.on(contexts)
+    assert isinstance(opened, OpenedEach)
+    encoding = EachEncoding(opened.scored, "tested")
+    program = encoding.program
+    for policy in list(opened.policies())[::29]:
+        x = encoding.encode(policy)
+        assert ((program.column_lower <= x) & (x <= program.column_upper)).all()
+        activity = program.matrix @ x
+        assert ((program.row_lower <= activity) & (activity <= program.row_upper)).all()
+        assert (encoding.decode(x, np.zeros((0, 0))).predict(contexts) == policy.predict(contexts)).all()
+
+
+def test_exp4s_weights_are_those_of_all_rows() -> None:
+    """Each row of each table counts once."""
+    rules, contexts = POOLS["two of four"]
+    costs = costs_of("two of four")
+    opened = rules.on(contexts)
+    assert isinstance(opened, OpenedEach)
+    oracle = open_oracle(rules, contexts, "search")
+    supports = opened._supports
+    labels = []
+    for batch in supports.batches:
+        patterns = np.array([supports.patterns_at(batch, j) for j in range(len(opened.contexts))])
+        labels += [batch.table.labels[:, patterns[:, i]] for i in range(len(batch.supports))]
+    every = np.concatenate(labels)[:, opened.group].astype(int)
+    weight = np.exp(-0.1 * costs[np.arange(len(costs)), every].sum(axis=1))
+    expected = [weight[every[:, 2] == a].sum() / weight.sum() for a in range(3)]
+    assert oracle.action_weights(costs, 2, 0.1) == pytest.approx(expected)
+    assert oracle.log_derivations == pytest.approx(np.log(len(every)))
+
+
+def test_a_rule_reads_aloud_and_goes_to_json_and_back() -> None:
+    """Scores are lines of base points and weights; the last line is what to do with them."""
+    rules = LinearRules(
+        3,
+        max_weight=2,
+        max_features=2,
+        thresholds=[[30.5, 45.5], []],
+        feature_names=["age", "member"],
+        action_names=["call", "write", "wait"],
+        scores="each",
+    )
+    contexts = np.array([[25.2, 0], [40.7, 0], [60.1, 0], [25.2, 1], [40.7, 1], [60.1, 1]])
+    labels = np.array([2, 1, 1, 2, 0, 0])
+    answer = open_oracle(rules, contexts, "search").minimise(1.0 - np.eye(3)[labels])
+    assert answer.value == 0.0
+    policy = answer.policy
+    assert isinstance(policy, HighestScore)
+    assert policy.predict(contexts).tolist() == labels.tolist()
+    lines = str(policy).splitlines()
+    assert [line.split(" = ")[0] for line in lines[:3]] == ["score of call", "score of write", "score of wait"]
+    assert lines[3:] == [
+        "points(age) = 1 point for each of age >= 30.5, 45.5",
+        "play the action of the highest score, of equal scores the first",
+    ]
+    again = from_json(policy.to_json())
+    assert again == policy
+    assert again.names == policy.names
+
+
+def test_without_weights_it_is_one_action() -> None:
+    """A rule that plays the same everywhere prints as that."""
+    rules = LinearRules(3, max_weight=1, max_features=1, scores="each", action_names=["a", "b", "c"])
+    found = open_oracle(rules, VALUES, "search").minimise(np.tile([3.0, 1.0, 2.0], (12, 1)))
+    assert str(found.policy) == "play b"
+
+
+def test_what_is_too_large_for_tables_is_refused_and_left_to_a_solver() -> None:
+    """The message has the counts and the ways out; the program takes the same class."""
+    rules = LinearRules(4, max_weight=2, max_features=3, scores="each")
+    with pytest.raises(InputError, match=r"score for each action .* tables alone; .* lower max_features.* kind 'milp'"):
+        open_oracle(rules, BINARY, "search")
+    few = BINARY[:4]
+    costs = 1.0 - np.eye(4)[np.arange(4)]
+    assert open_oracle(rules, few, "milp").value(costs) == pytest.approx(0.0)
+
+
+def test_settings_that_do_not_go_together_are_one_line() -> None:
+    """Other words than "one" and "each", and real weights with a score each."""
+    with pytest.raises(InputError, match="scores must be"):
+        LinearRules(3, scores="all")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="give a max_weight"):
+        LinearRules(2, max_weight=None, scores="each")
+
+
+def test_one_score_is_the_default() -> None:
+    """Rules with cuts print and count as before."""
+    assert isinstance(
+        open_oracle(LinearRules(3, max_weight=1), VALUES, "search").minimise(np.eye(12, 3)).policy, LinearRule
+    )
