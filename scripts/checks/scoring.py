@@ -3,11 +3,12 @@
     python scripts/checks/scoring.py [--cases 300] [--first 0]
 
 Each case is a class of scoring rules on drawn contexts: up to five 0/1 columns of up to seven with two actions, fewer
-with three actions, with more values or with a score for each action, columns that are alike or turned round, repeats of rows; costs are whole (small
-ones, so that many rules tie, and large ones) or real. Least totals, profiles, rules and sums of weights are asked of
-costs by context and of totals that are kept, without and under side constraints, and compared with the list of all rows
-of all tables; whole costs must be answered exactly. Where the contexts are few, HiGHS must find the same least totals
-by the program that knows no tables. What is wrong is printed with the number of its case; exit code 1 if anything is.
+with three actions, with more values or with a score for each action, columns that are alike or turned round, repeats of
+rows; costs are whole (small ones, so that many rules tie, and large ones) or real. Least totals, profiles, rules and
+sums of weights are asked of costs by context and of totals that are kept, without and under side constraints, and
+compared with the list of all rows of all tables; whole costs must be answered exactly. Where the contexts are few,
+HiGHS must find the same least totals by the program that knows no tables. What is wrong is printed with the number of
+its case; exit code 1 if anything is.
 """
 
 from __future__ import annotations

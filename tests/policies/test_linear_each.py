@@ -69,7 +69,7 @@ def test_rows_of_tables_are_made_by_their_weights() -> None:
 
 @EVERY_POOL
 def test_every_kind_answers_as_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values and profiles of search, table rows and big-M rows are those of the list of all rules, with a budget too."""
+    """Values and profiles of search, table rows and big-M rows are those of the list of all rules."""
     rules, contexts = POOLS[name]
     costs = costs_of(name)
     budget = share_at_most(0, 0.4, n_contexts=len(contexts), n_actions=rules.n_actions)
