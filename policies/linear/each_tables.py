@@ -16,6 +16,7 @@ from math import factorial, prod
 import numpy as np
 
 from milpcb.types import Ints
+from policies.linear.diagram import Labels
 from policies.linear.labelings import BLOCK, LabelTable, Shape, Words, first_of_each, product_of
 
 # The weights that make all labelings of 0, 1, ... columns of two values, of three columns for three actions.
@@ -72,7 +73,7 @@ def support_table(shapes: tuple[Shape, ...], n_actions: int) -> LabelTable:
     return LabelTable(words.labels(keys), every[makers])
 
 
-def highest(scores: Ints, bases: Ints) -> Ints:
+def highest(scores: Ints, bases: Ints) -> Labels:
     """Return the labels (n, c, P): the first action of the highest of ``scores`` (n, P, K) with ``bases`` (n, c, K)."""
     best = scores[:, None, :, 0] + bases[:, :, None, 0]
     labels = np.zeros(best.shape, dtype=np.int8)
@@ -122,6 +123,6 @@ def feature_weights(bound: int, n_actions: int) -> Ints:
     return np.array(list(smallest.values()), dtype=np.int64)
 
 
-def different(labels: Ints) -> Iterator[int]:
+def different(labels: Labels) -> Iterator[int]:
     """Yield the first place of each different row of ``labels`` (n, P)."""
     yield from sorted(np.unique(labels, axis=0, return_index=True)[1].tolist())

@@ -108,9 +108,9 @@ class Words:
         self.digits[patterns, self._word] = self._place
         self.all: Ints = n_cuts * self.digits.sum(axis=0)  # the highest action everywhere
 
-    def keys(self, labels: Ints) -> Ints:
+    def keys(self, labels: Labels) -> Ints:
         """Return the keys (n, W) of ``labels`` (n, P)."""
-        return labels @ self.digits
+        return np.asarray(labels @ self.digits)
 
     def labels(self, keys: Ints) -> Labels:
         """Return the labels (n, P) of ``keys`` (n, W)."""

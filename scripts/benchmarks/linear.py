@@ -1,10 +1,15 @@
 """What a question costs for linear rules: support tables, branch and bound, big-M rows, and cuts on the label polytope.
 
-    python scripts/benchmarks/linear.py [--queries 20] [--quick] [--json FILE]
+    python scripts/benchmarks/linear.py [--queries 20] [--quick] [--json FILE] [--fasterrisk PYTHON]
 
 Features are 0 or 1. Costs: integers, cheap where a planted rule is right, some labels flipped (half of them: noise),
 drawn afresh for every question. Times are CPU seconds of one core. Beside questions from a table of costs stand those
 to totals that are kept, where each question follows one more cost; they hold the same costs, and must answer alike.
+
+Where FasterRisk is installed (for the Python of --fasterrisk: 0.1.10 does not run with numpy 2.3) it learns points
+systems from the same rows, with as many features and weights of the same size. It minimises the logistic loss and not
+the number of mistakes, so its mistakes are counted twice: where its score is positive, as it means it, and from the
+best cut of its score on. The best of all its systems, some 50, counts.
 """
 
 from __future__ import annotations
@@ -12,6 +17,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -43,6 +51,7 @@ CASES = [
     ("cuts, real weights, HiGHS", REAL, "milp", 64, 10, 0.05),
     ("cuts, real weights, HiGHS", REAL, "milp", 64, 10, 0.1),
 ]
+BESIDE = [(limit, 20, flipped) for limit in (3, 5) for flipped in (0.1, 0.3)]  # features with a weight, of, flipped
 
 
 def measure(rules: LinearRules, kind: str, m: int, d: int, flipped: float, queries: int) -> dict[str, float]:
@@ -94,12 +103,79 @@ def _kept(oracle: Any, costs: Any, queries: int) -> float:
     return float(np.median(times))
 
 
+# Run by the Python that has FasterRisk: reads contexts and labels, writes weights, bases, CPU seconds and its version.
+FASTERRISK = """
+import importlib.metadata, json, sys, time
+import numpy as np
+from fasterrisk.fasterrisk import RiskScoreOptimizer
+asked = json.load(sys.stdin)
+model = RiskScoreOptimizer(np.array(asked["contexts"]), np.array(asked["labels"]), k=asked["limit"], lb=-5, ub=5)
+start = time.process_time()
+model.optimize()
+seconds = time.process_time() - start
+_, bases, weights = (np.asarray(each).tolist() for each in model.get_models())
+version = importlib.metadata.version("fasterrisk")
+print(json.dumps({"bases": bases, "weights": weights, "seconds": seconds, "version": version}))
+"""
+
+
+def beside(m: int, d: int, limit: int, flipped: float, python: str) -> dict[str, float | str] | None:
+    """Return mistakes and CPU milliseconds of the exact search and of FasterRisk; None where that is not installed."""
+    rng = np.random.default_rng(0)
+    contexts = rng.integers(0, 2, (m, d)).astype(float)
+    scores = contexts[:, :limit] @ rng.normal(size=limit)
+    labels = (scores >= np.median(scores)) ^ (rng.random(m) < flipped)
+    asked = {"contexts": contexts.tolist(), "labels": np.where(labels, 1.0, -1.0).tolist(), "limit": limit}
+    command = [python, "-c", FASTERRISK]
+    done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"FasterRisk: not installed for {python}, or it fails there: {done.stderr.strip().splitlines()[-1]}")
+        return None
+    theirs = json.loads(done.stdout)
+    oracle = open_oracle(LinearRules(2, max_features=limit), contexts, kind="search")
+    costs = np.column_stack([labels, ~labels]).astype(float)
+    oracle.value(costs)  # the table is built
+    start = process_time()
+    least = oracle.minimise(costs).value
+    ours = 1e3 * (process_time() - start)
+    own = contexts @ np.array(theirs["weights"]).T
+    as_meant = int(((own + np.array(theirs["bases"]) > 0) != labels[:, None]).sum(axis=0).min())
+    best_cut = min(int(((own >= cut) != labels[:, None]).sum(axis=0).min()) for cut in np.unique(own))
+    found = {
+        "mistakes": least,
+        "ms": ours,
+        "as meant": as_meant,
+        "best cut": best_cut,
+        "ms there": 1e3 * theirs["seconds"],
+    }
+    return {**found, "version": theirs["version"]}
+
+
+def _beside_table(python: str, cases: Sequence[tuple[int, int, float]]) -> None:
+    """Print what FasterRisk finds beside the exact search."""
+    table = Table(
+        "features", "of", "flipped", "mistakes", "ms", "FasterRisk, as meant", "best cut", "its ms", "version"
+    )
+    for limit, d, flipped in cases:
+        found = beside(1000, d, limit, flipped, python)
+        if found is None:
+            return
+        table.add_row(
+            str(limit),
+            str(d),
+            f"{flipped:g}",
+            *(f"{each:.4g}" if isinstance(each, float) else str(each) for each in found.values()),
+        )
+    Console(width=120).print(table)
+
+
 def main() -> None:
     """Measure every case and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="leave out what takes long")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--fasterrisk", default=sys.executable, help="the Python that has it [default: this one]")
     arguments = parser.parse_args()
     names = ("opening", "median", "worst", "kept", "weights")
     table = Table("route", "contexts", "features", "flipped", *(f"{name} ms" for name in names))
@@ -112,6 +188,7 @@ def main() -> None:
         times = (f"{found[name]:.3g}" if name in found else "" for name in names)
         table.add_row(route, str(m), str(d), f"{flipped:g}", *times)
     Console(width=120).print(table)
+    _beside_table(arguments.fasterrisk, BESIDE[: 1 if arguments.quick else None])
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
