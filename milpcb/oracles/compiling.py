@@ -72,6 +72,7 @@ def _question(policies: PolicyClass, contexts: Floats, costs: Floats, constraint
     oracle.value(costs)
     oracle.profile(costs, 0)
     oracle.minimise(costs)
+    _ = oracle.near_best(costs, 0.0).listed
     if "action_weights" in oracle.capabilities:
         oracle.action_weights(costs, 0, 0.1)
     if "columns" in oracle.capabilities:
