@@ -59,7 +59,8 @@ class LabelTable:
     @cached_property
     def sizes(self) -> Ints:
         """How many columns have a weight (N,)."""
-        return np.asarray(self.weights.reshape(*self.weights.shape[:2], -1).any(axis=2).sum(axis=1))
+        used = self.weights != 0
+        return np.asarray((used.any(axis=2) if used.ndim > 2 else used).sum(axis=1))
 
     @cached_property
     def plays(self) -> Floats:

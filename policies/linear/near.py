@@ -13,9 +13,9 @@ import numpy as np
 from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.protocols import Listing, Within
 from milpcb.types import Floats, Ints
+from policies.linear.diagram import Labels
 from policies.linear.fold import AT_ONCE, Prices, by_support, prices_of, side_arrays, side_of
 from policies.linear.geometry import ScoringRule
-from policies.linear.labelings import Labels
 from policies.linear.supports import Supports
 
 MOST_KEPT = 10**6  # rules
@@ -41,7 +41,8 @@ class Rows(NamedTuple):
 
     def take(self, places: Ints) -> Rows:
         """Return some of them, in this order."""
-        return Rows(*(each[places] for each in self))
+        totals, own, sizes, batches, supports, numbers = self
+        return Rows(totals[places], own[places], sizes[places], batches[places], supports[places], numbers[places])
 
     def distinct(self) -> Rows:
         """Return one of those that label alike, of fewest weights."""

@@ -80,7 +80,7 @@ class EachEncoding(InvertibleEncoding):
 
     def _polytope(self) -> Program:
         """Return the program; sets the columns w (d, K), c (K-1,), y (g, K), and n (d,) or None."""
-        X, scored = self._X, self._scored
+        X, scored = self._X.astype(float), self._scored
         K, big, copies = scored.n_cuts + 1, _big(scored), scored.copies
         b = ProgramBuilder()
         widest = np.repeat((scored.max_weight * copies).astype(float)[:, None], K, axis=1)
@@ -89,9 +89,9 @@ class EachEncoding(InvertibleEncoding):
         self._y = b.columns("y", (len(X), K), upper=1.0, integer=True)
         b.rows((self._y, 1.0), lower=1.0, upper=1.0)
         for a, other in permutations(range(K), 2):
-            bases = [(self._c[None, [k - 1]], sign) for k, sign in ((a, 1.0), (other, -1.0)) if k]
-            scores = ((self._w[:, a][None], X), (self._w[:, other][None], -X), *bases)
-            b.rows(*scores, (self._y[:, [a]], -big[:, None]), lower=(a > other) - big)
+            parts = [(self._w[:, a][None], X), (self._w[:, other][None], -X), (self._y[:, [a]], -big[:, None])]
+            parts += [(self._c[None, [k - 1]], np.full((1, 1), sign)) for k, sign in ((a, 1.0), (other, -1.0)) if k]
+            b.rows(*parts, lower=(a > other) - big)
         self._n = None
         if scored.limit < copies.sum():
             self._n = add_support(b, self._w, copies, scored.max_weight, scored.limit)

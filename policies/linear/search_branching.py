@@ -20,8 +20,7 @@ import numpy as np
 
 from milpcb.protocols import Search
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Scored
-from policies.linear.rule import LinearRule
+from policies.linear.geometry import Scored, ScoringRule
 
 # Numbers held by a query: 160 MB.
 MOST_HELD = 2 * 10**7
@@ -46,7 +45,7 @@ class BranchingSearch(Search):
         """Return the least total cost."""
         return self.minimise(costs)[0]
 
-    def minimise(self, costs: Floats) -> tuple[float, LinearRule]:
+    def minimise(self, costs: Floats) -> tuple[float, ScoringRule]:
         """Return the least total cost and a rule that attains it."""
         weights, labels = self._solve(costs[:, 1] - costs[:, 0])
         return float(costs[np.arange(len(costs)), labels].sum()), self._scored.rule(weights, labels)
