@@ -56,7 +56,7 @@ def totals_of(found: NearBest, contexts: Floats, costs: Floats) -> list[float]:
 
 @EVERY_POOL
 def test_counts_are_exact_where_questions_would_end_early(name: str) -> None:
-    """Dozens or hundreds of labelings are counted, each once, in order of cost, as the list of all labelings has them."""
+    """Up to hundreds of labelings are counted, each once, in order of cost, as the list of all has them."""
     policies, contexts, slack = POOLS[name]
     costs = costs_of(name)
     oracle = open_oracle(policies, contexts, "search")
