@@ -1,6 +1,6 @@
 """All scoring rules within a bound of total cost: the rows of support tables that are, those that label alike once.
 
-Supports are gone through in the order of their lower bounds. Rows that label all contexts alike
+Supports are gone through in the order of their lower bounds. NearRows that label all contexts alike
 (milpcb/core/marks.py), on one support or on several, are one rule: the one of fewest features.
 """
 
@@ -23,7 +23,7 @@ MOST_LOOKED = 5 * 10**6  # rows that are looked at: a few seconds
 _ROOM = 2**17  # rows that are listed at a time
 
 
-class Rows(NamedTuple):
+class NearRows(NamedTuple):
     """Rows of tables: their totals, marks, numbers of weights, batches, supports and numbers (n,)."""
 
     totals: Floats
@@ -34,22 +34,22 @@ class Rows(NamedTuple):
     numbers: Ints
 
     @classmethod
-    def none(cls) -> Rows:
+    def none(cls) -> NearRows:
         """Return no rows."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(np.zeros(0), np.zeros(0, dtype=np.uint64), nothing, nothing, nothing, nothing)
 
-    def take(self, places: Ints) -> Rows:
+    def take(self, places: Ints) -> NearRows:
         """Return some of them, in this order."""
         totals, own, sizes, batches, supports, numbers = self
-        return Rows(totals[places], own[places], sizes[places], batches[places], supports[places], numbers[places])
+        return NearRows(totals[places], own[places], sizes[places], batches[places], supports[places], numbers[places])
 
-    def distinct(self) -> Rows:
+    def distinct(self) -> NearRows:
         """Return one of those that label alike, of fewest weights."""
         small = self.take(np.argsort(self.sizes, kind="stable"))
         return small.take(first_of_each(small.marks))
 
-    def cheapest(self, bound: float, most: int) -> Rows:
+    def cheapest(self, bound: float, most: int) -> NearRows:
         """Return those of total at most ``bound`` in order of cost, no more than so many."""
         inside = self.take(np.flatnonzero(self.totals <= bound))
         return inside.take(np.argsort(inside.totals, kind="stable")[:most])
@@ -78,10 +78,10 @@ class _Near:
         self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
         self._everywhere = float(asked.costs[:, 0].sum())
         self._bound = asked.bound - self._everywhere
-        self._rows, self._new, self._looked = Rows.none(), list[Rows](), 0
+        self._rows, self._new, self._looked = NearRows.none(), list[NearRows](), 0
         self.complete = True
 
-    def rows(self) -> Rows:
+    def rows(self) -> NearRows:
         """Return the rows by cost."""
         least = [each.least() for each in self._prices]
         for number, low in enumerate(least):
@@ -127,14 +127,16 @@ class _Near:
         batch = self._batches[number]
         numbers = batch.table.diagram.numbers(labels)
         own = marks([_totals(keys[number], labels, supports) for keys in self._keys])
-        self._new.append(Rows(totals, own, batch.table.sizes[numbers], np.full(len(totals), number), supports, numbers))
+        self._new.append(
+            NearRows(totals, own, batch.table.sizes[numbers], np.full(len(totals), number), supports, numbers)
+        )
         self._looked += len(totals)
         if sum(len(rows.totals) for rows in self._new) > max(2 * _ROOM, len(self._rows.totals)):
             self._join()
 
     def _join(self) -> None:
         """Take in the new rows; where there are too many the bound falls, so that half of them are left."""
-        every = Rows(*map(np.concatenate, zip(self._rows, *self._new, strict=True)))
+        every = NearRows(*map(np.concatenate, zip(self._rows, *self._new, strict=True)))
         self._rows, self._new = every.distinct(), []
         if len(self._rows.totals) > MOST_KEPT:
             self.complete = False
