@@ -1,6 +1,6 @@
 """All scoring rules within a bound of total cost: the rows of support tables that are, those that label alike once.
 
-Supports are gone through in the order of their lower bounds. NearRows that label all contexts alike
+Supports are gone through in the order of their lower bounds. Rows that label all contexts alike
 (milpcb/core/marks.py), on one support or on several, are one rule: the one of fewest features.
 """
 
