@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -126,7 +127,7 @@ def _compared(claim: Claim, out: Path, *, quick: bool) -> str:
 
 
 def _quick(config: Path, out: Path) -> Path:
-    """Return a config like this one with few rounds and seeds, its own files named by whole paths."""
+    """Return a config like this one with few rounds and seeds, beside copies of the classes that it names."""
     tables = tomllib.loads(config.read_text(encoding="utf-8"))
     several = isinstance(tables["experiment"]["horizon"], list)
     tables["experiment"] |= {"horizon": [50, 100] if several else 100, "seeds": [0, 1], "checkpoints": 5}
@@ -135,6 +136,9 @@ def _quick(config: Path, out: Path) -> Path:
     target = out / "configs" / config.name
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(tomli_w.dumps(tables), encoding="utf-8")
+    worlds = tables["environment"] if isinstance(tables["environment"], list) else [tables["environment"]]
+    for module in {world["name"].partition(":")[0] for world in worlds if ":" in world["name"]}:
+        shutil.copy(config.with_name(f"{module}.py"), target.parent)
     return target
 
 
