@@ -279,7 +279,9 @@ def commands(log: RandomLog, rng: random.Random) -> Found:
         yield "milpcb learn", close(tree.policy_value_, best) and close(plain.value(log, played), best)
         shown = CliRunner().invoke(cli.cli, ["evaluate", tried, f"{folder}/out/policy.json", *said])
         line = next((line for line in shown.output.splitlines() if "this policy" in line), "this policy │ nan")
-        yield "milpcb evaluate", abs(float(line.split("│")[2]) - best) <= 6e-4 * max(1.0, best)
+        value = line.split("│")[2].strip()  # as many digits as its standard error has
+        unit = 10.0 ** -len(value.partition(".")[2])
+        yield "milpcb evaluate", abs(float(value) - best) <= 0.5 * unit + 1e-9
 
 
 def _of_x(log: RandomLog, played: list[int]) -> bool:
