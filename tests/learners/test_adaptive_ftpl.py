@@ -220,6 +220,19 @@ def test_minimisers_do_what_profiles_do(kind: str, queries: str) -> None:
     assert first.certificate() == pytest.approx(other.certificate(), abs=1e-6)
 
 
+@pytest.mark.parametrize("epsilon", ["adaptive", 0.5])
+@pytest.mark.parametrize(("queries", "profiles"), [("profile", 1), ("argmin", 0)])
+def test_the_oracle_is_asked_what_queries_names(
+    epsilon: Any, queries: str, profiles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A profile is one question of its kind, and "argmin" never asks for one."""
+    learner, asked = adaptive(epsilon=epsilon, queries=queries, horizon=100), []
+    profile = learner.oracle.profile
+    monkeypatch.setattr(learner.oracle, "profile", lambda *given: asked.append(given) or profile(*given))
+    learner.act(0)
+    assert len(asked) == profiles
+
+
 @pytest.mark.parametrize("queries", ["profile", "argmin"])
 def test_it_goes_on_from_its_state_and_seeds_differ(queries: str) -> None:
     """A restored learner plays as the saved one; another seed plays otherwise; the horizon does not matter."""
