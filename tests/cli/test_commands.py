@@ -115,7 +115,7 @@ def test_plot_draws_several_directories_on_one_picture(finished, milpcb_):
     assert imread(folder / "both/regret_loglog.png").shape[2] == 4
     picture = (folder / "both/regret_loglog.svg").read_text()
     assert picture.rstrip().endswith("</svg>")
-    for label in ("one/tiny: uniform", "two/tiny: uniform", "one/tiny: bistro_plus", "two/tiny: bistro_plus"):
+    for label in ("one/tiny: uniform", "two/tiny: uniform", "one/tiny: BISTRO+", "two/tiny: BISTRO+"):
         assert label in picture
 
 

@@ -14,6 +14,7 @@ from milpcb.experiments.results.confident import column_in, column_of
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.final_table import summary_table
+from milpcb.experiments.results.glossary import glossary
 from milpcb.experiments.results.report import report
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
@@ -108,8 +109,8 @@ def test_pictures_have_a_line_of_their_own(run):
         markers = [line.get_marker() for line in drawing.figure.axes[0].lines]
         texts = [text.get_text() for legend in drawing.figure.legends for text in legend.get_texts()]
         assert ("d" in markers) == any("90\u202f% certificate" in text for text in texts)
-        assert "Diamonds are means of the 90\u202f% certificates" in drawing.caption
-        assert "at any of all rounds, is at most 10\u202f%" in drawing.caption
+        assert "diamonds are means of the 90\u202f% certificates" in drawing.caption
+    assert "at any of all rounds, is at most 10\u202f%" in dict(glossary(results))["90\u202f% certificate"]
 
 
 def test_near_certificates_are_drawn(make_frame):

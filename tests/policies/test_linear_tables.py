@@ -289,7 +289,8 @@ def test_budgets_hold_on_a_larger_pool() -> None:
 def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are built when a program, a search or the size is asked for; draws and lists need none; once is enough."""
     built = []
-    monkeypatch.setattr(supports, "support_table", lambda *shapes: built.append(shapes) or support_table(*shapes))
+    place = "policies.linear.labelings.support_table"
+    monkeypatch.setattr(place, lambda *shapes: built.append(shapes) or support_table(*shapes))
     opened = LinearRules(max_weight=1).on(BINARY)
     opened.draw(np.random.default_rng(0))
     next(iter(opened.policies()))

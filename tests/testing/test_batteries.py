@@ -26,6 +26,7 @@ OF_THREE = ("binary, three actions", "integers, three actions, one feature", "re
 SCORED = (
     *("binary", "binary, two features", "integers", "reals", "reals, given cuts", "mixed", "a line"),
     *("columns alike", "columns alike, two features", *OF_THREE),
+    *(f"a score each, {contexts}" for contexts in ("binary", "integers", "reals", "columns alike")),
 )
 # Laws that a class, or an instance of it, does not follow, by its definition. Any other skip is a failure, and so is a
 # law of this table that is followed: that a class lost a capability would otherwise be a skip like these.
