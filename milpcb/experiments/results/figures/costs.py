@@ -20,6 +20,7 @@ from milpcb.experiments.results.figures.drawing import (
     line_handle,
     name_panel,
     scale_axis,
+    shade,
 )
 from milpcb.experiments.results.figures.results import Panel, Results, curve, longest, spread
 from milpcb.experiments.results.figures.words import FEW_PANELS, at_their_longest, band, count, legible, sentences
@@ -71,7 +72,7 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
         places = (0.15 * i / len(panel.learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
         axes.plot(rounds, values.mean(axis=0), **look.line(), linewidth=1.4, markevery=places)
         if len(values) > 1:
-            axes.fill_between(rounds, *spread(values), color=look.colour, alpha=0.15, linewidth=0)
+            shade(axes, rounds, *spread(values), look.colour)
     rounds, values = best_mean_costs(panel)
     marker = "_" if len(rounds) == 1 else ""
     axes.plot(rounds, values.mean(axis=0), **BEST, marker=marker, markersize=14, zorder=1.5)

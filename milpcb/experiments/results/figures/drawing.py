@@ -36,6 +36,7 @@ NAME, BESIDE = 2.2, 1.9  # inches of a wide figure that a name in front of a row
 SHORT_NAME = 1.35  # inches that either may take of a narrow figure
 HANDLE = 0.75  # inches of a legend's handle and the space around it
 GREY = "0.45"
+CORNERS = 60  # of an edge of a band, about
 LEAST = 0.1  # costs; less regret is hardly any, or rounding, and would stretch a logarithmic axis over nothing
 
 
@@ -97,6 +98,13 @@ def row_grid(rows: Sequence[str], n: int, title: str, width: float = WIDE) -> tu
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0)
     return figure, every
+
+
+def shade(axes: Any, rounds: Floats, low: Floats, high: Floats, colour: str) -> None:
+    """Draw the band between two curves (n,) with few corners, so that pictures of many rounds stay small."""
+    n = len(rounds)
+    drawn = np.union1d(np.arange(0, n, 1 + n // CORNERS), np.arange(n)[-1:])
+    axes.fill_between(rounds[drawn], low[drawn], high[drawn], color=colour, alpha=0.15, linewidth=0)
 
 
 def name_panel(axes: Any, name: str, beside: float = 0.0) -> None:

@@ -24,6 +24,7 @@ from milpcb.experiments.results.figures.drawing import (
     line_handle,
     name_panel,
     scale_axis,
+    shade,
 )
 from milpcb.experiments.results.figures.ends import (
     MEAN,
@@ -54,7 +55,6 @@ from milpcb.experiments.results.figures.words import (
     verdict,
 )
 
-BAND = 60  # rounds at which the edges of a band are drawn, about
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
 FAR = 1.3  # what is so many times above all regrets is not drawn on a linear axis, which it would flatten
 
@@ -145,9 +145,7 @@ def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, mar
         if len(values) > 1:
             low, high = spread(values)
             shown &= low >= LEAST if loglog else shown
-            drawn = np.flatnonzero(shown)
-            drawn = np.union1d(drawn[:: 1 + len(drawn) // BAND], drawn[-1:])
-            axes.fill_between(rounds[drawn], low[drawn], high[drawn], color=look.colour, alpha=0.15, linewidth=0)
+            shade(axes, rounds[shown], low[shown], high[shown], look.colour)
 
 
 def _scale(axes: Any, *, loglog: bool) -> None:
