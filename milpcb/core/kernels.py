@@ -95,11 +95,11 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - n
         return None
 
 
-class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]  # numba has no types
     _locator_classes = [_Locator]  # noqa: RUF012 (numba's own form)
 
 
-class _Cache(caching.FunctionCache):  # type: ignore[misc]
+class _Cache(caching.FunctionCache):  # type: ignore[misc]  # numba has no types
     _impl_class = _Implementation
 
 
@@ -130,7 +130,7 @@ def _can_be_written(folder: Path) -> bool:
         return False
 
 
-class _Notice(event.Listener):  # type: ignore[misc]
+class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
     """Writes one line to standard error when a function of ours is about to be compiled.
 
     Of a process only the first is announced, and so of all processes that share the file of ANNOUNCED. Numba sends the
