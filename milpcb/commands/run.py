@@ -97,7 +97,7 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     pictures = write_pictures(results, ["regret_loglog" if config.run.loglog else "regret"], path)
     if quiet:
         return
-    _print_whole(summary_table(results.frame))
+    _print_whole(summary_table(results))
     _print_policy(path)
     out.print(f"curves: {path / CSV}")
     out.print(f"picture: {pictures[0]}")

@@ -135,8 +135,8 @@ def test_near_certificates_are_drawn(make_frame):
 def test_tables_and_pages_have_the_column(run):
     """The table of the terminal and that of the report show the mean; the page says what it means."""
     frame = milpcb.load(run)
-    headings = [str(column.header) for column in summary_table(frame).columns]
-    assert headings[headings.index("certificate") + 1] == "90% cert."
+    headings = [str(column.header) for column in summary_table(read_results(run)).columns]
+    assert headings[headings.index("certificate") + 1] == "90\u202f% certificate"
     page = " ".join(report(run).split())  # narrow spaces are spaces then
     assert "90 % certificate" in page
     assert "A 90 % certificate is about one run" in page

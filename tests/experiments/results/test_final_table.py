@@ -1,4 +1,4 @@
-"""The summary of a run."""
+"""The table that a run prints when it ends."""
 
 from __future__ import annotations
 
@@ -8,56 +8,54 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
+from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.final_table import summary_table
+from milpcb.experiments.results.report_table import report_table
 
 
-def printed(table):
-    """Return the cells of a table's rows as printed, headings first."""
-    console = Console(file=io.StringIO(), width=150)
-    console.print(table)
+def printed(frame, **settings):
+    """Return the cells of the table's rows as printed, headings first."""
+    console = Console(file=io.StringIO(), width=200)
+    console.print(summary_table(Results(frame, "a study", settings)))
     lines = [line.split("  ") for line in console.file.getvalue().splitlines() if line.strip(" ─━")]
     return [[cell.strip() for cell in line if cell.strip()] for line in lines]
 
 
-def test_the_summary_is_of_the_last_round_and_the_mean_over_seeds(make_frame):
-    """Regret, calls and time are means over seeds at T; the guarantee is shown, or none."""
+def test_it_shows_means_over_seeds_after_the_last_round(make_frame):
+    """Regret and cost are means over seeds at T, with narrow spaces between thousands; the guarantee, or none."""
     frame = pl.concat(
         [
             make_frame("bistro_plus", 0, [5.0, 1000.0], guarantee=1234.5),
             make_frame("bistro_plus", 1, [7.0, 2000.5], guarantee=1234.5),
-            make_frame("uniform", 0, [0.5, -3.25, 4.0], guarantee=np.inf),
+            make_frame("uniform", 0, [0.5, -3.25], guarantee=np.inf),
+            make_frame("uniform", 1, [0.5, -3.25], guarantee=np.inf),
         ]
     )
-    headings, *lines = printed(summary_table(frame))
+    headings, *lines = printed(frame)
     assert headings == [
         "learner",
-        "seeds",
-        "rounds",
-        "mean cost",
-        "best cost",
         "regret",
         "certificate",
-        "bound",
         "guarantee",
+        "own bound",
+        "mean cost",
+        "best cost",
         "oracle calls",
-        "ms/round",
+        "µs per round",
     ]
-    assert lines == [
-        [
-            "bistro_plus",
-            "2",
-            "2",
-            "750.6250",
-            "0.5000",
-            "1,500.2",
-            "1,502.2\u00b10.7",
-            "1,503.2",
-            "1,234.5",
-            "6",
-            "500.000",
-        ],
-        ["uniform", "1", "3", "1.6667", "0.3333", "4.0", "6.0\u00b11.0", "7.0", "none", "9", "500.000"],
-    ]
+    assert [line[0] for line in lines] == ["uniform", "bistro_plus"]
+    cells = ["\u22123.2 ±\u202f0.0", "\u22121.2 ±\u202f0.7", "none", "\u22120.250", "\u22121.1250", "0.5000", "6"]
+    assert lines[0][1:] == [*cells, "500\u202f000"]
+    assert lines[1][2:4] == ["1\u202f502.2 ±\u202f0.7", "1\u202f234"]
+
+
+def test_its_numbers_are_those_of_the_report(make_frame):
+    """A cell of the terminal is the text of the report's cell in the column of that heading."""
+    frame = pl.concat([make_frame(name, seed, [1.0, 250.5 + seed]) for name in ("a", "b") for seed in (0, 1)])
+    report = report_table(Results(frame, "a study"))
+    of_page = [dict(zip((column.heading for column in report["columns"]), row, strict=True)) for row in report["rows"]]
+    headings, *lines = printed(frame)
+    assert lines == [[row[heading].text for heading in headings] for row in of_page]
 
 
 def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
@@ -70,11 +68,11 @@ def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
             make_frame("a", 0, [5.0], environment="two", oracle="y"),
         ]
     )
-    headings, *lines = printed(summary_table(frame))
-    assert headings[:3] == ["learner", "environment", "oracle"]
-    assert [[*line[1:3], line[4], line[7]] for line in lines] == [
+    headings, *lines = printed(frame)
+    assert headings[:5] == ["learner", "environment", "oracle", "horizon T", "regret"]
+    assert [line[1:5] for line in lines] == [
         ["one", "x", "2", "2.0"],
+        ["two", "y", "1", "5.0"],
         ["two", "x", "2", "3.0"],
         ["two", "y", "2", "4.0"],
-        ["two", "y", "1", "5.0"],
     ]
