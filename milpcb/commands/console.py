@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from milpcb.core.text import escaped
+from milpcb.core.text import encodable, escaped
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
@@ -22,13 +22,15 @@ LAYOUT = "\n\t"  # the control characters that our own output is made with
 class PlainConsole(Console):
     """A console for names, labels and paths that somebody else may have written: none of them can steer the terminal.
 
-    Where nobody reads on (``milpcb run ... | head -1``) it falls silent, and the command goes on.
+    What the terminal's encoding has no letter for is replaced. Where nobody reads on (``milpcb run ... | head -1``)
+    it falls silent, and the command goes on.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as any console does, with control characters in strings made visible."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(escaped(segment.text, LAYOUT), segment.style)
+            text = encodable(escaped(segment.text, LAYOUT), self.encoding)
+            yield segment if segment.control else Segment(text, segment.style)
 
     def on_broken_pipe(self) -> None:
         """Print nothing from now on."""

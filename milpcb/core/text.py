@@ -6,6 +6,8 @@ import re
 from unicodedata import category
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'  # what ``quoted`` returns, as a regular expression
+# What old terminals have no letter for, as wide as it is: tables stay in columns.
+_PLAIN = str.maketrans("\u202f\u2212\u00b1\u00b5\u2020\u2013", " -~u*-")
 _ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)")
 
 
@@ -20,6 +22,15 @@ def escaped(text: str, kept: str = "") -> str:
     return "".join(
         char.encode("unicode_escape").decode() if char not in kept and _steers(char) else char for char in text
     )
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Return text that an encoding can hold; where it cannot, thin spaces, minus signs and the like are plain ones."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "replace").decode(encoding)
+    return text
 
 
 def quoted(text: str) -> str:
