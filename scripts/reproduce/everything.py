@@ -112,7 +112,7 @@ def numbers(cell: str) -> list[float | None]:
 
 
 def _compared(claim: Claim, out: Path, *, quick: bool) -> str:
-    """Return the row of a claim; in a quick study the horizon is another, and the number only has to be there."""
+    """Return the row of a claim; in a quick study the horizon is another, and there only has to be a number."""
     frame = milpcb.load(out / Path(claim.study).stem)
     about = {key: value for key, value in claim.about.items() if not (quick and key == "horizon")}
     last = frame.filter(pl.col("round") == pl.col("horizon"), *(pl.col(key) == value for key, value in about.items()))
@@ -121,8 +121,9 @@ def _compared(claim: Claim, out: Path, *, quick: bool) -> str:
         return f"| {claim.page} | {claim.place} | {claim.number:g} | nothing | | outside |"
     mean = float(found.mean())
     doubt = 2 * float(found.std(ddof=1)) / np.sqrt(len(found)) if len(found) > 1 else np.nan
-    off = abs(claim.number - mean) > max(0.0 if np.isnan(doubt) else doubt, 0.006 * abs(mean), 0.6)
-    verdict = "" if quick else "outside" if off else "agrees"
+    far = abs(claim.number - mean) > max(0.0 if np.isnan(doubt) else doubt, 0.006 * abs(mean), 0.6)
+    outside = not np.isfinite(mean) if quick else far
+    verdict = "outside" if outside else "" if quick else "agrees"
     return f"| {claim.page} | {claim.place} | {claim.number:g} | {mean:.5g} | {doubt:.3g} | {verdict} |"
 
 
