@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.core.checks import choice, whole
 from milpcb.core.decimals import short_between, shortest_between
 from milpcb.errors import InputError, shown
-from milpcb.protocols.tables import Terms
+from milpcb.protocols import Terms
 from milpcb.types import Floats, Ints
 from policies.named import NamedClass
 from policies.names import Names

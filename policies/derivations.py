@@ -8,13 +8,13 @@ the split gains nothing, as for boxes, the tails are whole derivations in one st
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from milpcb.core.marks import key_tables
-from milpcb.protocols import Listing, Terms, Within
+from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints, Policy
 from policies.near_lists import meet, side_of
 
@@ -80,6 +80,12 @@ class ListedTerms(Terms):
             return self.policy([*head.tolist(), *tail.tolist()])
 
         return Listing(found.side.costs, policy, found.complete) if len(found.head) else None
+
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        """Return the terms with a recursion over the derivations alone that keep ``rows``."""
+        from policies.weighted_folds import KeptTerms  # the compiler takes its time: only for those who have rows
+
+        return KeptTerms(self, rows)
 
     def sizes(self, lists: Ints) -> Ints:
         """Return how large heads or tails (n, h) are: of policies that label alike the smallest is shown."""

@@ -29,7 +29,7 @@ LAYERS = (
     ("milpcb.rng", "milpcb.types"),
     ("milpcb.core",),
     ("milpcb.bets", "milpcb.data", "milpcb.plugins", "milpcb.program", "milpcb.side_constraints"),
-    ("milpcb.arguments", "milpcb.constraints", "milpcb.ledger"),
+    ("milpcb.constraints", "milpcb.ledger"),
     ("milpcb.named_constraints", "milpcb.protocols"),
     ("milpcb.listed", "milpcb.term_search"),
     ("milpcb.contexts", "milpcb.solvers", "policies"),

@@ -7,10 +7,13 @@ and costs add up to less than 2^52; in sums of weights a penalty underflows to 0
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import Policy, RestrictedTerms, Search, Terms
+from milpcb.protocols import Policy, Recursion, RestrictedTerms, Search, Terms
+from milpcb.protocols.recursion import Place
 from milpcb.types import Bools, Floats, Ints
 
 # A weight of e^-2000 is none, as no class that can be searched has e^1000 derivations.
@@ -18,80 +21,70 @@ NO_WEIGHT = 2000.0
 NOBODY = "no policy of the class avoids the forbidden actions"
 
 
-class AvoidingSearch(Search):
-    """The ``search`` over the policies that play no cell of ``forbidden`` (g, K)."""
+class _Avoiding(Recursion[Place]):
+    """The recursion ``asked`` over the policies that use none of the ``forbidden`` totals, an array like these."""
 
-    def __init__(self, search: Search, forbidden: Bools) -> None:
-        self._search, self._forbidden = search, forbidden
+    _asked: Recursion[Place]
+    _forbidden: Bools
 
-    def value(self, costs: Floats) -> float:
-        """Return the least total cost, infinite where no policy is left."""
-        price, most = _price(costs)
-        value = self._search.value(costs + price * self._forbidden)
-        return value if value <= most else np.inf
-
-    def minimise(self, costs: Floats) -> tuple[float, Policy]:
-        """Return the least total cost and a policy that attains it."""
-        price, most = _price(costs)
-        value, policy = self._search.minimise(costs + price * self._forbidden)
-        if value > most:
-            raise InfeasibleError(NOBODY)
-        return value, policy
-
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``."""
-        price, most = _price(costs)
-        profile = self._search.profile(costs + price * self._forbidden, row)
-        return np.where(profile <= most, profile, np.inf)
-
-    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) by the action at ``row``."""
-        scaled = rate * costs
-        most = float(scaled.max(axis=1).sum())
-        price = NO_WEIGHT + most - float(scaled.min(axis=1).sum())
-        logs = self._search.log_weights(scaled + price * self._forbidden, row, 1.0)
-        return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
-
-
-class AvoidingTerms(RestrictedTerms):
-    """The ``terms`` with the recursion over the policies that play no cell of ``forbidden`` (n, K) at ``contexts``."""
-
-    def __init__(self, terms: Terms, contexts: Floats, forbidden: Bools) -> None:
-        super().__init__(terms)
-        self._forbidden = terms.totals(contexts, forbidden.astype(float)) > 0.0
-
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total by the action at ``place``."""
+    def value(self, totals: Floats) -> float:
+        """Return the least total, infinite where no policy is left."""
         priced, most = self._priced(totals)
-        profile = self.terms.profile(priced, place)
-        return np.where(profile <= most, profile, np.inf)
+        value = self._asked.value(priced)
+        return value if value <= most else np.inf
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
         """Return the least total and a policy that attains it."""
         priced, most = self._priced(totals)
-        value, policy = self.terms.minimise(priced)
+        value, policy = self._asked.minimise(priced)
         if value > most:
             raise InfeasibleError(NOBODY)
         return value, policy
 
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+    def profile(self, totals: Floats, place: Place) -> Floats:
+        """Return (K,): the least total by the action at ``place``."""
+        priced, most = self._priced(totals)
+        profile = self._asked.profile(priced, place)
+        return np.where(profile <= most, profile, np.inf)
+
+    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
         scaled = rate * totals
-        most = float(np.abs(scaled).sum())
-        logs = self.terms.log_weights(scaled + (2.0 * most + NO_WEIGHT) * self._forbidden, place, 1.0)
+        least, most = self._range(scaled)
+        logs = self._asked.log_weights(scaled + (NO_WEIGHT + most - least) * self._forbidden, place, 1.0)
         return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
 
+    @abstractmethod
+    def _range(self, totals: Floats) -> tuple[float, float]:
+        """Return bounds on the total of every policy, without any penalty."""
+
     def _priced(self, totals: Floats) -> tuple[Floats, float]:
-        """Return totals with the price on forbidden terms, and a bound on the total of whoever has none of these."""
-        size = float(np.abs(totals).sum()) or 1.0
-        return totals + (3.0 * size) * self._forbidden, size
+        """Return totals with the penalties, and a bound that only totals with a penalty are above.
+
+        A penalty is at least twice the range of all totals, in the unit of the costs, and whole where these are.
+        """
+        least, most = self._range(totals)
+        price = 2.0 * (most - least) or abs(most) or 1.0
+        return totals + price * self._forbidden, most + price / 4.0
 
 
-def _price(costs: Floats) -> tuple[float, float]:
-    """Return the price of a cell, and a bound that only totals with a price are above.
+class AvoidingSearch(_Avoiding[int], Search):
+    """The ``search`` over the policies that play no cell of ``forbidden`` (g, K)."""
 
-    The price is at least twice the range of all totals, in the unit of the costs, and whole where these are.
-    """
-    highest = float(costs.max(axis=1).sum())
-    price = 2.0 * (highest - float(costs.min(axis=1).sum())) or abs(highest) or 1.0
-    return price, highest + price / 4.0
+    def __init__(self, search: Search, forbidden: Bools) -> None:
+        self._asked, self._forbidden = search, forbidden
+
+    def _range(self, totals: Floats) -> tuple[float, float]:
+        return float(totals.min(axis=1).sum()), float(totals.max(axis=1).sum())
+
+
+class AvoidingTerms(_Avoiding[Ints], RestrictedTerms):
+    """The ``terms`` with the recursion over the policies that play no cell of ``forbidden`` (n, K) at ``contexts``."""
+
+    def __init__(self, terms: Terms, contexts: Floats, forbidden: Bools) -> None:
+        super().__init__(terms)
+        self._asked, self._forbidden = terms, terms.totals(contexts, forbidden.astype(float)) > 0.0
+
+    def _range(self, totals: Floats) -> tuple[float, float]:
+        size = float(np.abs(totals).sum())
+        return -size, size

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
-from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, Within
+from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, TermSearch, Within
 from milpcb.side_constraints import SideConstraint, merged, reduced
-from milpcb.term_search import TermSearch
 from milpcb.types import Floats
 
 
@@ -58,10 +57,6 @@ class OpenedTerms(OnlySearched):
     def terms(self) -> Terms:
         """Return the terms."""
         return self._terms
-
-    def search(self) -> Search:
-        """Return the search that adds up the totals of the terms for each question."""
-        return TermSearch(self._terms, self.contexts)
 
     def describe_search(self) -> str:
         """Name the totals that are added up."""
@@ -122,7 +117,7 @@ class OpenedUnder(OnlySearched):
         """Return the search of the terms, of a class without terms its own."""
         if "terms" in self.capabilities:
             return TermSearch(self._terms, self.contexts)
-        return self._opened.search().under(self._rows)
+        return cast("Search", self._opened.search().under(self._rows))
 
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""
@@ -135,7 +130,7 @@ class OpenedUnder(OnlySearched):
         if not self._rows:
             return terms
         add_up = terms.adder(self.contexts)
-        return terms.under([row.mapped(add_up) for row in self._rows])
+        return cast("Terms", terms.under([row.mapped(add_up) for row in self._rows]))
 
     def near(self, asked: Within) -> Listing | None:
         """Return the policies asked for, those of the class that keep the constraints."""

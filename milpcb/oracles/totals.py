@@ -11,7 +11,6 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.protocols import Encoding, Policy, Table, Terms, ValueOracle
-from milpcb.term_search import held_places
 from milpcb.types import Answer, Floats, Ints, Stop
 
 
@@ -96,7 +95,7 @@ class TermTable(Table):
         self._asked = asked or (lambda: terms)
         self.totals = np.zeros(terms.n_terms)
         self.n_noisy, self.n_moved = terms.n_terms, float(terms.n_touched)
-        self._place = held_places(terms, context)
+        self._place = terms.held_places(context)
 
     def cell(self, row: int, action: int) -> Ints:
         """Return the terms that the context touches with the action."""

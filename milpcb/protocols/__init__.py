@@ -17,13 +17,13 @@ from milpcb.protocols.policies import (
     Objective,
     Opened,
     PolicyClass,
-    Search,
     Separator,
     check_n_actions,
     open_class,
 )
+from milpcb.protocols.recursion import Recursion, RestrictedTerms, Search, Terms, TermSearch
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
-from milpcb.protocols.tables import RestrictedTerms, Table, Terms
+from milpcb.protocols.tables import Table
 from milpcb.side_constraints import SideConstraint
 from milpcb.types import FoundPolicy, Policy
 
@@ -41,6 +41,7 @@ __all__ = [
     "Opened",
     "Policy",
     "PolicyClass",
+    "Recursion",
     "RestrictedTerms",
     "Search",
     "Separator",
@@ -50,6 +51,7 @@ __all__ = [
     "SolverInfo",
     "Stream",
     "Table",
+    "TermSearch",
     "Terms",
     "ValueOracle",
     "Within",

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from milpcb.arguments import checked_constructor
 from milpcb.core.checks import check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, shown
 from milpcb.ledger import Ledger
+from milpcb.protocols.arguments import checked_constructor
 from milpcb.protocols.certified import Certified
 from milpcb.protocols.kept import restore_into, state_of
 from milpcb.types import Floats

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,9 +14,8 @@ from milpcb.errors import InputError, shown
 from milpcb.program import Program
 from milpcb.protocols.capabilities import Capable
 from milpcb.protocols.listing import Listing, Within
-from milpcb.protocols.tables import Terms
-from milpcb.side_constraints import SideConstraint
-from milpcb.types import Floats, Ints, Policy, Stop
+from milpcb.protocols.recursion import Search, Terms, TermSearch, not_given
+from milpcb.types import Floats, Ints, Policy
 
 
 @dataclass(frozen=True)
@@ -90,55 +89,6 @@ class InvertibleEncoding(Encoding):
         """Return a point (n_columns,) of the polytope that ``decode`` turns into a policy with the same labels."""
 
 
-class Search(ABC):
-    """A policy class's own exact search on fixed contexts: one recursion, read in several semirings.
-
-    Costs are (g, K), a row for each distinct context of the Opened that made the search; ``row`` is the number of one.
-    """
-
-    @abstractmethod
-    def value(self, costs: Floats) -> float:
-        """Return the least total cost, in the semiring (min, +)."""
-
-    @abstractmethod
-    def minimise(self, costs: Floats) -> tuple[float, Policy]:
-        """Return the least total cost and a policy that attains it; the lowest-numbered choice wins a tie."""
-
-    def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
-        """Return bounds on the least total cost, a policy that attains the upper one, and why the search stopped.
-
-        A search that may take long ends with the best policy so far when it is interrupted (milpcb.core.long_search).
-        """
-        value, policy = self.minimise(costs)
-        return value, value, policy, Stop.OPTIMAL
-
-    @abstractmethod
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return V[a] (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
-
-    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        """Return (n, K): the profiles at some rows, of the same costs."""
-        return np.array([self.profile(costs, row) for row in rows])
-
-    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the sum of exp(-rate * total cost) over the derivations that play a on ``row``.
-
-        The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
-        this is the logarithm of a count. Asked only where the Opened has the capability "action_weights".
-        """
-        del costs, row, rate
-        raise _not_given(self, "action_weights")
-
-    def under(self, rows: Sequence[SideConstraint]) -> Search:
-        """Return the search over the policies alone that keep ``rows``, of a class that has no terms.
-
-        Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError. Asked only where
-        the Opened has the capability "side_rows"; of a class with terms, these are asked (Terms.under).
-        """
-        del rows
-        raise _not_given(self, "side_rows")
-
-
 class Opened(Capable, ABC):
     """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
 
@@ -174,8 +124,10 @@ class Opened(Capable, ABC):
         """Return the encoding; ``constrained`` asks for a cost map usable as a row."""
 
     def search(self) -> Search:
-        """Return the class's own exact search."""
-        raise _not_given(self, "search")
+        """Return the class's own exact search: of a class with terms, unless it has a quicker one, that over these."""
+        if "terms" not in self.capabilities:
+            raise not_given(self, "search")
+        return TermSearch(self.terms(), self.contexts)
 
     def describe_search(self) -> str:
         """Return what ``search`` goes through, and why where it depends on the sizes; ``Oracle.explain`` prints it."""
@@ -183,7 +135,7 @@ class Opened(Capable, ABC):
 
     def terms(self) -> Terms:
         """Return the terms of the class with the cut points that are in use on these contexts."""
-        raise _not_given(self, "terms")
+        raise not_given(self, "terms")
 
     def near(self, asked: Within) -> Listing | None:
         """Return the policies asked for, those that label alike once; None where they have no quick list.
@@ -208,19 +160,9 @@ class Opened(Capable, ABC):
 
     def fixed(self) -> PolicyClass:
         """Return the class as it is on these contexts, to be kept while more arrive (quantile cuts become explicit)."""
-        raise _not_given(self, "fixed")
+        raise not_given(self, "fixed")
 
 
-def _not_given(owner: Search | Opened, capability: str) -> InputError:
-    """Return the error on a class of somebody's that declares a capability and lacks the method."""
-    name, method = type(owner).__name__, _METHODS.get(capability, capability)
-    return InputError(
-        f"the class of {name} declares '{capability}' in capabilities, but {name} has no method {method}: "
-        "write it, or leave it out"
-    )
-
-
-_METHODS = {"action_weights": "log_weights", "side_rows": "under"}
 _ASKED_FOR = {
     "program": "program; use oracle kind 'search'",
     "search": "search of its own; use oracle kind 'milp'",

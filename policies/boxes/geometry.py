@@ -79,16 +79,6 @@ class Boxes(BoxList):
         """Return the total costs (K, B + 1) inside and outside each box; whole costs stay exact."""
         return self._totals(costs)
 
-    def tables(self, costs: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the total costs of the constants (K,), and inside and outside of every other box (K, B)."""
-        inside, outside = self._totals(costs)
-        return inside[:, 0], inside[:, 1:], outside[:, 1:]
-
-    def hold(self, row: int) -> Bools:
-        """Return (B,): which boxes, but for the first, hold context ``row``."""
-        lower, upper, lower2, upper2 = self._totals.below[:, row][self.corners[:, 1:]] > 0
-        return np.asarray(upper & ~lower & upper2 & ~lower2)
-
 
 class BoxTotals:
     """Adds up costs inside and outside of boxes; ``below`` (bounds, n) is 1 where a context is below a bound, or 0."""
@@ -109,7 +99,11 @@ class BoxTotals:
             totals = (weighted.reshape(-1, len(costs)) @ self.below.T).reshape(len(actions), -1)
         else:
             totals = actions @ self.below.T
-        inside = totals.take(self._added, axis=1).sum(axis=1) - totals.take(self._taken, axis=1).sum(axis=1)
+        inside = totals.take(self._added[0], axis=1)
+        for more in self._added[1:]:
+            inside += totals.take(more, axis=1)
+        for less in self._taken:
+            inside -= totals.take(less, axis=1)
         return inside, inside[:, :1] - inside
 
 

@@ -13,7 +13,6 @@ from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Floats
-from policies.boxes.fold import BoxFold
 from policies.boxes.geometry import Boxes, BoxList
 from policies.boxes.program import BoxEncoding
 from policies.boxes.rule import BoxRule, Interval
@@ -21,7 +20,6 @@ from policies.boxes.terms import BoxTerms
 from policies.cuts import CuttingClass, Thresholds, check_thresholds, cut_points
 from policies.derivations import too_many
 from policies.names import Names
-from policies.recursion import RecursionSearch
 
 MOST_ENTRIES = 10**9  # of boxes on contexts: beyond them memory runs out
 
@@ -91,10 +89,6 @@ class OpenedBoxes(Opened):
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
         return f"the totals of all {len(self._boxes):,} boxes that hold different contexts"
-
-    def search(self) -> RecursionSearch:
-        """Return the exact search: all boxes at once."""
-        return RecursionSearch(BoxFold(self._boxes, self._names), self._boxes.tables, self._boxes.hold)
 
     def terms(self) -> BoxTerms:
         """Return both sides of the boxes that divide these contexts differently."""

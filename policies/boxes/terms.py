@@ -1,4 +1,10 @@
-"""The leaf totals of box rules: (box, side, action), and one for each constant.
+"""The leaf totals of box rules, (box, side, action) and one for each constant, and the recursion in any semiring.
+
+With (+) for "or" and (x) for "and", the sum over all rules that play a at a context is
+    C[a] (+) (+)_b Own[b, a] (x) (+)_{c != a} Other[b, c],
+Own being the side of box b that holds the context, Other its other side, C the constants. Read in (min, +) of totals,
+it is the profile; read in (log-sum-exp, +) of -rate * totals, it is the log of the sum of exp(-rate * total). Each
+labeling of the class has exactly one derivation.
 
 The program picks a box with both of its actions, the sum of two terms, so noise on its columns is not noise on these
 terms.
@@ -12,23 +18,22 @@ from itertools import permutations
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
-from policies.boxes.fold import BoxFold, Tables
 from policies.boxes.geometry import BoxList
 from policies.boxes.rule import BoxRule
-from policies.derivations import Derivations
+from policies.derivations import Derivations, ListedTerms
 from policies.names import Names
-from policies.recursion import RecursionTerms
 
 
-class BoxTerms(RecursionTerms):
+class BoxTerms(ListedTerms):
     """The K constants, then for every other box the actions inside and those outside."""
 
     def __init__(self, boxes: BoxList, n_actions: int, names: Names) -> None:
         self._boxes, self.n_actions, self._names = boxes, n_actions, names
-        self.recursion = BoxFold(boxes, names)
         self.n_features = len(boxes.cuts)
         self.n_touched = len(boxes)
         self.n_terms = (2 * len(boxes) - 1) * n_actions
+        every = np.arange(n_actions)
+        self._others = np.array([np.delete(every, a) for a in every])
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the constants, and of every other box the side that a context is on."""
@@ -41,9 +46,10 @@ class BoxTerms(RecursionTerms):
         by_box = self._boxes.totals_of(contexts)
 
         def add_up(costs: Floats) -> Floats:
-            inside, outside = by_box(costs)
-            both = np.stack([inside, outside], axis=1)[:, :, 1:]  # (K, 2, B)
-            return np.concatenate([inside[:, 0], both.transpose(2, 1, 0).ravel()])
+            totals = np.empty((2 * len(self._boxes), self.n_actions))
+            totals[::2], totals[1::2] = (side.T for side in by_box(costs))
+            totals[1] = totals[0]  # outside of all contexts is nothing: what is left begins with the constants
+            return totals[1:].ravel()
 
         return add_up
 
@@ -62,11 +68,53 @@ class BoxTerms(RecursionTerms):
             return BoxRule((), inside, inside, self._names)
         return BoxRule(self._boxes.intervals((side + 1) // 2), inside, parts[1] % self.n_actions, self._names)
 
-    def own(self, place: Ints) -> Bools:
-        """Return which of the boxes, but for the first, hold the context of a place."""
-        return np.asarray(place[1:, 0] // self.n_actions % 2 == 1)
+    def value(self, totals: Floats) -> float:
+        """Return the least total."""
+        return self._least(totals)[0]
 
-    def tables(self, totals: Floats) -> Tables:
+    def minimise(self, totals: Floats) -> tuple[float, BoxRule]:
+        """Return the least total and a rule that attains it, the first box, then the first action inside, in a tie."""
+        total, box, inside, outside = self._least(totals)
+        return total, BoxRule(self._boxes.intervals(box), inside, outside, self._names)
+
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        """Return (K,): the least total by the action at ``place``."""
+        return self._by_action(totals, place, np.minimum)
+
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
+        return self._by_action(-rate * totals, place, np.logaddexp)
+
+    def _by_action(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
+        held: Bools = place[1:, 0] // self.n_actions % 2 == 1  # whether a box holds the context, but for the first
+        constants, inside, outside = self._sides(totals)
+        here, other = np.where(held, inside, outside), np.where(held, outside, inside)
+        return np.asarray(add.reduce(np.column_stack([constants, here + self._rest(other, add)]), axis=1))
+
+    def _least(self, totals: Floats) -> tuple[float, int, int, int]:
+        """Return the least total, the number of its box, 0 for a constant, and the actions inside and outside."""
+        constants, inside, outside = self._sides(totals)
+        action = int(constants.argmin())
+        bounds = inside.min(axis=0) + outside.min(axis=0)  # both sides may play the same here
+        if constants[action] <= bounds.min(initial=np.inf):
+            return float(constants[action]), 0, action, action
+        box = int(bounds.argmin())
+        first, second = int(inside[:, box].argmin()), int(outside[:, box].argmin())
+        if first != second:
+            return float(bounds[box]), box + 1, first, second
+        ways = (inside + self._rest(outside, np.minimum)).T
+        box, first = divmod(int(ways.argmin()), len(constants))
+        if constants[action] <= ways[box, first]:
+            return float(constants[action]), 0, action, action
+        others = outside[:, box].copy()
+        others[first] = np.inf
+        return float(ways[box, first]), box + 1, first, int(others.argmin())
+
+    def _sides(self, totals: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the totals of the constants (K,), and those inside and outside of every other box (K, B)."""
-        table = totals.reshape(-1, self.n_actions)
-        return table[0], table[1::2].T, table[2::2].T
+        table = np.ascontiguousarray(totals.reshape(-1, self.n_actions).T)
+        return table[:, 0], table[:, 1::2], table[:, 2::2]
+
+    def _rest(self, side: Floats, add: np.ufunc) -> Floats:
+        """Return (K, B): for each action the sum over the other actions on a ``side`` (K, B) of all boxes."""
+        return np.array([add.reduce(side[others], axis=0) for others in self._others])

@@ -11,8 +11,8 @@ import numpy as np
 
 from milpcb.protocols import Encoding
 from milpcb.types import Ints
-from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.each_tables import different, feature_weights, highest, n_placements, n_vectors
+from policies.linear.geometry import ScoringRule
 from policies.linear.opened import OpenedLinear
 from policies.linear.program_each import EachEncoding, beyond_tolerance
 from policies.linear.program_tables import TableEncoding
@@ -57,7 +57,7 @@ class OpenedEach(OpenedLinear):
             return TableEncoding(self._supports)
         return EachEncoding(self.scored, f"big-M rows, as {self._no_program_by_tables}")
 
-    def policies(self) -> Iterator[HighestScore]:
+    def policies(self) -> Iterator[ScoringRule]:
         """List the rules, few features first: all weights in the box, all bases that change a label.
 
         Weights that are alike but for a shift come once.
@@ -68,9 +68,9 @@ class OpenedEach(OpenedLinear):
             furthest = (self.n_actions - 1) * (int(spans.max()) + 1)
             box = np.array(list(product(range(-furthest, furthest + 1), repeat=self.n_actions - 1)))
             labels = highest(scores[None], np.pad(box, ((0, 0), (1, 0)))[None])[0]
-            yield from (self._rule(weights, labels[place]) for place in different(labels))
+            yield from (self.scored.labelled(weights, labels[place]) for place in different(labels))
 
-    def draw(self, rng: np.random.Generator) -> HighestScore:
+    def draw(self, rng: np.random.Generator) -> ScoringRule:
         """Return a random rule: features, weights and labels that some bases give, each with equal chances."""
         points, limit = self.scored.points, self.scored.limit
         features = np.flatnonzero(np.ptp(points, axis=0))
@@ -80,12 +80,7 @@ class OpenedEach(OpenedLinear):
         weights[support] = rng.integers(-largest, largest + 1, (len(support), self.n_actions))
         scores = points @ weights
         bases = rng.integers(-1, int(np.ptp(scores)) + 2, self.n_actions)
-        return self._rule(weights, (scores + bases).argmax(axis=1))
-
-    def _rule(self, weights: Ints, labels: Ints) -> HighestScore:
-        bases = bases_of(self.scored.points @ weights, labels)
-        rows = tuple(map(tuple, weights.T.tolist()))
-        return HighestScore(rows, tuple(bases.tolist()), self.scored.steps, self.scored.names)
+        return self.scored.labelled(weights, (scores + bases).argmax(axis=1))
 
     def _each_weights(self) -> Iterator[Ints]:
         """Yield weights (d, K) in the box, few features first, 0 on columns that are constant."""

@@ -9,19 +9,40 @@ labelings come from placing the actions one after the other, in every order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import permutations, product
 from math import factorial, prod
 
 import numpy as np
 
-from milpcb.types import Ints
+from milpcb.types import Floats, Ints
 from policies.linear.diagram import Labels
-from policies.linear.labelings import BLOCK, LabelTable, Shape, Words, first_of_each, product_of
+from policies.linear.each_rule import HighestScore, bases_of
+from policies.linear.labelings import BLOCK, LabelTable, Scores, Shape, Words, first_of_each, product_of
+from policies.linear.rule import Steps
+from policies.names import Names
 
 # The weights that make all labelings of 0, 1, ... columns of two values, of three columns for three actions.
 _ALL_MADE_BY = (0, 1, 1, 2)
 _NEVER = 10**6  # below every score by more than scores differ: an action that is not played
+
+
+def each_score(n_actions: int) -> Scores:
+    """Return a score for each action, of which the highest plays."""
+    return Scores(
+        n_actions,
+        ordered=False,
+        enough=partial(enough, n_actions=n_actions),
+        labels_to_build=partial(labels_to_build, n_actions=n_actions),
+        table=partial(support_table, n_actions=n_actions),
+        rule=_rule,
+    )
+
+
+def _rule(points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> HighestScore:
+    """Return the rule with these weights (d, K)."""
+    bases = bases_of(points @ weights, labels)
+    return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), steps, names)
 
 
 def enough(shapes: Sequence[Shape], n_actions: int) -> tuple[Shape, ...]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import SideConstraint
 from milpcb.types import Floats, Ints
 from policies.linear.supports import Batch, Supports
 
@@ -42,9 +41,9 @@ class Prices(NamedTuple):
 
 
 def prices_of(supports: Supports, costs: Floats) -> list[Prices]:
-    """Return the prices on each batch for costs (g, K), where action 0 costs nothing."""
-    above = supports.prices(costs[:, 1:] - costs[:, :1])
-    return [Prices(np.zeros(each.shape[2]), each) for each in above]
+    """Return the prices on each batch for costs (g, K)."""
+    above, everywhere = supports.prices(costs[:, 1:] - costs[:, :1]), float(costs[:, 0].sum())
+    return [Prices(np.full(each.shape[2], everywhere), each) for each in above]
 
 
 class SideTotals(NamedTuple):
@@ -53,12 +52,6 @@ class SideTotals(NamedTuple):
     weights: Sequence[Prices]
     lower: float
     upper: float
-
-
-def side_of(supports: Supports, row: SideConstraint) -> SideTotals:
-    """Return a side constraint on labels as one on the rows of the tables."""
-    everywhere = float(row.weights[:, 0].sum())
-    return SideTotals(prices_of(supports, row.weights), row.lower - everywhere, row.upper - everywhere)
 
 
 class FoundRow(NamedTuple):

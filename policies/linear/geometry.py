@@ -11,9 +11,8 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points
-from policies.linear import each_tables, labelings
-from policies.linear.each_rule import HighestScore, bases_of
-from policies.linear.labelings import LabelTable, Shape
+from policies.linear.each_rule import HighestScore
+from policies.linear.labelings import Scores
 from policies.linear.rule import LinearRule, Steps, points_of
 from policies.names import Names
 
@@ -24,15 +23,11 @@ LARGEST_WHOLE = 2.0**40
 
 
 class Size(NamedTuple):
-    """How large the rules of a class may be; ``max_features`` None is no limit.
+    """What scores the rules of a class have, and how large these may be; ``max_features`` None is no limit."""
 
-    Where ``each`` action has a score of its own, else there is one score with K - 1 cuts.
-    """
-
-    n_actions: int
+    scores: Scores
     max_weight: int
     max_features: int | None
-    each: bool = False
 
     def limit(self, features: int) -> int:
         """Return how many of so many features may have a weight."""
@@ -55,8 +50,8 @@ class Scored:
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self.points = points[distinct.first]
-        self.names, self.n_cuts, self.max_weight = names, size.n_actions - 1, size.max_weight
-        self.each = size.each
+        self.names, self.scores, self.max_weight = names, size.scores, size.max_weight
+        self.n_cuts = size.scores.n_actions - 1
         self.columns = _columns(self.points)
         self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
         self.limit = size.limit(int(self.copies.sum()))
@@ -70,42 +65,17 @@ class Scored:
         shifted = points_of(contexts, self.steps) - self.points[0]
         return [sign * shifted[:, feature] for feature, sign in (column.members[0] for column in self.columns)]
 
-    def enough(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-        """Return the shapes with no larger weights than it takes to make all that these make."""
-        if self.each:
-            return each_tables.enough(shapes, self.n_cuts + 1)
-        return labelings.enough(shapes, self.n_cuts)
-
-    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
-        """Return how many labels ``table_of`` looks at."""
-        if self.each:
-            return each_tables.labels_to_build(shapes, self.n_cuts + 1)
-        return labelings.labels_to_build(shapes, self.n_cuts)
-
-    def table_of(self, shapes: tuple[Shape, ...]) -> LabelTable:
-        """Return the labelings of columns of these shapes."""
-        if self.each:
-            return each_tables.support_table(shapes, self.n_cuts + 1)
-        return labelings.support_table(shapes, self.n_cuts)
-
     def rule(self, totals: Floats | Ints, labels: Ints) -> ScoringRule:
         """Return the rule with these total weights of the columns that labels the contexts so: ``labels`` (g,).
 
-        ``totals`` are (columns,), or (columns, K) where each action has a score. Weights of one score are primitive,
-        and each cut is at a score that some context has.
+        ``totals`` are (columns,), or (columns, K) where each action has a score.
         """
-        weights = np.zeros((len(self.steps), *totals.shape[1:]), dtype=np.int64)
-        if self.each:
-            if np.ptp(labels):
-                weights = np.array([self._split(own) for own in totals.T]).T
-            bases = bases_of(self.points @ weights, labels)
-            return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), self.steps, self.names)
-        if np.ptp(labels):
-            weights = self._split(totals)
-        weights //= max(1, int(np.gcd.reduce(weights)))
-        scores = self.points @ weights
-        cuts = [int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_cuts)]
-        return self.rule_of(weights, tuple(cuts))
+        return self.labelled(self._split(totals if np.ptp(labels) else 0 * totals), labels)
+
+    def labelled(self, weights: Ints, labels: Ints) -> ScoringRule:
+        """Return the rule with these weights (d,), or (d, K), of the features that labels the contexts so."""
+        found: ScoringRule = self.scores.rule(self.points, weights, labels, self.steps, self.names)
+        return found
 
     def totals(self, weights: Sequence[int]) -> Ints:
         """Return the total weight (columns,) that weights (d,) of the features give to each column."""
@@ -117,13 +87,12 @@ class Scored:
         return LinearRule(tuple(weights.tolist()), cuts, self.steps, self.names)
 
     def _split(self, totals: Floats | Ints) -> Ints:
-        """Return the weight (d,) of each feature; those of one column are filled one after the other."""
-        weights = np.zeros(len(self.steps), dtype=np.int64)
+        """Return the weights (d,), or (d, K), of features; those of one column are filled one after the other."""
+        weights = np.zeros((len(self.steps), *totals.shape[1:]), dtype=np.int64)
         for total, column in zip(totals, self.columns, strict=True):
-            filled = np.arange(len(column.members)) * self.max_weight
-            parts = np.sign(total) * np.clip(abs(total) - filled, 0, self.max_weight)
-            for (feature, sign), part in zip(column.members, parts, strict=True):
-                weights[feature] = sign * part
+            for filled, (feature, sign) in enumerate(column.members):
+                left = np.clip(np.abs(total) - filled * self.max_weight, 0, self.max_weight)
+                weights[feature] = sign * np.sign(total) * left
         return weights
 
 

@@ -7,17 +7,19 @@ in the box; primitive weights suffice. It depends on the values, the box and K, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import combinations_with_replacement
 from math import comb, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.linear.diagram import Diagram, Labels
+from policies.linear.rule import LinearRule, Steps
+from policies.names import Names
 
 # Numbers held at a time.
 BLOCK = 2**21
@@ -67,6 +69,43 @@ class LabelTable:
         """Return ((K-1) P, N): whether the label is k, for k = 1..K-1 and each pattern."""
         actions = 1 + np.arange(int(self.labels.max()))[:, None]
         return np.asarray((self.labels[:, None] == actions).reshape(len(self.labels), -1).astype(float).T)
+
+
+class Scores(NamedTuple):
+    """How scores choose among actions: which labelings weights make, and the rule that makes one.
+
+    ``enough`` returns the shapes with no larger weights than it takes to make all that these make, ``labels_to_build``
+    how many labels ``table`` looks at, and ``rule`` the rule of weights (d,), or (d, K), that labels contexts as
+    ``points`` (g, d) so: ``labels`` (g,). Where labels are ``ordered``, they only rise or only fall along a column.
+    """
+
+    n_actions: int
+    ordered: bool
+    enough: Callable[[Sequence[Shape]], tuple[Shape, ...]]
+    labels_to_build: Callable[[Sequence[Shape]], int]
+    table: Callable[[tuple[Shape, ...]], LabelTable]
+    rule: Callable[[Floats, Ints, Ints, Steps, Names], Any]
+
+
+def one_score(n_actions: int) -> Scores:
+    """Return one score, with a cut between each action and the next."""
+    n_cuts = n_actions - 1
+    return Scores(
+        n_actions,
+        ordered=True,
+        enough=partial(enough, n_cuts=n_cuts),
+        labels_to_build=partial(labels_to_build, n_cuts=n_cuts),
+        table=partial(support_table, n_cuts=n_cuts),
+        rule=partial(_rule, n_cuts),
+    )
+
+
+def _rule(n_cuts: int, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> LinearRule:
+    """Return the rule with primitive weights, each cut at a score that some context has."""
+    weights = weights // max(1, int(np.gcd.reduce(weights)))
+    scores = points @ weights
+    cuts = (int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(n_cuts))
+    return LinearRule(tuple(weights.tolist()), tuple(cuts), steps, names)
 
 
 def enough(shapes: Sequence[Shape], n_cuts: int) -> tuple[Shape, ...]:

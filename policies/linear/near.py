@@ -14,7 +14,7 @@ from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.protocols import Listing, Within
 from milpcb.types import Floats, Ints
 from policies.linear.diagram import Labels
-from policies.linear.fold import AT_ONCE, Prices, by_support, prices_of, side_arrays, side_of
+from policies.linear.fold import AT_ONCE, Prices, SideTotals, by_support, prices_of, side_arrays
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
@@ -74,10 +74,10 @@ class _Near:
         self._batches = supports.batches
         self._prices = prices_of(supports, asked.costs)
         self._keys = [prices_of(supports, keys) for keys in key_tables(*asked.costs.shape)]
-        sides = [side_of(supports, row) for row in asked.rows]
+        sides = [SideTotals(prices_of(supports, row.weights), row.lower, row.upper) for row in asked.rows]
         self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
         self._everywhere = float(asked.costs[:, 0].sum())
-        self._bound = asked.bound - self._everywhere
+        self._bound = asked.bound
         self._rows, self._new, self._looked = NearRows.none(), list[NearRows](), 0
         self.complete = True
 
@@ -94,8 +94,7 @@ class _Near:
             if len(left):  # rows that have not been looked at cost this at least
                 self.complete, self._bound = False, min(self._bound, float(low[left[0]]))
         self._join()
-        rows = self._rows.cheapest(self._bound, MOST_KEPT)
-        return rows._replace(totals=rows.totals + self._everywhere)
+        return self._rows.cheapest(self._bound, MOST_KEPT)
 
     def _list(self, number: int, some: Ints) -> int:
         """Add the rows within the bound on some supports of a batch; return on how many there was room for them."""
@@ -113,14 +112,14 @@ class _Near:
             batch.axes,
             by_support(self._prices[number].above[..., some]),
             Sides(sides.weights[..., some], sides.lower[:, some], sides.upper[:, some]),
-            self._bound,
+            self._bound - self._everywhere,
             np.empty(len(child) + 2),
             spare,
             totals,
             labels,
             where,
         )
-        self._add(number, totals[:found].copy(), labels[:found], some[where[:found]])
+        self._add(number, totals[:found] + self._everywhere, labels[:found], some[where[:found]])
         return int(done)
 
     def _add(self, number: int, totals: Floats, labels: Labels, supports: Ints) -> None:

@@ -17,9 +17,8 @@ from policies.linear.near import near_rules
 from policies.linear.program_bigm import LinearEncoding, beyond_tolerance
 from policies.linear.program_tables import TableEncoding, too_many_rows
 from policies.linear.search_branching import BranchingSearch, too_wide
-from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
-from policies.linear.terms import TableTerms
+from policies.linear.terms import TableSearch, TableTerms
 
 
 class OpenedLinear(Opened):

@@ -13,12 +13,14 @@ from milpcb.types import Floats
 from policies.cuts import Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
 from policies.linear.each_class import OpenedEach
+from policies.linear.each_tables import each_score
 from policies.linear.geometry import Scored, Size
+from policies.linear.labelings import one_score
 from policies.linear.opened import OpenedLinear
 from policies.named import NamedClass
 from policies.names import Names
 
-SCORES = ("one", "each")
+_KINDS = {"one": (one_score, OpenedLinear), "each": (each_score, OpenedEach)}
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class LinearRules(NamedClass):
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        choice("scores", self.scores, SCORES)
+        choice("scores", self.scores, tuple(_KINDS))
         if isinstance(self.max_weight, str) and self.max_weight == "real":
             object.__setattr__(self, "max_weight", None)
         if self.max_weight is not None:
@@ -70,5 +72,6 @@ class LinearRules(NamedClass):
         """Return the class on these contexts; the class of halfspaces where weights are real numbers."""
         if not isinstance(self.max_weight, int):
             return Halfspaces(2, names.features or None, names.actions or None).on(contexts)
-        size = Size(self.n_actions, self.max_weight, self.max_features, self.scores == "each")
-        return (OpenedEach if size.each else OpenedLinear)(Scored(contexts, size, self.thresholds, names))
+        scores, opened = _KINDS[self.scores]
+        size = Size(scores(self.n_actions), self.max_weight, self.max_features)
+        return opened(Scored(contexts, size, self.thresholds, names))

@@ -118,7 +118,9 @@ class Supports:
     @property
     def n_rows(self) -> int:
         """Number of derivations: rows of the tables, over all supports."""
-        return sum(len(columns) * len(self._table(shapes).labels) for shapes, columns in self._by_shapes.items())
+        return sum(
+            len(columns) * len(self.scored.scores.table(shapes).labels) for shapes, columns in self._by_shapes.items()
+        )
 
     def obstacle(self) -> str:
         """Return what is too large for tables and what would fix it, or nothing when they can be used."""
@@ -133,8 +135,9 @@ class Supports:
         sums = sum(_elementary([size - 1 for size in sizes], scored.limit - 1)) * (1 + sum(sizes) - len(sizes))
         if sums > MOST_SUMS:
             return f"there are {_about(sums)} sums over contexts, more than {_about(MOST_SUMS)}: lower max_features"
-        largest = max(self._by_shapes, key=scored.labels_to_build)
-        labels, most = scored.labels_to_build(scored.enough(largest)), MOST_LABELS // (SLOWER if scored.each else 1)
+        tables = scored.scores
+        largest = max(self._by_shapes, key=tables.labels_to_build)
+        labels, most = tables.labels_to_build(tables.enough(largest)), MOST_LABELS // (1 if tables.ordered else SLOWER)
         if labels > most:
             patterns = prod(len(shape.grid) for shape in largest)
             return (
@@ -145,7 +148,9 @@ class Supports:
 
     def too_many_to_sum(self) -> str:
         """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
-        states = sum(len(columns) * self._table(shapes).n_states for shapes, columns in self._by_shapes.items())
+        states = sum(
+            len(columns) * self.scored.scores.table(shapes).n_states for shapes, columns in self._by_shapes.items()
+        )
         if states <= MOST_SUMMED:
             return ""
         return (
@@ -208,7 +213,8 @@ class Supports:
             order = np.argsort(rank[chosen, times], axis=1, kind="stable")
             columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, times]))
             for kind in sorted(set(map(tuple, ranks.tolist()))):
-                found[scored.enough([every[r] for r in kind])].append(columns[(ranks == np.array(kind)).all(axis=1)])
+                own = scored.scores.enough([every[r] for r in kind])
+                found[own].append(columns[(ranks == np.array(kind)).all(axis=1)])
         return {shapes: np.concatenate(columns) for shapes, columns in found.items()}
 
     @cached_property
@@ -217,10 +223,8 @@ class Supports:
 
     def _batch(self, shapes: tuple[Shape, ...], columns: Ints) -> Batch:
         sizes = tuple(len(shape.grid) for shape in shapes)
-        return Batch(self._table(shapes), shapes, columns, self._nested.places(columns, sizes), not self.scored.each)
-
-    def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
-        return self.scored.table_of(shapes)
+        places, scores = self._nested.places(columns, sizes), self.scored.scores
+        return Batch(scores.table(shapes), shapes, columns, places, scores.ordered)
 
 
 def _about(number: int) -> str:

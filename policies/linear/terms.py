@@ -1,23 +1,83 @@
-"""The leaf totals of linear rules by support tables: (support, action, pattern), kept from round to round.
+"""The exact recursion of scoring rules over support tables (fold.py), of costs by context or of leaf totals.
 
-A context touches one pattern of each support, so a round costs as many additions as there are supports, whatever the
-number of contexts. The program has a column for each row of the tables, so noise on its columns is not noise on these.
+Leaf totals are (support, action, pattern). A context touches one pattern of each support, so a round with totals that
+are kept costs as many additions as there are supports, whatever the number of contexts. Costs by context need no
+totals of action 0, and are not refused where totals would be too many to keep.
+
+The program has a column for each row of the tables, so noise on its columns is not noise on these terms.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from milpcb.protocols import SideConstraint, Terms
+from milpcb.protocols import Recursion, Search, SideConstraint, Terms
+from milpcb.protocols.recursion import Place
 from milpcb.types import Floats, Ints
-from policies.linear.fold import Prices, SideTotals, TableFold
+from policies.linear.fold import Prices, SideTotals, TableFold, prices_of
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
 
-class TableTerms(Terms):
+class _TableRecursion(Recursion[Place]):
+    """The rows of all tables that keep the side constraints ``rows``."""
+
+    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
+        self._supports, self._rows = supports, tuple(rows)
+        self._fold = TableFold(supports, [SideTotals(self._prices(row.weights), row.lower, row.upper) for row in rows])
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total of all rows."""
+        return self._fold.value(self._prices(totals))
+
+    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
+        """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
+        total, batch, columns, row = self._fold.least(self._prices(totals))
+        return total, self._supports.rule(batch, columns, row)
+
+    def profile(self, totals: Floats, place: Place) -> Floats:
+        """Return (K,): the least total of the rows by the action at ``place``."""
+        return self._fold.profile(self._prices(totals), self._patterns(place))
+
+    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
+        return self._fold.log_weights(self._prices(totals), self._patterns(place), rate)
+
+    def under(self, rows: Sequence[SideConstraint]) -> Any:
+        """Return the recursion over the rows of the tables alone that keep ``rows`` as well."""
+        return type(self)(self._supports, (*self._rows, *rows))
+
+    @abstractmethod
+    def _prices(self, totals: Floats) -> list[Prices]:
+        """Return the prices on each batch."""
+
+    @abstractmethod
+    def _patterns(self, place: Place) -> list[Ints]:
+        """Return the pattern (n,) of a place on the supports of each batch."""
+
+
+class TableSearch(_TableRecursion[int], Search):
+    """The search from costs by context."""
+
+    def describe(self) -> str:
+        """Name the search, and the sizes that it was chosen for."""
+        limit, batches = self._supports.scored.limit, self._supports.batches
+        rows = " or ".join(str(n) for n in sorted({len(batch.table.labels) for batch in batches}))
+        n_supports = sum(len(batch.supports) for batch in batches)
+        return f"support tables: {n_supports} supports of {limit} features, {rows} rows each, those of low bounds first"
+
+    def _prices(self, totals: Floats) -> list[Prices]:
+        return prices_of(self._supports, totals)
+
+    def _patterns(self, place: int) -> list[Ints]:
+        return [self._supports.patterns_at(batch, place) for batch in self._supports.batches]
+
+
+class TableTerms(_TableRecursion[Ints], Terms):
     """Of each batch of supports the totals (K, P, n), a batch after the other.
 
     Contexts are those that the class was opened on, or such as have known values in each column. Under ``rows``, side
@@ -25,13 +85,11 @@ class TableTerms(Terms):
     """
 
     def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
-        self._supports, self._rows = supports, tuple(rows)
         self.n_actions, self.n_features = supports.scored.n_cuts + 1, supports.scored.contexts.shape[1]
         self.n_touched = sum(len(batch.supports) for batch in supports.batches)
         self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
         self.n_terms = int(self._first[-1])
-        sides = [SideTotals(self._prices(row.weights), row.lower, row.upper) for row in rows]
-        self._fold = TableFold(supports, sides)
+        super().__init__(supports, rows)
 
     @property
     def log_derivations(self) -> float:
@@ -52,29 +110,7 @@ class TableTerms(Terms):
 
         return add_up
 
-    def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        """Return the terms with the search over the rows of the tables alone that keep ``rows`` as well."""
-        return TableTerms(self._supports, (*self._rows, *rows))
-
-    def value(self, totals: Floats) -> float:
-        """Return the least total of all rows."""
-        return self._fold.value(self._prices(totals))
-
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total of the rows by the action at ``place``."""
-        return self._fold.profile(self._prices(totals), self._patterns(place))
-
-    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
-        """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
-        total, batch, columns, row = self._fold.least(self._prices(totals))
-        return total, self._supports.rule(batch, columns, row)
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
-        return self._fold.log_weights(self._prices(totals), self._patterns(place), rate)
-
     def _prices(self, totals: Floats) -> list[Prices]:
-        """Return the prices on each batch."""
         found = []
         for batch, start, stop in zip(self._supports.batches, self._first[:-1], self._first[1:], strict=True):
             by_action = totals[start:stop].reshape(self.n_actions, *batch.places.shape)
@@ -82,7 +118,6 @@ class TableTerms(Terms):
         return found
 
     def _patterns(self, place: Ints) -> list[Ints]:
-        """Return the pattern (n,) of a place on the supports of each batch."""
         ends = np.cumsum([len(batch.supports) for batch in self._supports.batches])[:-1]
         found = zip(np.split(place[:, 0], ends), self._first[:-1], self._supports.batches, strict=True)
         return [(terms - start) // len(batch.supports) for terms, start, batch in found]

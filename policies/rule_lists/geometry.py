@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import combinations, compress, product
 
 import numpy as np
@@ -75,11 +76,11 @@ class HeldCells(Cells):
         # Outcome 1 is the rarer one: it means that the literal holds, or when turned, that it does not.
         self.turned = literals.truth.mean(axis=0) > 0.5
         self.truth = literals.truth ^ self.turned
-        self._totals = self.totals_of(self.truth)
 
-    def totals(self, costs: Floats) -> list[Floats]:
-        """Return C of each level, (K, n_l): the total cost of each action in each cell; whole costs stay exact."""
-        return self._totals(costs)
+    @cached_property
+    def totals(self) -> CellTotals:
+        """What adds up costs (g, K) of the contexts in each cell; whole costs stay exact."""
+        return self.totals_of(self.truth)
 
     def rule_list(self, steps: list[tuple[int, int, int]], default: int, names: Names) -> RuleList:
         """Return the list that tests each (literal, outcome that goes on, action of the other), as short as it goes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import permutations, product
@@ -12,18 +12,16 @@ import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Opened
+from milpcb.protocols import Opened, TermSearch
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.derivations import too_many
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
-from policies.recursion import RecursionSearch
-from policies.rule_lists.fold import ListFold
 from policies.rule_lists.geometry import Cells, HeldCells
 from policies.rule_lists.program import RuleListEncoding
 from policies.rule_lists.rule import Clause, RuleList
-from policies.rule_lists.terms import RuleListTerms
+from policies.rule_lists.terms import RuleListTerms, Step
 
 MOST_ENTRIES = 2 * 10**8  # of literals on contexts: beyond them memory runs out
 
@@ -105,16 +103,17 @@ class OpenedRuleLists(Opened):
         """Name what ``search`` goes through."""
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
 
-    def search(self) -> RecursionSearch:
+    def search(self) -> TermSearch:
         """Return the exact search: the same shortest paths, cell by cell, without rules that divide no contexts."""
-        cells = self._cells
-        fold = ListFold(cells, self.n_actions, partial(cells.rule_list, names=self._names))
-        return RecursionSearch(fold, cells.totals, lambda row: cells.own(cells.truth[row]))
+        return TermSearch(self._terms(partial(self._cells.rule_list, names=self._names)), self.contexts)
 
     def terms(self) -> RuleListTerms:
         """Return the cells over the literals that divide these contexts."""
+        return self._terms()
+
+    def _terms(self, write: Callable[[list[Step], int], RuleList] | None = None) -> RuleListTerms:
         cells = self._cells
-        return RuleListTerms(cells, self._literals.tests, cells.turned, self.n_actions, self._names)
+        return RuleListTerms(cells, self._literals.tests, cells.turned, self.n_actions, self._names, write)
 
     def policies(self) -> Iterator[RuleList]:
         """List all rule lists once, short ones first.

@@ -10,7 +10,7 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points, is_binary
 
-DENSE = 2**22  # entries (feature, bin, context): up to here the totals of bins are one product of matrices
+DENSE = 2**22  # entries (bin, context): up to here the totals of bins are one product of matrices
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,23 @@ class Bins:
         binary = {f: is_binary(contexts[:, f]) for f in cuts}
         return cls(cuts, binary, bins[distinct.first], distinct.group, contexts[distinct.first])
 
-    def totals(self, width: int) -> Callable[[Floats], Floats]:
-        """Return the function of costs (g, K) that adds up each action in each bin: (features, ``width``, K)."""
-        if self.bins.size * width <= DENSE:
-            member = (self.bins.T[:, None, :] == np.arange(width)[None, :, None]).astype(float)
-            return lambda costs: np.asarray(member @ costs)
 
-        def add_up(costs: Floats) -> Floats:
-            totals = [[np.bincount(bins, column, width) for column in costs.T] for bins in self.bins.T]
-            return np.array(totals).transpose(0, 2, 1)
+def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
+    """Return the function of costs (n, K) that adds up each action in each bin, a feature after the other: (bins, K).
 
-        return add_up
+    ``bins`` (n, features) are those of the contexts, ``sizes`` (features,) how many bins each feature has.
+    """
+    bins = bins + np.cumsum(sizes) - sizes
+    n_bins = int(sizes.sum())
+    if len(bins) * n_bins <= DENSE:
+        member = (bins.T[np.repeat(np.arange(len(sizes)), sizes)] == np.arange(n_bins)[:, None]).astype(float)
+        return lambda costs: np.asarray(member @ costs)
+
+    def add_up(costs: Floats) -> Floats:
+        added = (np.bincount(bins.ravel(), np.repeat(column, len(sizes)), n_bins) for column in costs.T)
+        return np.column_stack(list(added))
+
+    return add_up
 
 
 def _dividing(contexts: Floats, thresholds: Thresholds) -> dict[int, Floats]:

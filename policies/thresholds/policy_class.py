@@ -15,8 +15,6 @@ from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.derivations import too_many
 from policies.names import Names
-from policies.recursion import RecursionSearch
-from policies.thresholds.fold import ThresholdFold
 from policies.thresholds.geometry import Bins
 from policies.thresholds.pieces import n_rules
 from policies.thresholds.program import ThresholdEncoding
@@ -79,12 +77,6 @@ class OpenedThresholds(Opened):
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
         return "a dynamic program over the bins of each feature"
-
-    def search(self) -> RecursionSearch:
-        """Return the dynamic program over bins."""
-        bins = self._bins
-        fold = ThresholdFold(bins.cuts, bins.binary, self.n_actions, self._max_cuts, self._names)
-        return RecursionSearch(fold, bins.totals(fold.width), bins.bins.__getitem__)
 
     def terms(self) -> ThresholdTerms:
         """Return the bins (feature, bin, action) between the cut points that divide these contexts."""

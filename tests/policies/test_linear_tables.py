@@ -17,8 +17,8 @@ from policies.linear.labelings import Shape, support_table
 from policies.linear.program_bigm import LinearEncoding
 from policies.linear.program_tables import TableEncoding
 from policies.linear.search_branching import BranchingSearch
-from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
+from policies.linear.terms import TableSearch
 
 BINARY = np.array(
     [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]], float

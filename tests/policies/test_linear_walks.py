@@ -16,10 +16,9 @@ from policies.linear import LinearRules, supports
 from policies.linear.diagram import Diagram
 from policies.linear.labelings import Shape, enough, support_table
 from policies.linear.opened import OpenedLinear
-from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
 from policies.linear.table_kernels import LEAST_EXPONENT
-from policies.linear.terms import TableTerms
+from policies.linear.terms import TableSearch, TableTerms
 
 POOLS = {
     "three of seven": (LinearRules(max_features=3), 2, 7),

@@ -1,0 +1,204 @@
+"""The interface of a class's own exact recursion, over costs of contexts (Search) or over leaf totals (Terms).
+
+A policy's total cost is a sum of *leaf totals*, or terms: the costs that its class's own recursion adds up, such as
+those of the leaves (path, action) of a tree or of the bins of a threshold rule. The costs of contexts are such totals
+too, with a term for each pair of a context and an action. So both are one recursion, and where a class has leaf totals,
+its search adds costs up to these, by a linear map, and asks there (TermSearch).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from milpcb.errors import InputError
+from milpcb.protocols.listing import Listing, Within
+from milpcb.side_constraints import SideConstraint
+from milpcb.types import Floats, Ints, Policy, Stop
+
+Place = TypeVar("Place")  # a context, as the recursion knows it
+
+# Numbers of places that are kept, 80 MB; places of other rows are computed again.
+MOST_HELD = 10**7
+
+
+class Recursion(ABC, Generic[Place]):
+    """One recursion over all derivations of a class (the ways to write a policy), read in several semirings."""
+
+    @abstractmethod
+    def value(self, totals: Floats) -> float:
+        """Return the least total, in the semiring (min, +)."""
+
+    @abstractmethod
+    def minimise(self, totals: Floats) -> tuple[float, Policy]:
+        """Return the least total and a policy that attains it; the lowest-numbered choice wins a tie."""
+
+    @abstractmethod
+    def profile(self, totals: Floats, place: Place) -> Floats:
+        """Return V[a] (K,): the least total of the policies that play a at ``place``, inf where none does."""
+
+    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
+        """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``.
+
+        The semiring is (log-sum-exp, +). A policy that can be written in several ways counts as often; at rate 0
+        this is the logarithm of a count. Asked only where the Opened has the capability "action_weights".
+        """
+        del totals, place, rate
+        raise not_given(self, "action_weights")
+
+    def under(self, rows: Sequence[SideConstraint]) -> Any:
+        """Return the recursion over the policies alone that keep ``rows``, on the same totals.
+
+        Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError. Asked only where
+        the Opened has the capability "side_rows".
+        """
+        del rows
+        raise not_given(self, "side_rows")
+
+
+class Search(Recursion[int]):
+    """A policy class's own exact search on fixed contexts.
+
+    Totals are the costs (g, K), a row for each distinct context of the Opened that made the search; a place is the
+    number of such a row. Of a class with terms, these are asked under side constraints, and not the search.
+    """
+
+    def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
+        """Return bounds on the least total cost, a policy that attains the upper one, and why the search stopped.
+
+        A search that may take long ends with the best policy so far when it is interrupted (milpcb.core.long_search).
+        """
+        value, policy = self.minimise(costs)
+        return value, value, policy, Stop.OPTIMAL
+
+    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        """Return (n, K): the profiles at some rows, of the same costs."""
+        return np.array([self.profile(costs, row) for row in rows])
+
+
+class Terms(Recursion[Ints]):
+    """The terms of a policy class with fixed cut points, and its recursion over their totals.
+
+    Totals are (n_terms,), and may hold noise. A *place* is all that the recursion needs to know of a context: the terms
+    (S, K) that a cost of each action there is added to, always S different ones, so that the total of a policy's terms
+    is its total cost.
+    """
+
+    n_actions: int
+    n_terms: int
+    n_touched: int  # S
+    n_features: int  # columns of contexts that are read, the first of them
+
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of derivations, at least that of policies: the N of Exp4's guarantee."""
+        return float(np.logaddexp.reduce(self.log_weights(np.zeros(self.n_terms), self._anywhere, 0.0)))
+
+    @abstractmethod
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the place (S, K) of each of ``contexts`` (n, d); equal places are labelled alike by all policies."""
+
+    def held_places(self, context: Callable[[int], Floats]) -> Callable[[int], Ints]:
+        """Return the place of a row as a function that keeps its last answers; ``context`` returns that of a row."""
+        most = max(1, MOST_HELD // (self.n_touched * self.n_actions))
+        return lru_cache(most)(lambda row: self.places(context(row)[None])[0])
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""
+        places = np.array(self.places(contexts), dtype=np.int64).reshape(len(costs), self.n_touched, self.n_actions)
+        added = np.broadcast_to(costs[:, None, :], places.shape)
+        return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs (n, K) at these ``contexts`` (n, d), for many questions about the same contexts.
+
+        It returns ``totals`` of the costs, or others that give every derivation the same total, in an array that the
+        next call may write over.
+        """
+        return partial(self.totals, contexts)
+
+    def near(self, contexts: Floats, asked: Within) -> Listing | None:
+        """Return the policies asked for at ``contexts`` (n, d), see Opened.near; None where they have no list."""
+        del contexts, asked
+        return None
+
+    def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
+        """Add ``amounts`` (n,), one cell after the other: the cost of ``actions`` (n,) at ``contexts`` (n, d)."""
+        for place, action, amount in zip(self.places(contexts), actions, amounts, strict=True):
+            totals[place[:, action]] += amount
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total of all derivations: the least entry of a profile, at whichever place."""
+        return float(self.profile(totals, self._anywhere).min())
+
+    @cached_property
+    def _anywhere(self) -> Ints:
+        """The place of a context, whichever it is."""
+        return self.places(np.zeros((1, self.n_features)))[0]
+
+
+class RestrictedTerms(Terms):
+    """The ``terms`` of a class with a recursion over some of its policies: that of a subclass of this."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.n_actions, self.n_terms = terms.n_actions, terms.n_terms
+        self.n_touched, self.n_features = terms.n_touched, terms.n_features
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the places of the terms."""
+        return self.terms.places(contexts)
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals of the terms."""
+        return self.terms.totals(contexts, costs)
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return the adder of the terms."""
+        return self.terms.adder(contexts)
+
+
+class TermSearch(Search):
+    """Exact answers from the recursion over the totals of ``terms``, of costs (g, K) at ``contexts`` (g, d)."""
+
+    def __init__(self, terms: Terms, contexts: Floats) -> None:
+        self._terms = terms
+        self._add_up = terms.adder(contexts)
+        self._place = terms.held_places(contexts.__getitem__)
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return self._terms.value(self._add_up(costs))
+
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the least total cost and a policy that attains it."""
+        return self._terms.minimise(self._add_up(costs))
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``."""
+        return self._terms.profile(self._add_up(costs), self._place(row))
+
+    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        """Return (n, K): the profiles at some rows, of totals that are added up once."""
+        totals = self._add_up(costs)
+        return np.array([self._terms.profile(totals, self._place(row)) for row in rows])
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
+        return self._terms.log_weights(self._add_up(costs), self._place(row), rate)
+
+
+def not_given(owner: Any, capability: str) -> InputError:
+    """Return the error on a class of somebody's that declares a capability and lacks the method."""
+    name, method = type(owner).__name__, _METHODS.get(capability, capability)
+    return InputError(
+        f"the class of {name} declares '{capability}' in capabilities, but {name} has no method {method}: "
+        "write it, or leave it out"
+    )
+
+
+_METHODS = {"action_weights": "log_weights", "side_rows": "under"}
