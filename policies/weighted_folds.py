@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
-from policies.derivations import ListedTerms
 from policies.pairings import Pairing, Weighed, pairing
 from policies.weighted_kernels import Array, Side, Soft, add_up, pair
 
@@ -25,9 +24,9 @@ _OTHER = -1  # the action of a head where tails decide it, and of a tail where h
 
 
 class KeptTerms(RestrictedTerms):
-    """The derivations of ``terms`` that keep all ``rows``."""
+    """The derivations of ``terms``, which are ListedTerms (policies/derivations.py), that keep all ``rows``."""
 
-    def __init__(self, terms: ListedTerms, rows: Sequence[SideConstraint]) -> None:
+    def __init__(self, terms: Any, rows: Sequence[SideConstraint]) -> None:
         super().__init__(terms)
         self._listed, self._rows = terms, tuple(rows)
         self._pairing, self._head_parts, self._tail_parts = _kept(terms, self._rows)
@@ -103,7 +102,7 @@ class _Kept(NamedTuple):
     tail_parts: Array
 
 
-def _kept(terms: ListedTerms, rows: Sequence[SideConstraint]) -> _Kept:
+def _kept(terms: Any, rows: Sequence[SideConstraint]) -> _Kept:
     """Return the derivations in the order of the row that leaves the fewest."""
     every = terms.derivations()
     parts = [np.append(terms.parts(row.weights), 0.0) for row in rows]

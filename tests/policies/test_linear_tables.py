@@ -290,7 +290,7 @@ def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are built when a program, a search or the size is asked for; draws and lists need none; once is enough."""
     built = []
     place = "policies.linear.labelings.support_table"
-    monkeypatch.setattr(place, lambda *shapes: built.append(shapes) or support_table(*shapes))
+    monkeypatch.setattr(place, lambda *shapes, **cuts: built.append(shapes) or support_table(*shapes, **cuts))
     opened = LinearRules(max_weight=1).on(BINARY)
     opened.draw(np.random.default_rng(0))
     next(iter(opened.policies()))
