@@ -37,7 +37,7 @@ class KeptTerms(RestrictedTerms):
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms under these rows as well."""
-        return self._listed.under((*self._rows, *rows))
+        return KeptTerms(self._listed, (*self._rows, *rows))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the derivations by the action at ``place``."""
