@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.linear.diagram import Labels
 from policies.linear.each_rule import HighestScore, bases_of
-from policies.linear.labelings import BLOCK, LabelTable, Scores, Shape, Words, first_of_each, product_of
+from policies.linear.labelings import BLOCK, LabelTable, ScoreKind, Shape, Words, first_of_each, product_of
 from policies.linear.rule import Steps
 from policies.names import Names
 
@@ -27,9 +27,9 @@ _ALL_MADE_BY = (0, 1, 1, 2)
 _NEVER = 10**6  # below every score by more than scores differ: an action that is not played
 
 
-def each_score(n_actions: int) -> Scores:
+def each_score(n_actions: int) -> ScoreKind:
     """Return a score for each action, of which the highest plays."""
-    return Scores(
+    return ScoreKind(
         n_actions,
         ordered=False,
         enough=partial(enough, n_actions=n_actions),

@@ -12,7 +12,7 @@ from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points
 from policies.linear.each_rule import HighestScore
-from policies.linear.labelings import Scores
+from policies.linear.labelings import ScoreKind
 from policies.linear.rule import LinearRule, Steps, points_of
 from policies.names import Names
 
@@ -25,7 +25,7 @@ LARGEST_WHOLE = 2.0**40
 class Size(NamedTuple):
     """What scores the rules of a class have, and how large these may be; ``max_features`` None is no limit."""
 
-    scores: Scores
+    scores: ScoreKind
     max_weight: int
     max_features: int | None
 

@@ -71,7 +71,7 @@ class LabelTable:
         return np.asarray((self.labels[:, None] == actions).reshape(len(self.labels), -1).astype(float).T)
 
 
-class Scores(NamedTuple):
+class ScoreKind(NamedTuple):
     """How scores choose among actions: which labelings weights make, and the rule that makes one.
 
     ``enough`` returns the shapes with no larger weights than it takes to make all that these make, ``labels_to_build``
@@ -87,10 +87,10 @@ class Scores(NamedTuple):
     rule: Callable[[Floats, Ints, Ints, Steps, Names], Any]
 
 
-def one_score(n_actions: int) -> Scores:
+def one_score(n_actions: int) -> ScoreKind:
     """Return one score, with a cut between each action and the next."""
     n_cuts = n_actions - 1
-    return Scores(
+    return ScoreKind(
         n_actions,
         ordered=True,
         enough=partial(enough, n_cuts=n_cuts),
