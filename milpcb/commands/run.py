@@ -116,7 +116,7 @@ def _print_policy(path: Path) -> None:
     from milpcb.core.files import contents
     from milpcb.experiments.results.index import read_index
 
-    first = min(read_index(path)["yardsticks"], key=lambda yardstick: yardstick["seed"])
+    first = min(read_index(path)["comparators"], key=lambda comparator: comparator["seed"])
     policy = path / f"{first['file']}.txt"
     if policy.exists():
         out.print(f"{first['title'].replace(', seed', ' (seed')}):")

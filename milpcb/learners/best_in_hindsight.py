@@ -14,7 +14,7 @@ class BestInHindsight(Learner):
     """Plays ``best[row]``, the action of the policy that turns out cheapest over all T rounds.
 
     Its regret after T rounds is 0 by definition. Earlier it is never negative, and positive wherever another policy is
-    still ahead. A comparator, not a learner: it knows the end.
+    still ahead. It is no learner, for it knows the end: a study shows by it how well a policy of the class can do.
 
     Parameters
     ----------

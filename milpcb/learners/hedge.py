@@ -16,7 +16,7 @@ class Hedge(Learner):
     """Exponential weights over all N labelings, shown every cost (Freund & Schapire 1997).
 
     Guarantee: regret <= sqrt(T log N / 2) for the rate sqrt(8 log N / T), whatever the costs and contexts.
-    A comparator, not a bandit learner: it sees the costs of actions that were not played.
+    It is for comparison, and no bandit learner: it sees the costs of actions that were not played.
 
     Parameters
     ----------

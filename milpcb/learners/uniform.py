@@ -1,4 +1,4 @@
-"""Uniform play: the comparator of every learner."""
+"""Uniform play: every action equally often, which every learner should do better than."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def forged_cases(base: Base) -> Iterator[Case]:
     """Yield run directories with one value of one file replaced, sealed again."""
     index = opened(base.run / "study.json")
     drawn = index["leaders"][0]["key"]
-    files = ["study.json", f"cells/{index['yardsticks'][0]['key']}.json", f"cells/{drawn}.json"]
+    files = ["study.json", f"cells/{index['comparators'][0]['key']}.json", f"cells/{drawn}.json"]
     number = 0
     for file in files:
         body = opened(base.run / file)
@@ -252,24 +252,24 @@ def forged_cases(base: Base) -> Iterator[Case]:
 def picture_cases(base: Base) -> Iterator[Case]:
     """Yield run directories whose pictures are called by paths."""
     index = opened(base.run / "study.json")
-    yardstick = index["yardsticks"][0]
+    comparator = index["comparators"][0]
     target = "../../../outside/bashrc"
     for number, suffix in enumerate([f"x/{target}", f"png/{target}", target, "../x", "html", "json", "/etc/x", "x\n"]):
 
         def make(folder: Path, suffix=suffix, number=number) -> Any:
             run = replay(folder, base)
-            (run / f"cells/{yardstick['key']}.x").mkdir()
-            (run / f"{yardstick['file']}.x").mkdir()
-            source = run / "cells" / f"{yardstick['key']}.{suffix}"
+            (run / f"cells/{comparator['key']}.x").mkdir()
+            (run / f"{comparator['file']}.x").mkdir()
+            source = run / "cells" / f"{comparator['key']}.{suffix}"
             content = (base.outside / "bashrc").read_bytes()
             if not source.exists() and "\n" not in suffix and number > 2:
                 source.parent.mkdir(parents=True, exist_ok=True)
                 if source.is_relative_to(run):
                     source.write_bytes(b"new")
                     content = b"new"
-            record = opened(run / f"cells/{yardstick['key']}.json")
+            record = opened(run / f"cells/{comparator['key']}.json")
             record["pictures"] = {suffix: hashlib.sha256(content).hexdigest()}
-            (run / f"cells/{yardstick['key']}.json").write_bytes(seal(record))
+            (run / f"cells/{comparator['key']}.json").write_bytes(seal(record))
             return COMMANDS["resume"]
 
         yield Case("paths", f"picture {suffix!r}", make)
@@ -279,16 +279,16 @@ def picture_cases(base: Base) -> Iterator[Case]:
         run = replay(folder, base)
         aim = folder.parent / "outside/bashrc"
         suffix = f"x/{os.path.relpath(aim, run / 'y')}"
-        for place in (run / f"cells/{yardstick['key']}.x", run / f"{yardstick['file']}.x"):
+        for place in (run / f"cells/{comparator['key']}.x", run / f"{comparator['file']}.x"):
             place.mkdir()
-        inner = (run / "cells" / f"{yardstick['key']}.{suffix}").resolve()
+        inner = (run / "cells" / f"{comparator['key']}.{suffix}").resolve()
         content = b"owned"
         if inner.is_relative_to(folder):
             inner.parent.mkdir(parents=True, exist_ok=True)
             inner.write_bytes(content)
-        record = opened(run / f"cells/{yardstick['key']}.json")
+        record = opened(run / f"cells/{comparator['key']}.json")
         record["pictures"] = {suffix: hashlib.sha256(content).hexdigest()}
-        (run / f"cells/{yardstick['key']}.json").write_bytes(seal(record))
+        (run / f"cells/{comparator['key']}.json").write_bytes(seal(record))
         return COMMANDS["resume"]
 
     yield Case("paths", "picture that is copied outside", overwrite)
@@ -297,7 +297,7 @@ def picture_cases(base: Base) -> Iterator[Case]:
 def named_cases(base: Base) -> Iterator[Case]:
     """Yield run directories whose files of policies are called by paths."""
     for file in ("../../outside/secret", "/etc/hostname", "best_policy_/../../../outside/secret", "leader_x/../../x"):
-        for where in ("yardsticks", "leaders"):
+        for where in ("comparators", "leaders"):
             for command in ("report", "resume"):
 
                 def name_file(folder: Path, file=file, where=where, command=command) -> Any:
@@ -314,9 +314,9 @@ def named_cases(base: Base) -> Iterator[Case]:
 def link_cases(base: Base) -> Iterator[Case]:
     """Yield run directories in which a file or folder is a link, a pipe or a folder."""
     index = opened(base.run / "study.json")
-    yardstick = index["yardsticks"][0]
+    comparator = index["comparators"][0]
     leader = index["leaders"][0]
-    linked = [f"{yardstick['file']}.txt", f"{leader['file']}.svg", "config.toml", "study.json", "curves.csv",
+    linked = [f"{comparator['file']}.txt", f"{leader['file']}.svg", "config.toml", "study.json", "curves.csv",
               "report.html", "regret.png", ".milpcb.lock", f"cells/{leader['key']}.json", f"logs/{leader['key']}.log",
               "cells", "costs", "live", "logs"]  # fmt: skip
     for file in linked:

@@ -60,7 +60,7 @@ def main() -> None:
         horizon = 1_000_000 // part
         seconds = run(folder, "long", study(horizon, 1, BISTRO), "--backend", "serial")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(f"a cell of T = {horizon:,}, its yardstick and its pictures: {seconds:.0f} s, peak memory {peak:.0f} MB")
+        print(f"a cell of T = {horizon:,}, its comparator and its pictures: {seconds:.0f} s, peak memory {peak:.0f} MB")
 
         cells = 200 // part
         text = study(2000, cells, BISTRO)
@@ -72,7 +72,7 @@ def main() -> None:
         )
 
         cells = 10_000 // part
-        tiny = study(2, cells // 10, LEARNERS, contexts=8, depth=1)  # ten learners share a world and its yardstick
+        tiny = study(2, cells // 10, LEARNERS, contexts=8, depth=1)  # ten learners share a world and its comparator
         start = run(folder, "one", study(2, 1, LEARNERS, contexts=8, depth=1), "--backend", "serial")
         seconds = run(folder, "tiny", tiny, "--backend", "serial")
         again = run(folder, "tiny", tiny, "--backend", "serial")

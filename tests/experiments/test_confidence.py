@@ -71,7 +71,7 @@ def test_keys_of_studies_without_a_confidence_are_as_ever(tiny):
     def keys(text):
         study = build_study(parse_config(tomllib.loads(text)))
         assert ["confidence" in cell.settings() for cell in study.cells] == ["confidence" in text]
-        return [cell.key for cell in study.cells], [yardstick.key for yardstick in study.yardsticks]
+        return [cell.key for cell in study.cells], [comparator.key for comparator in study.comparators]
 
     (plain, best), (asked, same) = keys(tiny), keys(tiny.replace("horizon = 40", ASKED))
     assert plain != asked

@@ -73,7 +73,7 @@ def load(directory: str | Path) -> pl.DataFrame:
 
 
 def assemble(path: Path) -> pl.DataFrame:
-    """Return the sorted curves of every cell whose record and whose yardstick's are there."""
+    """Return the sorted curves of every cell whose record and whose comparator's are there."""
     cells = list(_curves(path))
     schema = _with_confident({name for cell in cells for name in cell} - set(SCHEMA))
     columns: dict[str, list[Any]] = {name: [] for name in schema}
@@ -117,12 +117,12 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
     index = read_index(path)
     best: dict[str, dict[str, Any] | None] = {}
     for cell in index["cells"]:
-        yardstick = cell.pop("yardstick")
-        if yardstick not in best:
+        comparator = cell.pop("comparator")
+        if comparator not in best:
             best = {
-                yardstick: read_record(path, "yardstick", yardstick, cell["horizon"])
-            }  # cells of one yardstick follow each other
-        measured, record = best[yardstick], read_record(path, "cell", cell["key"], cell["horizon"])
+                comparator: read_record(path, "comparator", comparator, cell["horizon"])
+            }  # cells of one comparator follow each other
+        measured, record = best[comparator], read_record(path, "cell", cell["key"], cell["horizon"])
         if measured is None or record is None or measured["rounds"] != record["rounds"]:
             continue
         guarantee = record["guarantee"]

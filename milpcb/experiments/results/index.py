@@ -24,16 +24,17 @@ LONGEST = 50  # characters of the name of a file that come from labels; each tak
 def index_of(config: Config, study: Study) -> dict[str, Any]:
     """Return what study.json holds of a study, but for the policies that are written."""
     names, drawn = _policy_files(config, study), [cell for cell in study.cells if cell.draw]
+    best = study.comparator_of
     return {
         "format": FORMAT,
         "name": config.experiment.name,
-        "cells": [{"key": c.key, "yardstick": study.yardstick_of[c.key], **c.labels} for c in study.cells],
-        "yardsticks": [
-            {"key": y.key, "title": y.title, "file": name, "horizon": y.horizon, "seed": y.seed, "draw": y.draw}
-            for y, name in zip(study.yardsticks, names, strict=True)
+        "cells": [{"key": c.key, "comparator": best[c.key], **c.labels} for c in study.cells],
+        "comparators": [
+            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "seed": c.seed, "draw": c.draw}
+            for c, name in zip(study.comparators, names, strict=True)
         ],
         "leaders": [
-            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "yardstick": study.yardstick_of[c.key]}
+            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "comparator": best[c.key]}
             for c, name in zip(drawn, _leader_files(drawn), strict=True)
         ],
     }
@@ -42,11 +43,11 @@ def index_of(config: Config, study: Study) -> dict[str, Any]:
 def _policy_files(config: Config, study: Study) -> list[str]:
     """Return best_policy_seed0, or with what else there are several of: best_policy_planted_trees_T1000_seed0."""
     names: list[str] = []
-    for yardstick in study.yardsticks:
-        parts = [yardstick.environment.label] if len(config.environments) > 1 else []
-        parts += [yardstick.policies.label] if len(config.policies) > 1 else []
-        parts += [f"T{yardstick.horizon}"] if len(config.experiment.horizon) > 1 else []
-        names.append(_free(["best_policy", *parts], yardstick.seed, names))
+    for comparator in study.comparators:
+        parts = [comparator.environment.label] if len(config.environments) > 1 else []
+        parts += [comparator.policies.label] if len(config.policies) > 1 else []
+        parts += [f"T{comparator.horizon}"] if len(config.experiment.horizon) > 1 else []
+        names.append(_free(["best_policy", *parts], comparator.seed, names))
     return names
 
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from milpcb.core.files import contents, digest, unsealed
 from milpcb.experiments.results.layout import file_of
-from milpcb.experiments.results.schemas import CellRecord, YardstickRecord, checked
-from milpcb.experiments.study.cells import Cell, Task, Yardstick
+from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, checked
+from milpcb.experiments.study.cells import Cell, Comparator, Task
 
-Kind = Literal["cell", "yardstick"]
-_SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "yardstick": YardstickRecord}
+Kind = Literal["cell", "comparator"]
+_SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 
 
 class DamagedError(Exception):
@@ -46,12 +46,12 @@ def _fits(record: dict[str, Any], horizon: int) -> bool:
 
 def kind_of(task: Task) -> Kind:
     """Return what the record of a task is one of."""
-    return "cell" if isinstance(task, Cell) else "yardstick"
+    return "cell" if isinstance(task, Cell) else "comparator"
 
 
 def has_pictures(path: Path, task: Task, record: dict[str, Any]) -> bool:
     """Return whether the pictures that are wanted were drawn; raises DamagedError where one is not as it was drawn."""
-    if not task.draw or not (isinstance(task, Yardstick) or "leader" in record):
+    if not task.draw or not (isinstance(task, Comparator) or "leader" in record):
         return True
     for suffix, wanted in record["pictures"].items():
         try:

@@ -104,10 +104,10 @@ def report(directory: Path) -> str:
 def read_policies(directory: Path) -> list[DrawnPolicy]:
     """Return the best policies in hindsight that a run directory holds, for one seed and the longest horizon."""
     found = []
-    yardsticks = read_index(directory)["yardsticks"]
-    horizon, seed = max(y["horizon"] for y in yardsticks), min(y["seed"] for y in yardsticks)
-    for yardstick in (y for y in yardsticks if (y["horizon"], y["seed"]) == (horizon, seed)):
-        found += _read(directory, yardstick["file"], yardstick["title"].removeprefix("best policy in hindsight, "))
+    comparators = read_index(directory)["comparators"]
+    horizon, seed = max(c["horizon"] for c in comparators), min(c["seed"] for c in comparators)
+    for comparator in (c for c in comparators if (c["horizon"], c["seed"]) == (horizon, seed)):
+        found += _read(directory, comparator["file"], comparator["title"].removeprefix("best policy in hindsight, "))
     return found
 
 
@@ -116,21 +116,21 @@ def read_leaders(directory: Path) -> list[DrawnPolicy]:
     found = []
     for leader in read_index(directory)["leaders"]:
         cell = read_record(directory, "cell", leader["key"], leader["horizon"])
-        yardstick = read_record(directory, "yardstick", leader["yardstick"], leader["horizon"])
-        found += _read(directory, leader["file"], leader["title"], remark(cell, yardstick))
+        comparator = read_record(directory, "comparator", leader["comparator"], leader["horizon"])
+        found += _read(directory, leader["file"], leader["title"], remark(cell, comparator))
     return found
 
 
-def remark(cell: Mapping[str, Any] | None, yardstick: Mapping[str, Any] | None) -> str:
+def remark(cell: Mapping[str, Any] | None, comparator: Mapping[str, Any] | None) -> str:
     """Return a sentence on how a cell's leader differs from the best policy in hindsight.
 
     Both are records, of which older versions wrote less; the sentence is empty where they do not hold the policies.
     """
-    if not (cell and yardstick and "leader" in cell):
+    if not (cell and comparator and "leader" in cell):
         return ""
-    if cell["leader"] == yardstick["policy"]:
+    if cell["leader"] == comparator["policy"]:
         return SAME
-    mine, best = cell.get("actions"), yardstick.get("actions")
+    mine, best = cell.get("actions"), comparator.get("actions")
     if not (mine and best and len(mine) == len(best)):
         return "Its rules are not those of the best policy in hindsight."
     differ = sum(one != other for one, other in zip(mine, best, strict=True))

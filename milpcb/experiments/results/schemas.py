@@ -14,7 +14,7 @@ from typing import (
     TypeVar,
 )
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import AliasChoices, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from milpcb.errors import clipped
@@ -40,12 +40,17 @@ Actions = Annotated[str, Field(pattern=r"^[0-9a-z]*$")]
 Pictures = dict[Literal["png", "svg"], Digest]
 
 
+def _old(name: str, old: str) -> Any:
+    """Return what reads a key by its name, or by the old one that directories of earlier versions have."""
+    return Field(validation_alias=AliasChoices(name, old))
+
+
 @with_config(CLOSED)
 class CellEntry(TypedDict):
     """A cell in study.json, with the labels that curves call it by."""
 
     key: Key
-    yardstick: Key
+    comparator: Annotated[Key, _old("comparator", "yardstick")]
     learner: Text
     environment: Text
     policies: Text
@@ -55,7 +60,7 @@ class CellEntry(TypedDict):
 
 
 @with_config(CLOSED)
-class YardstickEntry(TypedDict):
+class ComparatorEntry(TypedDict):
     """A best policy in hindsight in study.json, with the name of its files."""
 
     key: Key
@@ -74,7 +79,7 @@ class LeaderEntry(TypedDict):
     title: Text
     file: File
     horizon: Round
-    yardstick: Key
+    comparator: Annotated[Key, _old("comparator", "yardstick")]
 
 
 @with_config(CLOSED)
@@ -84,7 +89,9 @@ class Index(TypedDict):
     format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
     name: Annotated[str, Field(max_length=100)]
     cells: Annotated[list[CellEntry], Field(min_length=1, max_length=MOST_CELLS)]
-    yardsticks: Annotated[list[YardstickEntry], Field(min_length=1, max_length=MOST_CELLS)]
+    comparators: Annotated[
+        list[ComparatorEntry], Field(min_length=1, max_length=MOST_CELLS), _old("comparators", "yardsticks")
+    ]
     leaders: Annotated[list[LeaderEntry], Field(max_length=MOST_CELLS)]
     written: list[Text]
 
@@ -113,8 +120,8 @@ class CellRecord(TypedDict):
 
 
 @with_config(CLOSED)
-class YardstickRecord(TypedDict):
-    """cells/KEY.json of a yardstick: costs of the best policy after each round, and the policy of the last one."""
+class ComparatorRecord(TypedDict):
+    """cells/KEY.json of a comparator: costs of the best policy after each round, and the policy of the last one."""
 
     key: Key
     rounds: Annotated[list[Round], Field(min_length=1)]

@@ -1,7 +1,7 @@
 """Run directories: the resolved config, one record for each task. Files are replaced whole, never half written.
 
 config.toml          resolved, with versions, the number of this format, and a checksum
-study.json           which cells there are, what curves call them, and which yardstick measures each
+study.json           which cells there are, what curves call them, and which comparator measures each
 cells/KEY.json       a finished task; KEY.part its saved state before that; KEY.png and KEY.svg its drawn policy
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
 live/KEY.json        how far a running task is
@@ -185,7 +185,7 @@ class RunDirectory:
         """
         index, names = read_index(self.path), set()
         of_cells = [{**of_cell, "draw": True} for of_cell in index["leaders"]]
-        drawn: list[tuple[Any, Kind, str]] = [(task, "yardstick", "policy") for task in index["yardsticks"]]
+        drawn: list[tuple[Any, Kind, str]] = [(task, "comparator", "policy") for task in index["comparators"]]
         drawn += [(task, "cell", "leader") for task in of_cells]
         for of_task, kind, rules in drawn:
             record = read_record(self.path, kind, of_task["key"], of_task["horizon"])
@@ -207,7 +207,7 @@ def remarks(path: Path) -> tuple[str, ...]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
     index = read_index(path)
     damaged, made_with = [], {}
-    kinds: list[tuple[Kind, str]] = [("cell", "cells"), ("yardstick", "yardsticks")]
+    kinds: list[tuple[Kind, str]] = [("cell", "cells"), ("comparator", "comparators")]
     for kind, task in ((kind, task) for kind, tasks in kinds for task in index[tasks]):
         try:
             record = read_whole(path, kind, task["key"], task["horizon"])

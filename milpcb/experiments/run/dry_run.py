@@ -41,8 +41,7 @@ def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[
     where = f" in {path}" if finished else ""
     yield f"{len(study.cells)} cells, of which {len(finished)} are finished{where}"
     if missing:
-        if study.yardsticks:
-            yield f"beside them the best policy in hindsight, {len(study.yardsticks)} times, each a step of the run too"
+        yield f"beside them the best policy in hindsight, {len(study.comparators)} times, each a step of the run too"
         seconds = estimated_seconds(missing, workers)
         yield f"estimate: {span(seconds)} with backend {name}, {workers} worker{'s' if workers > 1 else ''}"
 

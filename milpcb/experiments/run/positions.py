@@ -20,7 +20,7 @@ from milpcb.experiments.results.schemas import LivePosition, checked
 
 
 class TaskInfo(Protocol):
-    """A cell or a yardstick, as far as progress is concerned; ``horizon`` in rounds."""
+    """A cell or a comparator, as far as progress is concerned; ``horizon`` in rounds."""
 
     @property
     def key(self) -> str:

@@ -91,7 +91,7 @@ def try_out(tasks: list[Task], directory: Path) -> None:
         if isinstance(task, Cell):
             build_learner(task, world, no_best(task, world))
         else:
-            world.yardstick_oracle(task.constraints)
+            world.comparator_oracle(task.constraints)
 
 
 class _OpenOnce(World):

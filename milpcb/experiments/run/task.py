@@ -19,7 +19,7 @@ from milpcb.experiments.run.labels import actions
 from milpcb.experiments.run.loop import checkpoints
 from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.task_files import Pace, TaskFiles
-from milpcb.experiments.study.cells import Cell, Task, Yardstick
+from milpcb.experiments.study.cells import Cell, Comparator, Task
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
@@ -59,7 +59,7 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
     try:
         if not task.is_current():
             return Failure("the files or the source code that it reads are not those the run began with; run again")
-        return measure(task, files) if isinstance(task, Yardstick) else play_cell(task, files)
+        return measure(task, files) if isinstance(task, Comparator) else play_cell(task, files)
     except RunError:
         raise
     except MilpcbError as error:
@@ -110,7 +110,7 @@ def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
     return Outcome(record, _pictures(cell, stays_with, player.world.stream.contexts))
 
 
-def measure(task: Yardstick, files: TaskFiles) -> Outcome:
+def measure(task: Comparator, files: TaskFiles) -> Outcome:
     """Find the best policy in hindsight, and draw it."""
     world = _world(task, files)
     best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files)
@@ -137,7 +137,7 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
         if files is not None and played % 1024 == 0:
             files.report(played, 0.0)
 
-    oracle = world.yardstick_oracle(task.constraints)
+    oracle = world.comparator_oracle(task.constraints)
     return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick)
 
 

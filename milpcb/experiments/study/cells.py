@@ -1,4 +1,4 @@
-"""What a study computes: cells (a learner at play) and yardsticks (a best policy). Plain values that can be pickled."""
+"""What a study computes: cells (a learner at play) and comparators (a best policy), as values that can be pickled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_ORACLE = "-"
 
 @dataclass(frozen=True)
 class Task:
-    """One computation of a study, and the settings that cells and yardsticks share.
+    """One computation of a study, and the settings that cells and comparators share.
 
     environment : what makes contexts and costs; ``seed`` fixes them, and rounds 1..``horizon`` are played
     policies, constraints : the policy class, and the side constraints that every policy must keep
@@ -83,11 +83,11 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Yardstick(Task):
-    """The task to find the best policy in hindsight, of least total cost over the rounds; regret is against it."""
+class Comparator(Task):
+    """The task to find the comparator of regret: the best policy in hindsight, of least total cost over the rounds."""
 
     def settings(self) -> dict[str, Any]:
-        """Return everything that decides the numbers."""
+        """Return everything that decides the numbers; the task has its old name, by which earlier results are found."""
         return {"task": "yardstick", **super().settings()}
 
 
@@ -130,13 +130,13 @@ class Cell(Task):
 class Study:
     """All tasks of a config.
 
-    ``yardstick_of`` gives, for the key of a cell, the key of the yardstick that its regret is measured with.
+    ``comparator_of`` gives, for the key of a cell, the key of the comparator that its regret is measured with.
     ``left_out`` holds a message for each learner and horizon that are not played, with the reason.
     """
 
     cells: tuple[Cell, ...]
-    yardsticks: tuple[Yardstick, ...]
-    yardstick_of: dict[str, str]
+    comparators: tuple[Comparator, ...]
+    comparator_of: dict[str, str]
     left_out: tuple[str, ...]
 
     @property
@@ -144,9 +144,9 @@ class Study:
         """Everything to compute, the longest first: the last task to end then keeps the others waiting least."""
         of_cells: dict[str, list[Task]] = {}
         for cell in self.cells:
-            of_cells.setdefault(self.yardstick_of[cell.key], []).append(cell)
-        longest_first = sorted(self.yardsticks, key=lambda yardstick: -yardstick.horizon)
-        return tuple(task for yardstick in longest_first for task in (yardstick, *of_cells[yardstick.key]))
+            of_cells.setdefault(self.comparator_of[cell.key], []).append(cell)
+        longest_first = sorted(self.comparators, key=lambda task: -task.horizon)
+        return tuple(task for comparator in longest_first for task in (comparator, *of_cells[comparator.key]))
 
 
 MOST_DRAWN = 24  # best policies, and as many leaders: in a study of thousands of seeds, pictures would delay the curves
@@ -155,8 +155,8 @@ MOST_DRAWN = 24  # best policies, and as many leaders: in a study of thousands o
 def build_study(config: Config) -> Study:
     """Multiply out the lists of a config; raises InputError where two cells would be the same, or none is left."""
     cells: list[Cell] = []
-    yardsticks: list[Yardstick] = []
-    yardstick_of: dict[str, str] = {}
+    comparators: list[Comparator] = []
+    comparator_of: dict[str, str] = {}
     for environment, policies, horizon, seed in _worlds(config):
         shared = (environment, policies, config.constraints, horizon, seed, config.experiment.checkpoints)
         played = [
@@ -172,16 +172,16 @@ def build_study(config: Config) -> Study:
         ]
         if played:
             title = _title(config, None, environment, policies, None, horizon, seed)
-            draw = len(yardsticks) < MOST_DRAWN
-            yardsticks.append(Yardstick(*shared, title, draw=draw, folder=config.run.folder))
-            yardstick_of |= {cell.key: yardsticks[-1].key for cell in played}
+            draw = len(comparators) < MOST_DRAWN
+            comparators.append(Comparator(*shared, title, draw=draw, folder=config.run.folder))
+            comparator_of |= {cell.key: comparators[-1].key for cell in played}
             cells += played
-    _check_distinct([*cells, *yardsticks])
+    _check_distinct([*cells, *comparators])
     if not cells:
         raise InputError("no cell is left to play: every learner's max_horizon is below every horizon; raise one")
     drawn = _drawn(config, cells)
     cells = [replace(cell, draw=cell.key in drawn) for cell in cells]
-    return Study(tuple(cells), tuple(yardsticks), yardstick_of, _left_out(config))
+    return Study(tuple(cells), tuple(comparators), comparator_of, _left_out(config))
 
 
 def asks_oracle(learner: LearnerSection) -> bool:

@@ -63,7 +63,7 @@ class World:
         """Open a learner's oracle."""
         return open_oracle(self.opened, self.stream.contexts, constraints=self.constraints(sections), **options)
 
-    def yardstick_oracle(self, sections: tuple[Component, ...]) -> Oracle:
+    def comparator_oracle(self, sections: tuple[Component, ...]) -> Oracle:
         """Open the oracle that finds the best policy in hindsight: the class's own search, else the default solver."""
         return self.search_or({"kind": "milp"}, sections)
 

@@ -122,12 +122,12 @@ def test_load_sees_what_came_after_the_table(run):
     assert_frame_equal(milpcb.load(run), frame.filter(pl.col("key") != lost), check_exact=True)
 
 
-def test_a_curve_without_its_yardstick_is_left_out(run):
+def test_a_curve_without_its_comparator_is_left_out(run):
     """There is no regret without the best policy in hindsight."""
-    yardstick = json.loads((run / "study.json").read_bytes())["yardsticks"][0]
-    (run / f"cells/{yardstick['key']}.json").unlink()
+    comparator = json.loads((run / "study.json").read_bytes())["comparators"][0]
+    (run / f"cells/{comparator['key']}.json").unlink()
     left = milpcb.load(run).select("seed", "horizon").unique().rows()
-    assert (yardstick["seed"], yardstick["horizon"]) not in left
+    assert (comparator["seed"], comparator["horizon"]) not in left
     assert len(left) == 3
 
 

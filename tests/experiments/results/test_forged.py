@@ -26,7 +26,7 @@ def held(tmp_path, tiny, play_into):
 
 
 def record_of(path, kind):
-    """Return the file of the first cell or yardstick."""
+    """Return the file of the first cell or comparator."""
     return path / f"cells/{json.loads((path / 'study.json').read_bytes())[kind][0]['key']}.json"
 
 
@@ -42,7 +42,7 @@ def test_a_picture_leads_nowhere_else(name, held, tiny, play_into):
     """A record that calls its picture by a path is damaged, and what lies there stays as it is."""
     mine = held.parent / "mine"
     mine.write_text("mine")
-    file = record_of(held, "yardsticks")
+    file = record_of(held, "comparators")
     (held / f"cells/{file.stem}.x").mkdir()
     forge(file, lambda body: body.update(pictures={name: digest(b"mine")}))
     again = play_into(tiny, held)
@@ -54,8 +54,8 @@ def test_a_picture_leads_nowhere_else(name, held, tiny, play_into):
 def test_a_policy_s_file_leads_nowhere_else(name, held):
     """study.json names files of policies, which a page shows: no file of somewhere else gets there."""
     (held.parent / "mine.txt").write_text("a secret")
-    forge(held / "study.json", lambda body: body["yardsticks"][0].update(file=name))
-    with pytest.raises(MilpcbError, match=r"study\.json is not as milpcb writes it \(yardsticks\.0\.file: "):
+    forge(held / "study.json", lambda body: body["comparators"][0].update(file=name))
+    with pytest.raises(MilpcbError, match=r"study\.json is not as milpcb writes it \(comparators\.0\.file: "):
         report(held)
 
 
@@ -105,7 +105,7 @@ def leaves(data, path=()):
         yield from leaves(value, (*path, key))
 
 
-@pytest.mark.parametrize("file", ["study.json", "cells", "yardsticks"])
+@pytest.mark.parametrize("file", ["study.json", "cells", "comparators"])
 def test_every_value_is_checked(file, held):
     """Whatever stands in the place of any one value: what is read is well formed, or one line says that it is not."""
     target = held / file if file == "study.json" else record_of(held, file)

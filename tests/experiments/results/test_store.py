@@ -184,9 +184,9 @@ def test_versions_that_differ_are_named(held, tiny, play_into):
 @pytest.mark.parametrize("damage", [b"", b"<svg/>"])
 def test_a_damaged_picture_is_drawn_again(damage, held, tiny, play_into):
     """A record knows what its pictures are: one that is not as it was drawn is drawn again, and that is said."""
-    (yardstick,) = study_of(tiny).yardsticks
+    (comparator,) = study_of(tiny).comparators
     before = (held.path / "best_policy_seed0.svg").read_bytes()
-    (held.path / f"cells/{yardstick.key}.svg").write_bytes(damage)
+    (held.path / f"cells/{comparator.key}.svg").write_bytes(damage)
     again = play_into(tiny, held.path)
     assert again.tasks == ["best policy in hindsight, seed 0: 40"]
     assert len(again.remarks) == 1
@@ -194,11 +194,11 @@ def test_a_damaged_picture_is_drawn_again(damage, held, tiny, play_into):
 
 
 @pytest.mark.parametrize("lost", ["json", "png"])
-def test_a_yardstick_without_record_or_picture_is_measured_again(lost, held, tiny, play_into):
+def test_a_comparator_without_record_or_picture_is_measured_again(lost, held, tiny, play_into):
     """The best policy in hindsight is finished when its rules and its pictures are there."""
-    (yardstick,) = study_of(tiny).yardsticks
+    (comparator,) = study_of(tiny).comparators
     before = (held.path / "best_policy_seed0.png").read_bytes()
-    (held.path / f"cells/{yardstick.key}.{lost}").unlink()
+    (held.path / f"cells/{comparator.key}.{lost}").unlink()
     assert play_into(tiny, held.path).tasks == ["best policy in hindsight, seed 0: 40"]
     assert (held.path / "best_policy_seed0.png").read_bytes() == before
 
@@ -429,7 +429,7 @@ def test_a_log_or_lock_that_is_a_link_is_not_written_through(held, tiny, tmp_pat
 @pytest.mark.parametrize("name", ["record", "part", "svg"])
 def test_a_folder_in_the_place_of_a_file_is_one_line(name, held, tiny, play_into):
     """It is nobody's record: it is not removed, and the line says what is in the way."""
-    (task,) = study_of(tiny).yardsticks if name == "svg" else study_of(tiny).cells
+    (task,) = study_of(tiny).comparators if name == "svg" else study_of(tiny).cells
     file = file_of(held.path, name, task.key)
     file.unlink(missing_ok=True)
     file_of(held.path, "record", task.key).unlink(missing_ok=True)

@@ -428,7 +428,7 @@ def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
         cell = cell_of(tiny.replace("[[learners]]", section, 1))
         trees = open_world(cell)
         for world in (trees, replace(trees, policies=MonotoneRules(trees.policies.n_actions))):
-            answered_by[name, type(world.policies)] = type(world.yardstick_oracle(cell.constraints))
+            answered_by[name, type(world.policies)] = type(world.comparator_oracle(cell.constraints))
     assert answered_by.pop(("budget", MonotoneRules)) is MilpOracle
     assert set(answered_by.values()) == {SearchOracle}
 

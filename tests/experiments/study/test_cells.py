@@ -66,19 +66,19 @@ def test_presentation_makes_no_other_cell(change, tiny):
     assert tiny.count(old) == 1
     first, other = study_of(tiny), study_of(tiny.replace(old, new))
     assert first.cells[0].key == other.cells[0].key
-    assert first.yardsticks[0].key == other.yardsticks[0].key
+    assert first.comparators[0].key == other.comparators[0].key
 
 
-def test_the_yardstick_does_not_depend_on_learners_and_oracles(tiny):
+def test_the_comparator_does_not_depend_on_learners_and_oracles(tiny):
     """All learners of an environment, class, horizon and seed share one; constraints make another."""
     text = tiny.replace('kind = "enumeration"', 'solver = ["highs", "scipy"]') + '[[learners]]\nname = "uniform"\n'
     study = study_of(text)
     assert len(study.cells) == 3
-    (yardstick,) = study.yardsticks
-    assert set(study.yardstick_of.values()) == {yardstick.key}
-    assert yardstick.key == study_of(tiny).yardsticks[0].key
-    assert yardstick.key != study_of(text + RULE.format(action=1)).yardsticks[0].key
-    assert yardstick.key not in {cell.key for cell in study.cells}
+    (comparator,) = study.comparators
+    assert set(study.comparator_of.values()) == {comparator.key}
+    assert comparator.key == study_of(tiny).comparators[0].key
+    assert comparator.key != study_of(text + RULE.format(action=1)).comparators[0].key
+    assert comparator.key not in {cell.key for cell in study.cells}
 
 
 def test_titles_tell_what_there_are_several_of(tiny):
@@ -118,7 +118,7 @@ def test_equal_cells_are_refused(tiny):
 
 
 def test_longest_tasks_come_first(tiny):
-    """Yardstick and learners of the longest horizon are begun first."""
+    """Comparator and learners of the longest horizon are begun first."""
     horizons = [task.horizon for task in study_of(tiny.replace("horizon = 40", "horizon = [9, 40, 20]")).tasks]
     assert horizons == [40, 40, 20, 20, 9, 9]
 

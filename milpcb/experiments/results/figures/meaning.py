@@ -15,7 +15,7 @@ from milpcb.core.decimals import THIN
 from milpcb.experiments.results.figures.looks import DISPLAYED
 from milpcb.experiments.study.cells import NO_ORACLE
 
-YARDSTICKS, INFORMED = ("best_in_hindsight",), ("hedge",)  # they know all costs beforehand, or see all of a round
+COMPARATORS, INFORMED = ("best_in_hindsight",), ("hedge",)  # they know all costs beforehand, or see all of a round
 RANDOM = "uniform"
 # Learners whose guarantee is for independent rounds of one law, and environments that are such.
 FOR_ONE_LAW = {
@@ -73,13 +73,13 @@ def unconstrained(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]
     """Return the learners that need not keep the side constraints of the study: those that ask no oracle."""
     if not settings.get("constraints"):
         return []
-    rows = frame.filter((pl.col("oracle") == NO_ORACLE) & ~pl.col("learner").is_in(yardsticks(settings)))
+    rows = frame.filter((pl.col("oracle") == NO_ORACLE) & ~pl.col("learner").is_in(comparators(settings)))
     return rows["learner"].unique(maintain_order=True).to_list()
 
 
-def yardsticks(settings: Mapping[str, Any], *, informed: bool = False) -> list[str]:
+def comparators(settings: Mapping[str, Any], *, informed: bool = False) -> list[str]:
     """Return the labels of learners that know the costs beforehand; ``informed`` adds those that see all of a round."""
-    names = YARDSTICKS + INFORMED * informed
+    names = COMPARATORS + INFORMED * informed
     return [*names, *(label for label, name in registered(settings, "learners").items() if name in names)]
 
 

@@ -15,7 +15,7 @@ from milpcb.core.contrast import ink
 from milpcb.core.decimals import THIN, number
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, legend, name_room, write_title
 from milpcb.experiments.results.figures.fitting import fitted, width
-from milpcb.experiments.results.figures.meaning import randoms, yardsticks
+from milpcb.experiments.results.figures.meaning import comparators, randoms
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, finals_of, sentences
 from milpcb.experiments.results.figures.words import verdict as best_words
@@ -55,7 +55,7 @@ def overview(results: Results) -> list[Drawing]:
     panels = [panel for panel in results.panels(longest(results.finals)) if set(names) & set(panel.learners)]
     if len(panels) < 2:
         return []
-    apart = [*names, *(name for name in results.looks if name in yardsticks(results.settings, informed=True))]
+    apart = [*names, *(name for name in results.looks if name in comparators(results.settings, informed=True))]
     tables = [squares(panel, apart) for panel in panels]
     apart += [name for name in results.looks if name not in apart and _random_like(name, tables)]
     tables = [squares(panel, apart) for panel in panels]

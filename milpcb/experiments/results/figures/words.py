@@ -11,7 +11,7 @@ import polars as pl
 
 from milpcb.core.decimals import THIN, number
 from milpcb.core.text import escaped
-from milpcb.experiments.results.figures.meaning import listed, unconstrained, yardsticks
+from milpcb.experiments.results.figures.meaning import comparators, listed, unconstrained
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.slopes import mean_interval
 
@@ -98,7 +98,7 @@ def against_guarantees(results: Results) -> str:
 
 def _compared(results: Results) -> list[Final]:
     """Return the means of the learners that may be compared; of all where there are no others."""
-    out = {legible(name) for name in (*yardsticks(results.settings), *unconstrained(results.frame, results.settings))}
+    out = {legible(name) for name in (*comparators(results.settings), *unconstrained(results.frame, results.settings))}
     found = final_means(results)
     return [final for final in found if final.learner not in out] or found
 

@@ -47,7 +47,7 @@ def test_lines_of_learners_stand_out():
 
 @pytest.mark.parametrize("colour", [GREY, BEST["color"], GUIDE["color"]])
 def test_grey_lines_stand_out(colour):
-    """Yardsticks and guides are grey, but no paler than other lines may be."""
+    """Comparators and guides are grey, but no paler than other lines may be."""
     assert contrast(colour, "white") >= LINES
     assert contrast(GREY, "white") >= TEXT  # numbers are written in it too
 

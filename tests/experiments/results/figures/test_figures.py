@@ -387,7 +387,7 @@ def test_a_study_of_one_learner_and_one_seed_is_told_without_comparison(make_fra
     assert "One seed." in caption
 
 
-def test_the_yardstick_itself_is_drawn_and_is_no_winner(make_frame):
+def test_the_comparator_itself_is_drawn_and_is_no_winner(make_frame):
     """Regret 0 up to rounding and a guarantee of 0 break no figure, stretch no axis, and win no comparison."""
     frame = make_frame(["uniform", "bistro_plus", "best_in_hindsight"], horizons=(100, 1000))
     own = pl.col("learner") == "best_in_hindsight"

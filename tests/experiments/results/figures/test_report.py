@@ -264,7 +264,7 @@ ACTIONS = "01201201"
 BEST = {"policy": "play 1", "actions": ACTIONS}
 REMARKS = {
     "no record": (None, BEST, ""),
-    "no yardstick": ({"leader": "play 1", "actions": ACTIONS}, None, ""),
+    "no comparator": ({"leader": "play 1", "actions": ACTIONS}, None, ""),
     "no leader": ({"guarantee": 1.0}, BEST, ""),
     "the same rules": ({"leader": "play 1", "actions": ACTIONS}, BEST, "The best policy in hindsight, rule for rule."),
     "other rules": (
@@ -282,7 +282,7 @@ REMARKS = {
         BEST,
         "Its rules are not those of the best policy in hindsight.",
     ),
-    "an older yardstick": (
+    "an older comparator": (
         {"leader": "play 2", "actions": ACTIONS},
         {"policy": "play 1"},
         "Its rules are not those of the best policy in hindsight.",
@@ -293,8 +293,8 @@ REMARKS = {
 @pytest.mark.parametrize("case", REMARKS)
 def test_a_leader_is_compared_with_the_best_policy(case):
     """The remark says on how many contexts the two play differently, as far as the records tell."""
-    cell, yardstick, said = REMARKS[case]
-    assert remark(cell, yardstick) == said
+    cell, comparator, said = REMARKS[case]
+    assert remark(cell, comparator) == said
 
 
 def test_leaders_are_shown_with_rules_and_remark(results):

@@ -1,4 +1,4 @@
-"""Uniform play, Hedge, Exp4.P and the best policy in hindsight: the yardsticks are right too."""
+"""Uniform play, Hedge, Exp4.P and the best policy in hindsight: what learners are compared with."""
 
 from __future__ import annotations
 
