@@ -16,7 +16,7 @@ _NO_MEMORY = ("map segment", "allocate memory", "start new thread")
 LONGEST = 60  # characters of a name in a message
 _HERE = Path(__file__).parent
 _RESOLVERS = tuple(
-    str(_HERE / "plugins" / name) for name in ("registry.py", "supply.py")
+    str(_HERE / "plugins" / name) for name in ("registry.py", "injection.py")
 )  # they call what is somebody else's
 _INSTALLED = tuple(
     f"{path}{os.sep}"

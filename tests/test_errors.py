@@ -8,7 +8,7 @@ import errno
 import pytest
 
 from milpcb.errors import MEMORY, InputError, cause, out_of_memory
-from milpcb.plugins import supply
+from milpcb.plugins import injection
 
 
 def _as_llvmlite() -> None:
@@ -37,7 +37,7 @@ def test_too_little_memory_has_one_line(error: Exception) -> None:
 def test_a_library_without_room_is_not_called_missing() -> None:
     """What is made says that memory is too small, and not that a file cannot be found."""
     with pytest.raises(InputError, match=r"^_as_llvmlite cannot be made: out of memory;"):
-        supply.make(_as_llvmlite, {})
+        injection.make(_as_llvmlite, {})
 
 
 def test_a_library_that_is_missing_is_not_called_too_large() -> None:

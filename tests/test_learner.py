@@ -13,7 +13,7 @@ from milpcb import FinitePool, open_oracle
 from milpcb.errors import InputError, OracleInexact, UnknownNameError
 from milpcb.experiments.run.loop import Tally, play
 from milpcb.learners import BistroPlus, EpsilonGreedy, Exp4, Exp4P, ExploreThenCommit, Hedge, Uniform
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import Learner
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass
@@ -184,7 +184,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in registry.names("learner") if supply.asks(registry.load("learner", n), "oracle")]
+    "name", [n for n in registry.names("learner") if injection.asks(registry.load("learner", n), "oracle")]
 )
 def test_no_round_past_the_horizon(name: str) -> None:
     """Every learner with a horizon plays that many rounds and no more: its guarantee is for them."""

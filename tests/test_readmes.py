@@ -24,7 +24,7 @@ import tomli_w
 
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.options import option_names
-from milpcb.plugins import own_folder, registry
+from milpcb.plugins import local_classes, registry
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("milpcb", "policies", "scripts")
@@ -214,7 +214,7 @@ def test_every_config_runs(readme, block, tmp_path, monkeypatch, run):
     try:
         read_config(Path(block.name))
     finally:
-        own_folder.look_in(None)
+        local_classes.look_in(None)
     tables = tomllib.loads(block.text)
     tables["experiment"] |= {"horizon": 100, "seeds": [0], "checkpoints": 5}
     Path("short.toml").write_text(tomli_w.dumps(tables))

@@ -14,16 +14,16 @@ import policies
 from milpcb import testing
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
-from milpcb.plugins import own_folder, registry
+from milpcb.plugins import local_classes, registry
 from policies.rule import Rule
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder that ``module:Class`` is looked for in, until the test is over."""
-    own_folder.look_in(tmp_path)
+    local_classes.look_in(tmp_path)
     yield tmp_path
-    own_folder.look_in(None)
+    local_classes.look_in(None)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_importing_the_registry_imports_nothing_else():
         "milpcb.errors",
         "milpcb.plugins",
         "milpcb.plugins.interfaces",
-        "milpcb.plugins.own_folder",
+        "milpcb.plugins.local_classes",
         "milpcb.plugins.registry",
     ]
     assert done.stdout.split() == own
@@ -207,10 +207,10 @@ def test_another_folder_has_modules_of_its_own(tmp_path):
             (place / "mine.py").write_text(
                 f"from milpcb.learners import Uniform\nclass X(Uniform):\n    number = {number}\n"
             )
-            own_folder.look_in(place)
+            local_classes.look_in(place)
             assert registry.load("learner", "mine:X").number == number
     finally:
-        own_folder.look_in(None)
+        local_classes.look_in(None)
     assert "mine" not in refusal("learner", "mine:Y").partition("named")[0].replace("'mine:Y'", "")
 
 

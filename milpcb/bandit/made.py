@@ -14,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.named_constraints import NamedConstraint, bind_to
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import Learner, PolicyClass
 from milpcb.types import Floats
 
@@ -65,7 +65,7 @@ def learner(
     """
     name = settings["learner"]
     cls = registry.load("learner", name)
-    if cls.full_information or supply.asks(cls, "best"):
+    if cls.full_information or injection.asks(cls, "best"):
         raise InputError(
             f"learner '{name}' learns from the costs of all actions, which nobody knows here: take 'exp4', or another "
             "one that learns from what was played"
@@ -79,13 +79,13 @@ def learner(
     supplied |= {"oracle": oracle, "n_actions": oracle.n_actions}
     if not arrive:
         supplied |= {"contexts": oracle.contexts, "pool": FinitePool(oracle.contexts)}
-    elif supply.asks(cls, "pool") or supply.asks(cls, "contexts"):
+    elif injection.asks(cls, "pool") or injection.asks(cls, "contexts"):
         raise InputError(f"learner '{name}' needs to know contexts: give Bandit the contexts that can occur")
-    alone = cast("Learner", supply.make(cls, supplied, settings["options"]))
+    alone = cast("Learner", injection.make(cls, supplied, settings["options"]))
     if today is None:
         return alone
     if constrained:
         raise InputError("a baseline need not keep constraints, so Bandit takes baseline= or constraints=, not both")
     options = {name: option for name, option in settings["baseline"].items() if name != "is"}
     around = registry.load("learner", "conservative")
-    return cast("Learner", supply.make(around, supplied, {"inner": alone, "baseline": today, **options}))
+    return cast("Learner", injection.make(around, supplied, {"inner": alone, "baseline": today, **options}))

@@ -10,7 +10,7 @@ from typing import Any, cast
 from milpcb.core import files, gate
 from milpcb.core.checks import check_file
 from milpcb.errors import InputError, RunError, shown
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 
 FORMAT = 4
@@ -65,7 +65,7 @@ def written_class(written: Mapping[str, Any] | None) -> PolicyClass:
     """Return the class that ``as_written`` described; raises InputError where it described none."""
     if written is None:
         raise InputError("the file is of a policy class of your own: pass it, as in Bandit.load(path, policies=...)")
-    return cast("PolicyClass", supply.make(registry.load("policies", written["name"]), {}, written["options"]))
+    return cast("PolicyClass", injection.make(registry.load("policies", written["name"]), {}, written["options"]))
 
 
 def _reason(path: Path, content: bytes) -> str:

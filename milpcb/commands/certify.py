@@ -13,7 +13,7 @@ from milpcb.commands.console import out
 from milpcb.core.checks import check_confidence
 from milpcb.errors import InputError
 from milpcb.ledger import Ledger
-from milpcb.plugins import own_folder
+from milpcb.plugins import local_classes
 from milpcb.types import Floats
 
 LAST = ("action", "cost", "probability")
@@ -57,7 +57,7 @@ def certify(
     from milpcb.oracles import open_oracle
 
     check_confidence(confidence)
-    own_folder.look_in(Path.cwd())  # for a policy class of one's own
+    local_classes.look_in(Path.cwd())  # for a policy class of one's own
     played = read_log(log)
     given = {"n_actions": _n_actions(played, actions), "feature_names": played.features or None, "action_names": None}
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]

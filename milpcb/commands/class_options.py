@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from milpcb.errors import InputError, did_you_mean
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 
 
 def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
@@ -20,7 +20,7 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[s
     cls = registry.load("policies", name)
     table = options_of(name, option_names(cls, given), arguments, own)
     options = check_options(cls, table, name, tuple(given))
-    return supply.make(cls, given, options)
+    return injection.make(cls, given, options)
 
 
 def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from milpcb.commands.console import out
 from milpcb.errors import UnknownNameError
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 
 # Where a config names what; kinds that a config does not name are used on the command line or by testing.battery.
 WRITTEN = {
@@ -68,7 +68,7 @@ def first_sentence(entry: Any) -> str:
     """Return the first sentence of an entry's own documentation, without its markup."""
     if isinstance(entry, click.Command):
         return _sentence(" ".join((entry.help or "").split()))
-    return _sentence(supply.summary(entry))
+    return _sentence(injection.summary(entry))
 
 
 def _sentence(text: str) -> str:
@@ -97,8 +97,8 @@ def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
     """Yield each option with its type, its default and its description in the docstring."""
     described = _descriptions(entry.__doc__ or "")
     supplied = registry.KINDS[kind].supplied
-    hints = supply.types(entry, supplied)
-    for key, parameter in supply.options(entry, supplied).items():
+    hints = injection.types(entry, supplied)
+    for key, parameter in injection.options(entry, supplied).items():
         default = "(needed)" if parameter.default is Parameter.empty else repr(parameter.default)
         default = "(empty)" if default == "<factory>" else default  # what a dataclass shows of a default that it makes
         if kind == "policies" and key == "n_actions":

@@ -12,7 +12,7 @@ from milpcb.commands.class_options import class_of
 from milpcb.commands.console import out
 from milpcb.core.checks import real
 from milpcb.errors import InputError
-from milpcb.plugins import own_folder, registry, supply
+from milpcb.plugins import injection, local_classes, registry
 
 if TYPE_CHECKING:
     from milpcb.types import Answer
@@ -55,7 +55,7 @@ def solve(
 
     if solver is not None:
         registry.target("solver", solver_name(solver).partition(":")[0])
-    own_folder.look_in(Path.cwd())  # for a policy class of one's own
+    local_classes.look_in(Path.cwd())  # for a policy class of one's own
     for target in targets:
         check_ending(target)
     if near is not None:
@@ -86,7 +86,7 @@ def solve(
 
 def _asked(kind: str, solver: str | None) -> str:
     """Return the kind of an oracle, with the solver that it uses if it uses one."""
-    own = supply.options(registry.load("oracle", kind))
+    own = injection.options(registry.load("oracle", kind))
     return f"{kind} on {solver or own['solver'].default}" if "solver" in own else kind
 
 

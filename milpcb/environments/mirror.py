@@ -14,7 +14,7 @@ from milpcb.core.checks import whole
 from milpcb.environments.planted import Planted
 from milpcb.environments.stream import check_opening
 from milpcb.errors import InputError, shown
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import Cache, Learner, Opened, PolicyClass, open_class
 from milpcb.rng import child, draw_action
 from milpcb.types import Floats, Ints
@@ -73,7 +73,7 @@ class Mirror:
             if table is not None and not isinstance(table, Mapping):
                 raise InputError(f"{name} must be a table of options by name, got {shown(table)}")
         cls = registry.load("learner", self.learner)
-        if cls.full_information or supply.asks(cls, "best"):
+        if cls.full_information or injection.asks(cls, "best"):
             raise InputError(
                 "a mirror needs a learner that learns from the costs it paid; "
                 f"'{self.learner}' is shown more: take another"
@@ -94,12 +94,13 @@ class Mirror:
     def _copies(self, opened: Opened, contexts: Floats, horizon: int, seed: int) -> list[Learner]:
         """Return the copies; they share one oracle, and each has its own seed and its own knowledge of contexts."""
         cls = registry.load("learner", self.learner)
-        oracle = self._oracle(opened, contexts) if supply.asks(cls, "oracle") else None
+        oracle = self._oracle(opened, contexts) if injection.asks(cls, "oracle") else None
         supplied = {"oracle": oracle, "contexts": contexts, "horizon": horizon, "n_actions": self.n_actions}
         seeds = child(seed, "environment", "mirror", "copies").integers(2**32, 2**63 - 1, size=self.copies).tolist()
         try:
             return [
-                supply.make(cls, {**supplied, "pool": FinitePool(contexts), "seed": own}, self.options) for own in seeds
+                injection.make(cls, {**supplied, "pool": FinitePool(contexts), "seed": own}, self.options)
+                for own in seeds
             ]
         except InputError as error:
             raise InputError(f"the mirror of '{self.learner}': {error}") from error
@@ -108,7 +109,7 @@ class Mirror:
         options = dict(self.oracle or {})
         kind = options.pop("kind", "search" if not options and "search" in opened.can else "milp")
         supplied = {"opened": opened, "contexts": contexts, "constraints": ()}
-        return supply.make(registry.load("oracle", kind), supplied, options)
+        return injection.make(registry.load("oracle", kind), supplied, options)
 
 
 def costly_actions(make: Callable[[], list[Learner]], rows: Ints, seed: int) -> Iterator[int]:

@@ -11,7 +11,7 @@ from milpcb import rng
 from milpcb.bets import Floor
 from milpcb.core.checks import check_confidence, index, real, whole, whole_array
 from milpcb.errors import InputError, shown
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel, Learner
 from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
@@ -207,11 +207,11 @@ class Conservative(Learner):
 def _made(name: str, supplied: Mapping[str, Any], options: Mapping[str, Any] | None) -> Learner:
     """Return the learner of a name; raises InputError where it cannot play inside another."""
     cls = registry.load("learner", name)
-    if cls.full_information or supply.asks(cls, "best") or cls is Conservative:
+    if cls.full_information or injection.asks(cls, "best") or cls is Conservative:
         raise InputError(f"a baseline goes with learners that learn from played actions, not with '{name}'")
     if options is not None and not isinstance(options, Mapping):
         raise InputError(f"options must be a table of {name}'s own options by name, got {shown(options)}")
-    made: Learner = supply.make(cls, supplied, options or {})
+    made: Learner = injection.make(cls, supplied, options or {})
     return made
 
 

@@ -10,7 +10,7 @@ from milpcb.contexts import Transductive
 from milpcb.core.checks import whole
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.learners.needs import SUPPLIED
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel, Learner
 from milpcb.types import Floats
 
@@ -57,7 +57,7 @@ class Doubling(Learner):
         self.horizon = horizon
         self._first = whole("first", first, 1)
         self._name, self._class = inner, registry.load("learner", inner)
-        self._asked = supply.arguments(self._class)
+        self._asked = injection.arguments(self._class)
         if options is not None and not isinstance(options, Mapping):
             raise InputError(f"options must be a table of {inner}'s own options by name, got {shown(options)}")
         self._options = dict(options or {})
@@ -112,7 +112,7 @@ class Doubling(Learner):
         """Return a fresh learner for the ``first * 2^phase`` rounds of a phase."""
         supplied = {**self._supplied, "horizon": self._first * 2**phase, "seed": phase_seed(self._seed, phase)}
         try:
-            made: Learner = supply.make(self._class, supplied, self._options)
+            made: Learner = injection.make(self._class, supplied, self._options)
         except InputError as error:
             raise InputError(f"doubling cannot make '{self._name}' with options {self._options}: {error}") from error
         return made

@@ -11,7 +11,7 @@ from milpcb.core.checks import context_array
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.without import Opening
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def open_oracle(
 
     """
     cls = registry.load("oracle", kind)
-    own = supply.options(cls, registry.KINDS["oracle"].supplied)
+    own = injection.options(cls, registry.KINDS["oracle"].supplied)
     given = options if solver is None else {"solver": solver, **options}
     for key in given:
         if key not in own:
@@ -72,7 +72,7 @@ def open_oracle(
     opened = policies if isinstance(policies, Opened) else open_class(policies, contexts)
     rules = _rules(constraints, opened, contexts)
     fixed = {"opened": opened, "contexts": array, "constraints": rules}
-    oracle = cast("Oracle", supply.make(cls, fixed, given))
+    oracle = cast("Oracle", injection.make(cls, fixed, given))
     again = partial(open_oracle, kind=kind, constraints=rules, **given)
     oracle.opening = Opening(opened.settings, opened, contexts, array, again)
     return oracle
@@ -99,11 +99,11 @@ def _rules(constraints: Any, opened: Opened, contexts: Any) -> tuple[LabelConstr
 def unknown_option(kind: str, key: str) -> str:
     """Return the message on an option unknown to a kind: the kinds that know it, or the nearest one that it knows."""
     fixed = registry.KINDS["oracle"].supplied
-    own = supply.options(registry.load("oracle", kind), fixed)
+    own = injection.options(registry.load("oracle", kind), fixed)
     owners = [
         f"'{other}'"
         for other in registry.names("oracle")
-        if key in supply.options(registry.load("oracle", other), fixed)
+        if key in injection.options(registry.load("oracle", other), fixed)
     ]
     known = f"; it is one of kind {' and '.join(owners)}" if owners else did_you_mean(key, own) if own else ""
     return f"oracle kind '{kind}' has no option '{clipped(key)}'{known}"

@@ -18,7 +18,7 @@ from typing import Any
 
 from milpcb.core import gate
 from milpcb.errors import InputError, UnknownNameError, cause, clipped
-from milpcb.plugins import own_folder
+from milpcb.plugins import local_classes
 from milpcb.plugins.interfaces import Kind, mismatch
 
 KINDS: dict[str, Kind] = {
@@ -198,7 +198,7 @@ def target(kind: str, name: str) -> str:
     if read is None or not (read.module or name in table):
         raise UnknownNameError(KINDS[kind].called, name, table)
     if read.module:
-        own_folder.check(kind, KINDS[kind].called, read)
+        local_classes.check(kind, KINDS[kind].called, read)
         return name
     return table[name]
 
@@ -209,7 +209,7 @@ def load(kind: str, name: str) -> Any:
     Importing a module runs it. Its mistakes are one line that names its file.
     """
     module, _, attribute = target(kind, name).partition(":")
-    with own_folder.open_folder() if ":" in name else nullcontext():
+    with local_classes.open_folder() if ":" in name else nullcontext():
         entry = _attribute(kind, name, module, attribute.partition(" ")[0])
         problem = mismatch(KINDS[kind], entry)
     if problem:
@@ -236,7 +236,7 @@ def _why(module: str, error: BaseException) -> str:
     if hidden:
         return hidden
     if isinstance(error, ModuleNotFoundError):
-        where = "".join(f"; looked in {folder} and the installed packages" for folder in own_folder.folders())
+        where = "".join(f"; looked in {folder} and the installed packages" for folder in local_classes.folders())
         return f"{error}{where}; install the package that brings it, or put the file beside the config"
     if isinstance(error, AttributeError) and error.name and error.obj is sys.modules.get(module):
         return f"{getattr(error.obj, '__file__', None) or module} has no '{error.name}'"

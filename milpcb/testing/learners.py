@@ -22,7 +22,7 @@ from milpcb.errors import InputError
 from milpcb.learners.needs import SUPPLIED
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import Learner
 from milpcb.testing import Check, Unmet
 from milpcb.types import Floats, Ints
@@ -63,7 +63,7 @@ class Scenario:
             "n_actions": N_ACTIONS,
             "best": self.labelings[0],
         }
-        asked = supply.arguments(make)
+        asked = injection.arguments(make)
         return make(**{name: value for name, value in supplied.items() if name in asked} | instead)
 
 
@@ -92,7 +92,7 @@ def battery(entry: str | Make) -> list[Check]:
     A class with required options is given as ``functools.partial(MyLearner, option=...)``.
     """
     make: Make = registry.load("learner", entry) if isinstance(entry, str) else entry
-    missing = [name for name, asked in supply.arguments(make).items() if _unmet(name, asked)]
+    missing = [name for name, asked in injection.arguments(make).items() if _unmet(name, asked)]
     if missing:
         raise InputError(
             f"the learner needs {', '.join(missing)}: hand over functools.partial(TheLearner, {missing[0]}=...)"
@@ -282,7 +282,7 @@ def check_certificate(make: Make, instance: Scenario) -> None:
 
 def check_capability(make: Make, instance: Scenario) -> None:
     """On an oracle that cannot answer, the constructor raises InputError, which names the kind that can."""
-    if "oracle" not in supply.arguments(make):
+    if "oracle" not in injection.arguments(make):
         raise Unmet("this learner has no oracle")
     message = _refusal(instance.learner, make, oracle=_Mute())
     assert message is not None, "it was made with an oracle that answers nothing"

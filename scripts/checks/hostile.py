@@ -189,7 +189,7 @@ def take_the_gate_out() -> None:
     from milpcb.data import tables
     from milpcb.experiments.results import layout, schemas
     from milpcb.experiments.study import foreign
-    from milpcb.plugins import own_folder, registry
+    from milpcb.plugins import local_classes, registry
 
     for name in ("run", "resume", "log", "learn", "evaluate", "report", "plot", "certify", "solve"):
         registry.load("command", name)
@@ -203,7 +203,7 @@ def take_the_gate_out() -> None:
 
     @contextlib.contextmanager
     def on_path() -> Iterator[None]:
-        folder = [str(folder) for folder in own_folder.folders()]
+        folder = [str(folder) for folder in local_classes.folders()]
         sys.path[:] = [*sys.path, *folder]
         try:
             yield
@@ -221,8 +221,8 @@ def take_the_gate_out() -> None:
         gate.inside: lambda root, *parts: root.joinpath(*parts),
         gate.read_bytes: lambda path, **_: Path(path).read_bytes(),
         gate.read_json: lambda text, **_: json.loads(text),
-        own_folder.check: lambda *_: None,
-        own_folder.open_folder: on_path,
+        local_classes.check: lambda *_: None,
+        local_classes.open_folder: on_path,
         foreign.asked_for: lambda _: [],
         schemas.checked: lambda _, data: data or {}["nothing"],
         layout.file_of: file_of,

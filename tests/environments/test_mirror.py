@@ -21,7 +21,7 @@ from milpcb.experiments.run.runner import run
 from milpcb.experiments.study import worlds
 from milpcb.experiments.study.config import parse_config
 from milpcb.learners import EpsilonGreedy, ExploreThenCommit, Uniform
-from milpcb.plugins import own_folder, registry
+from milpcb.plugins import local_classes, registry
 from milpcb.rng import child
 from milpcb.testing.environments import transcript
 from policies import DecisionTrees
@@ -87,9 +87,9 @@ class Wrong(Stubborn):
 def own(tmp_path):
     """Write learners of one's own into a folder that names are looked up in."""
     (tmp_path / "mirrored.py").write_text(OWN)
-    own_folder.look_in(tmp_path)
+    local_classes.look_in(tmp_path)
     yield
-    own_folder.look_in(None)
+    local_classes.look_in(None)
     sys.modules.pop("mirrored", None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from milpcb.errors import InputError, did_you_mean, shown
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import Learner
 
 
@@ -50,7 +50,7 @@ def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
         cls, called, registered = registry.load("learner", name), name, name
     else:
         raise InputError(f"a learner is a name, a Learner class, or a table with the key 'name', got {shown(entry)}")
-    known = supply.options(cls, registry.KINDS["learner"].supplied)
+    known = injection.options(cls, registry.KINDS["learner"].supplied)
     for key in table:
         if key not in known:
             raise InputError(f"learner '{called}' has no option '{key}'{did_you_mean(str(key), known)}")

@@ -20,7 +20,7 @@ from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.progress_line import ProgressLine
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream, open_class
 from milpcb.rng import check_seed
 from milpcb.types import Ints
@@ -138,7 +138,7 @@ def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: A
 def _environment(environment: Any) -> Any:
     """Return an environment, or a live one; raises InputError where it is neither."""
     if isinstance(environment, str):
-        return supply.make(registry.load("environment", environment), {})
+        return injection.make(registry.load("environment", environment), {})
     if isinstance(environment, type) or not (_is_live(environment) or hasattr(environment, "open")):
         raise InputError(
             "environment must be a registered name, an environment such as Planted(), or an object with context() and "
@@ -166,7 +166,7 @@ def _player(
 
 
 def _learner(each: NamedLearner, world: Surroundings, best: Hindsight | None) -> tuple[Learner, Oracle | None]:
-    asked = supply.arguments(each.cls)
+    asked = injection.arguments(each.cls)
     if best is None and (each.cls.full_information or "best" in asked):
         raise InputError(
             "it learns from the costs of all actions, and a live environment shows that of the action played"
@@ -181,7 +181,7 @@ def _learner(each: NamedLearner, world: Surroundings, best: Hindsight | None) ->
         "n_actions": world.opened.n_actions,
         "best": None if best is None or best.policy is None else best.policy.predict(world.stream.contexts),
     }
-    return supply.make(each.cls, supplied, each.options), oracle
+    return injection.make(each.cls, supplied, each.options), oracle
 
 
 def _played(

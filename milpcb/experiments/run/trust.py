@@ -25,7 +25,7 @@ from milpcb.experiments.study.foreign import asked_for, folder_of
 from milpcb.experiments.study.options import validate
 from milpcb.experiments.study.sections import Config, RunSection
 from milpcb.experiments.study.toml_tables import read_tables
-from milpcb.plugins import own_folder
+from milpcb.plugins import local_classes
 
 
 def read_run(directory: Path, *, trust: bool) -> Config:
@@ -66,5 +66,5 @@ def _code(directory: Path) -> list[bytes]:
     tables, _ = read_tables(directory / CONFIG)
     run = validate(RunSection, tables["run"], "[run]") if isinstance(tables.get("run"), dict) else RunSection()
     folder = getattr(run, "folder", None)
-    with own_folder.seen_from(folder_of(folder, directory.absolute())):
+    with local_classes.seen_from(folder_of(folder, directory.absolute())):
         return [f"{name} {source_digest(name)}".encode() for name in sorted({*named_classes(tables)})]

@@ -15,7 +15,7 @@ from milpcb.experiments.study.cells import Task
 from milpcb.experiments.study.sections import Component, Config
 from milpcb.experiments.study.worlds import open_world
 from milpcb.oracles.base import Oracle
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel
 from milpcb.theory.relaxation_value import RelaxationValue, relaxation_value
 
@@ -66,7 +66,7 @@ def settings(config: Config) -> Iterator[BoundTask]:
 
 def compute_bound(setting: BoundTask, noise: str, draws: int, tick: Callable[[int], None]) -> Bound:
     """Return the closed form of a registered relaxation and its estimate from ``draws`` draws."""
-    relaxation = supply.make(registry.load("relaxation", noise), {})
+    relaxation = injection.make(registry.load("relaxation", noise), {})
     oracle, T = setting.oracle, setting.horizon
     draw = rng.child(setting.seed, "bound", noise)
     value = relaxation_value(relaxation, oracle, setting.pool, T, draw, draws=draws, tick=tick)

@@ -14,7 +14,7 @@ from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
-from milpcb.plugins import own_folder, registry, supply
+from milpcb.plugins import injection, local_classes, registry
 
 FORMAT = 8  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
@@ -65,7 +65,7 @@ class Task:
     def is_current(self) -> bool:
         """Return whether the files and the source code that the task reads are still those of its key."""
         if self.folder is not None:  # a worker process has not read the config
-            own_folder.look_in(self.folder)
+            local_classes.look_in(self.folder)
         return replace(self).key == self.key
 
     @cached_property
@@ -186,7 +186,7 @@ def build_study(config: Config) -> Study:
 
 def asks_oracle(learner: LearnerSection) -> bool:
     """Return whether a learner's constructor has an argument ``oracle``."""
-    return supply.asks(registry.load("learner", learner.component.name), "oracle")
+    return injection.asks(registry.load("learner", learner.component.name), "oracle")
 
 
 def _worlds(config: Config) -> Iterator[tuple[Component, Component, int, int]]:

@@ -24,7 +24,7 @@ from milpcb.experiments.study.sections import (
     RunSection,
 )
 from milpcb.experiments.study.toml_tables import Tables, line_of, read_tables
-from milpcb.plugins import own_folder, registry, supply
+from milpcb.plugins import injection, local_classes, registry
 
 SECTIONS = ("experiment", "environment", "policies", "oracle", "learners", "constraints", "run", "versions")
 KIND_OF = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
@@ -63,7 +63,7 @@ def parse_config(
     placed = Tables(tables, text, where)
     reader = _Reader(placed)
     run = _with_folder(reader.model("run", RunSection), tables, folder)
-    own_folder.look_in(run.folder, trusted=trusted)
+    local_classes.look_in(run.folder, trusted=trusted)
     if not trusted:
         run = run.model_copy(update={"folder": None})  # no task looks there
     if not placed.of("learners"):
@@ -183,11 +183,11 @@ class _Reader:
         """Make the environments and the policy classes, which is cheap: none is opened."""
         for index, section in enumerate(config.environments):
             with self._tables.placing("environment", index, keys=self._tables.of("environment")[index]):
-                environment = supply.make(registry.load("environment", section.name), {}, section.options)
+                environment = injection.make(registry.load("environment", section.name), {}, section.options)
             for number, classes in enumerate(config.policies):
                 known = {} if "n_actions" in classes.options else {"n_actions": environment.n_actions}
                 with self._tables.placing("policies", number, keys=self._tables.of("policies")[number]):
-                    supply.make(registry.load("policies", classes.name), known, classes.options)
+                    injection.make(registry.load("policies", classes.name), known, classes.options)
 
     def _check_labels(
         self, section: str, what: str, entries: Sequence[Component | OracleSection | LearnerSection]

@@ -19,8 +19,8 @@ from typing import Any
 
 from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
-from milpcb.plugins import own_folder, registry
-from milpcb.plugins.own_folder import file_of
+from milpcb.plugins import local_classes, registry
+from milpcb.plugins.local_classes import file_of
 
 _OWN = Path(__file__).parents[2]  # the package milpcb
 
@@ -42,12 +42,12 @@ def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, A
 def source_file(name: str, *folders: Path) -> Path | None:
     """Return the file of the module in ``module:Class``, found without importing it; None where there is none.
 
-    Modules are looked for where Python does, in the folder of the config (own_folder.look_in), and in ``folders``.
+    Modules are looked for where Python does, in the folder of the config (local_classes.look_in), and in ``folders``.
     """
     parts = name.partition(":")[0].split(".")
     spec = PathFinder.find_spec(parts[0], sys.path)
     if spec is None:
-        within = [*own_folder.folders(), *folders]
+        within = [*local_classes.folders(), *folders]
     elif len(parts) == 1:
         return Path(spec.origin) if spec.origin else None
     else:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from milpcb.errors import InputError, clipped, did_you_mean
-from milpcb.plugins import supply
+from milpcb.plugins import injection
 
 LARGEST = 2**63 - 1  # the integers of TOML
 Numbers = tuple[bool | int | float, ...] | tuple[tuple[bool | int | float, ...], ...]  # an array as it is written down
@@ -28,14 +28,14 @@ class KeyProblemError(InputError):
 
 def option_names(component: Callable[..., Any], supplied: Collection[str] = ()) -> list[str]:
     """Return the keys a user may set: the constructor's arguments that the runtime does not supply."""
-    return list(supply.options(component, supplied))
+    return list(injection.options(component, supplied))
 
 
 def check_options(
     component: Callable[..., Any], table: Mapping[str, Any], where: str, supplied: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return all options with defaults filled in; raises KeyProblemError that names the key and the nearest one."""
-    own, hints = supply.options(component, supplied), supply.types(component, supplied)
+    own, hints = injection.options(component, supplied), injection.types(component, supplied)
     for key in table:
         if key not in own:
             raise KeyProblemError(key, _unknown(key, list(own), where))

@@ -13,7 +13,7 @@ from milpcb.experiments.study.config import KIND_OF
 from milpcb.experiments.study.options import Numbers
 from milpcb.experiments.study.oracle_sections import DEFAULT_KIND
 from milpcb.experiments.study.sections import LONGEST, Contexts, ExperimentSection, RunSection
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 
 Schema = dict[str, Any]
 OWN_CLASS = r"^[\w.]+:[\w.]+$"  # a class beside the config
@@ -66,14 +66,14 @@ def _named(kind: str, name: str, own: Schema, free: tuple[str, ...]) -> Schema:
     """Return the section for one built-in part."""
     properties, needed = _options(kind, name)
     properties = {"name": {"const": name}, **own, **properties}
-    about = {"title": name, "description": supply.summary(registry.load(kind, name))}
+    about = {"title": name, "description": injection.summary(registry.load(kind, name))}
     return {**about, **_closed(properties, needed=["name", *(key for key in needed if key not in free)])}
 
 
 def _options(kind: str, name: str) -> tuple[Schema, list[str]]:
     """Return the schema of each option of a part, and those that must be set."""
     part, supplied = registry.load(kind, name), registry.KINDS[kind].supplied
-    hints, found = supply.types(part, supplied), supply.options(part, supplied)
+    hints, found = injection.types(part, supplied), injection.options(part, supplied)
     properties = {key: _value(hints[key], parameter) for key, parameter in found.items()}
     return properties, [key for key, parameter in found.items() if parameter.default is Parameter.empty]
 

@@ -17,7 +17,7 @@ from milpcb.experiments.study.cells import Cell, Task
 from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
-from milpcb.plugins import own_folder, registry, supply
+from milpcb.plugins import injection, local_classes, registry
 from milpcb.protocols import (
     Cache,
     ContextModel,
@@ -98,7 +98,7 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
     An environment that takes long to compute its costs keeps them in ``cache``, and finds them there.
     """
     if task.folder is not None:
-        own_folder.look_in(task.folder)
+        local_classes.look_in(task.folder)
     axes = [task.environment.name, task.environment.options, task.policies.name, task.policies.options]
     key = json.dumps([*axes, task.horizon, task.seed, cache], sort_keys=True, default=str)
     if key in _open:
@@ -115,7 +115,7 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
 
 def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: Cache | None) -> Stream:
     """Open an environment; whatever one of somebody else's raises is an InputError with its file and line."""
-    kept = {"cache": cache} if supply.names(type(environment).open, "cache") else {}
+    kept = {"cache": cache} if injection.names(type(environment).open, "cache") else {}
     try:
         return environment.open(policies, task.horizon, task.seed, **kept)
     except (MilpcbError, MemoryError):
@@ -126,7 +126,7 @@ def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: 
 
 def build_environment(section: Component) -> Environment:
     """Make the environment's settings object."""
-    return cast("Environment", supply.make(registry.load("environment", section.name), {}, section.options))
+    return cast("Environment", injection.make(registry.load("environment", section.name), {}, section.options))
 
 
 def build_policies(section: Component, environment: Environment) -> PolicyClass:
@@ -138,7 +138,7 @@ def build_policies(section: Component, environment: Environment) -> PolicyClass:
     }
     own = {key: value for key, value in section.options.items() if key not in known or value is not None}
     left = {key: value for key, value in known.items() if key not in own}
-    policies = cast("PolicyClass", supply.make(registry.load("policies", section.name), left, own))
+    policies = cast("PolicyClass", injection.make(registry.load("policies", section.name), left, own))
     check_n_actions(policies)
     if policies.n_actions != environment.n_actions:
         raise InputError(
@@ -162,7 +162,7 @@ def build_learner(cell: Cell, world: World, best: Ints | None) -> tuple[Learner,
         "best": best,
     }
     try:
-        return supply.make(cls, supplied, cell.learner.component.options), oracle
+        return injection.make(cls, supplied, cell.learner.component.options), oracle
     except InputError as error:
         raise InputError(f"learner '{cell.learner.label}': {error}") from error
 
@@ -179,9 +179,9 @@ def no_best(task: Task, world: World) -> Ints:
 
 
 def _asks(learner: LearnerSection, argument: str) -> bool:
-    return supply.asks(registry.load("learner", learner.component.name), argument)
+    return injection.asks(registry.load("learner", learner.component.name), argument)
 
 
 def _constraints(section: Component, supplied: dict[str, Any]) -> tuple[LabelConstraint, ...]:
-    made = supply.make(registry.load("constraint", section.name), supplied, section.options)
+    made = injection.make(registry.load("constraint", section.name), supplied, section.options)
     return (made,) if isinstance(made, LabelConstraint) else tuple(made)

@@ -11,7 +11,7 @@ import pytest
 from milpcb.core.files import digest
 from milpcb.errors import InputError
 from milpcb.experiments.run.trust import read_run, remember
-from milpcb.plugins import own_folder, registry
+from milpcb.plugins import local_classes, registry
 
 LEARNER = """\
 from pathlib import Path
@@ -39,7 +39,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "run").mkdir()
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    own_folder.look_in(None)
+    local_classes.look_in(None)
 
 
 @pytest.fixture
@@ -150,9 +150,9 @@ def test_modules_below_a_package_of_one_s_own_are_found_later_too(place):
     (place / "pkg/__init__.py").write_text("")
     (place / "pkg/late.py").write_text("X = 1\n")
     (place / "pkg/mine.py").write_text(f"{PLAIN}def late():\n    import pkg.late\n    return pkg.late.X\n")
-    own_folder.look_in(place)
+    local_classes.look_in(place)
     registry.load("learner", "pkg.mine:Mine")
     assert sys.modules["pkg.mine"].late() == 1
     assert not list(place.rglob("__pycache__"))
-    own_folder.look_in(None)
+    local_classes.look_in(None)
     assert not [name for name in sys.modules if name.partition(".")[0] == "pkg"]

@@ -15,7 +15,7 @@ from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config, read_config
 from milpcb.experiments.study.options import KeyProblemError, check_options
 from milpcb.experiments.study.worlds import build_environment, build_learner, open_world
-from milpcb.plugins import own_folder, registry
+from milpcb.plugins import local_classes, registry
 
 
 def parse(text):
@@ -274,7 +274,7 @@ def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny)
                 first_learner(read_config(config, trusted=False))
         assert "mine_evil" not in sys.modules
     finally:
-        own_folder.look_in(None)
+        local_classes.look_in(None)
 
 
 class Component:

@@ -9,7 +9,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.plugins import registry
-from milpcb.plugins.supply import make
+from milpcb.plugins.injection import make
 
 CONTEXTS = np.array([[0.0, 1.0], [1.0, 0.5], [0.0, 2.0], [1.0, 1.0]])
 LABELINGS = [np.array(labels) for labels in product(range(3), repeat=4)]

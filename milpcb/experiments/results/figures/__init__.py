@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.plugins import registry, supply
+from milpcb.plugins import injection, registry
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.drawing import Drawing
@@ -31,5 +31,5 @@ def draw(results: Results, names: Iterable[str] = (ALL,)) -> Iterator[Drawing]:
             figure = registry.load("figure", key)
             drawings: list[Drawing] = figure(results)
             if not drawings and name != ALL:
-                raise InputError(f"figure '{key}' has nothing to draw of {results.title}: {supply.summary(figure)}")
+                raise InputError(f"figure '{key}' has nothing to draw of {results.title}: {injection.summary(figure)}")
             yield from drawings
