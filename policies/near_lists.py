@@ -18,7 +18,7 @@ from milpcb.protocols import SideConstraint
 from milpcb.types import Floats, Ints
 
 MOST_PAIRS = 2_000_000  # heads with a tail that are looked at: half a second
-WIDEST = 2**16  # whole numbers that lie closer together are sorted by counting
+WIDEST = 2**16  # integers that lie closer together are sorted by counting
 HALVINGS = 30  # of a bound that leaves too many of them
 _STATE = np.uint64(0xD6E8FEB86659FD93)  # an odd number: marks of two states differ
 

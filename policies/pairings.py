@@ -21,7 +21,7 @@ from milpcb.errors import SearchTooLargeError
 from milpcb.types import Floats, Ints
 from policies.weighted_kernels import Side, windows
 
-MOST_LEFT = 10**9  # derivations that the first of several rows leaves: a few seconds a question at worst
+MOST_LEFT = 10**9  # derivations that the first of several rows leaves: a few seconds a query at worst
 
 
 class Weighed(NamedTuple):

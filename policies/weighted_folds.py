@@ -19,7 +19,7 @@ from milpcb.types import Bools, Floats, Ints, Policy
 from policies.pairings import Pairing, Weighed, pairing
 from policies.weighted_kernels import Array, Side, Soft, add_up, pair
 
-_MOST_KEPT = 10**8  # actions of heads and tails that are kept from question to question, of a byte each
+_MOST_KEPT = 10**8  # actions of heads and tails that are kept from query to query, of a byte each
 _OTHER = -1  # the action of a head where tails decide it, and of a tail where heads do
 
 

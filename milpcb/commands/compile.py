@@ -17,7 +17,7 @@ from milpcb.errors import InputError
 @click.command("compile")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes at work [default: one for each core].")
 def compile_code(*, workers: int | None) -> None:
-    """Compile the searches of all built-in policy classes to machine code, so that no first question waits for it.
+    """Compile the searches of all built-in policy classes to machine code, so that no first query waits for it.
 
     The code is kept in NUMBA_CACHE_DIR, else in the folder for caches of the user. Whoever runs this in the recipe of a
     container image sets NUMBA_CACHE_DIR to a folder of the image, there and where the image runs. What is there already

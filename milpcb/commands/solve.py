@@ -1,4 +1,4 @@
-"""``milpcb solve``: one question to an oracle."""
+"""``milpcb solve``: one query to an oracle."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from milpcb.types import Floats
 
 THIN = "\u202f"  # a narrow space that no line is broken at, between thousands
 MOST_DIGITS = 17  # enough for any two floats to differ
-KEPT = 4  # first digits of a whole number that are never rounded away
+KEPT = 4  # first digits of an integer that are never rounded away
 WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 LEAST = 1e-9  # numbers nearer to 0 are rounding errors of sums
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])  # of ten, those that floats hold exactly
@@ -61,7 +61,7 @@ def number(value: float, error: float = np.nan) -> str:
     """Return a number as people write it: narrow spaces between thousands, no exponent, "none" if it is not finite.
 
     With its standard error it ends at the greatest power of ten that is at most half the error (0.49 for 0.4879 with
-    0.02), but a whole number keeps its first four digits. Without, it is whole from 100 on, has one decimal from 1 on,
+    0.02), but an integer keeps its first four digits. Without, it is whole from 100 on, has one decimal from 1 on,
     and three digits below.
     """
     return fixed(value, places(value, error))

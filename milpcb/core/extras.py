@@ -24,7 +24,7 @@ MODULES = {
 }  # fmt: skip
 
 
-def absent() -> set[str]:
+def missing() -> set[str]:
     """Return the extras whose packages are not all installed here; nothing is imported."""
     return {extra for extra, modules in MODULES.items() if not all(map(find_spec, modules))}
 

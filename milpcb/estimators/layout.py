@@ -61,7 +61,7 @@ class Layout:
         """Return numbers (m, d) in these bins (m, d)."""
         found = np.zeros(codes.shape)
         for f, cuts in enumerate(self.cuts):
-            if cuts:  # 0 and 1 are numbers that points systems add up, others are only compared with cut points
+            if cuts:  # 0 and 1 are numbers that scoring rules add up, others are only compared with cut points
                 numbers = (0.0, 1.0) if cuts == (0.5,) else (*cuts, np.nextafter(cuts[-1], np.inf))
                 found[:, f] = np.array(numbers)[codes[:, f]]
         found.setflags(write=False)

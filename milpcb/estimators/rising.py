@@ -65,7 +65,7 @@ def _joints(
         raw = values[name]
         if raw.dtype == object:
             raise InputError(
-                f"monotone is for columns of numbers, and '{escaped(name)}' holds texts or truth values: give numbers"
+                f"monotone is for columns of numbers, and '{escaped(name)}' holds strings or booleans: give numbers"
             )
         known = ~np.isnan(raw)
         _, first = np.unique(raw[known], return_index=True)

@@ -33,7 +33,7 @@ from typing import Any
 
 from milpcb.learners.noise_laws import Noise, Spread
 from milpcb.learners.optimism import Optimism
-from milpcb.learners.questions import Questions
+from milpcb.learners.queries import TableQueries
 
 FIRST_RATE = 2.0  # eps_1; 1 where noise is of integers
 STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
@@ -44,7 +44,7 @@ class AdaptiveNoise:
 
     Parameters
     ----------
-    questions : the way to ask a table that is empty, about noise of as many coordinates as that table has
+    queries : how a table that is empty is queried, about noise of as many coordinates as that table has
     noise : the draws
     spreads : two independent estimates of E max over policies of -n(pi): for the rates, and for the bound
     cap : M, None for ceil(sqrt(K t)) in round t
@@ -55,7 +55,7 @@ class AdaptiveNoise:
 
     def __init__(
         self,
-        questions: Questions,
+        queries: TableQueries,
         noise: Noise,
         spreads: tuple[Spread, Spread],
         *,
@@ -63,7 +63,7 @@ class AdaptiveNoise:
         n_actions: int,
         optimism: Optimism | None = None,
     ) -> None:
-        self._questions, self._noise, self._cap, self._n_actions = questions, noise, cap, n_actions
+        self._queries, self._noise, self._cap, self._n_actions = queries, noise, cap, n_actions
         self._for_rates, self._for_bound = spreads
         self._optimism = optimism
         self._first = 1.0 if noise.law.whole else 1 / FIRST_RATE
@@ -78,7 +78,7 @@ class AdaptiveNoise:
 
     def play(self, row: int) -> int:
         """Return the action on ``row`` of the leader on fresh noise."""
-        return self._questions.play(row, self._draw())
+        return self._queries.play(row, self._draw())
 
     def learn(self, row: int, action: int, cost: float, played: int) -> float:
         """Take in the cost of the action played after ``played`` rounds, and return its estimate c J."""
@@ -110,7 +110,7 @@ class AdaptiveNoise:
         spread = (estimate + self._for_bound.mean) / 2 + STANDARD_ERRORS * error
         T, K = horizon, self._n_actions
         capped = 2 * math.sqrt(K * T) if self._cap is None else K * T / self._cap
-        instability = self._questions.table.n_moved * (K - 0.5)
+        instability = self._queries.table.n_moved * (K - 0.5)
         chance = math.sqrt((2 * K - 1) * T)
         paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e + self._left_out(T)
         return spread * self._first + paid + spread / estimate * (paid + chance)
@@ -125,13 +125,13 @@ class AdaptiveNoise:
     def state(self) -> dict[str, Any]:
         """Return sums, table and generator."""
         sums = {"scale": self._scale, "last_scale": self._last_scale, "excess": self._excess}
-        return {**sums, "table": self._questions.table.state(), "rng": self._noise.state()}
+        return {**sums, "table": self._queries.table.state(), "rng": self._noise.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self._scale, self._last_scale = float(state["scale"]), float(state["last_scale"])
         self._excess = float(state["excess"])
-        self._questions.table.restore(state["table"])
+        self._queries.table.restore(state["table"])
         self._noise.restore(state["rng"])
 
     def _draw(self) -> Any:
@@ -144,13 +144,13 @@ class AdaptiveNoise:
     def _redraws(self, row: int, action: int, most: int) -> int:
         """Return J; the last redraw counts whatever its outcome, so it is not made."""
         for redraw in range(1, most):
-            if self._questions.play(row, self._draw()) == action:
+            if self._queries.play(row, self._draw()) == action:
                 return redraw
         return most
 
     def _gain(self, row: int, action: int, estimate: float) -> float:
         """Add the estimate to the table; return by how much that raises the least total on fresh noise."""
-        return self._questions.add(row, action, estimate, self._draw())
+        return self._queries.add(row, action, estimate, self._draw())
 
     def _next_scale(self) -> float:
         """Return 1 / eps of the next round."""

@@ -213,7 +213,7 @@ class BistroPlus(Learner):
         np.add(self._past, noise, out=self._costs)
 
     def _ask_all(self, row: int) -> Reply:
-        """Ask psi_0..psi_K as K + 1 questions (paper, equation (9))."""
+        """Ask psi_0..psi_K as K + 1 queries (paper, equation (9))."""
         probe, costs = self.relaxation.probe, self._costs
         ask = self._bounds if self._anytime else self._value
         psi = np.empty((self.n_actions + 1, 2))  # lower and upper bound of each

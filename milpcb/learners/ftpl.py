@@ -14,7 +14,7 @@ from milpcb.learners.fixed_noise import FixedNoise
 from milpcb.learners.needs import require, require_contexts
 from milpcb.learners.noise_laws import LAWS, Noise, spread
 from milpcb.learners.optimism import Estimates, Optimism
-from milpcb.learners.questions import Minimisers, Profiles
+from milpcb.learners.queries import Minimisers, Profiles
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
@@ -28,7 +28,7 @@ class ContextualFTPL(Learner):
 
     Setting: contexts and costs are both adversarial and fixed in advance; nothing is i.i.d.
     Estimates: J c e_y, where J counts redraws of the noise until the same action comes out again (geometric resampling,
-    at most M redraws): a question for the play and, where it cost something, one for each redraw.
+    at most M redraws): a query for the play and, where it cost something, one for each redraw.
 
     A fixed ``epsilon`` is the published algorithm. Either all contexts that can occur are known (transductive, in its
     set version: the noise is on every distinct context of the oracle), or a separator is: rows on which any two
@@ -40,7 +40,7 @@ class ContextualFTPL(Learner):
 
     ``epsilon = "adaptive"`` (derived for this project) needs no horizon. The noise grows with what the run itself has
     seen, and ``bound()`` is what it proves about itself: spread / eps_t plus what every round cost beyond what its
-    estimate added to the perturbed minimum, which one more question a round measures. For Laplace noise
+    estimate added to the perturbed minimum, which one more query a round measures. For Laplace noise
 
         E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
 
@@ -181,7 +181,7 @@ class ContextualFTPL(Learner):
     ) -> AdaptiveNoise:
         """Return the leader of epsilon = "adaptive", on an empty table of the oracle."""
         table = self.oracle.table(noise)
-        questions = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle)
+        asked = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle)
         for_rates, for_bound, for_play = (
             Noise(LAWS[law], table.n_noisy, rng.child(seed, "learner", name))
             for name in ("spread for rates", "spread for bound", "noise")
@@ -193,4 +193,4 @@ class ContextualFTPL(Learner):
         first = spread(for_rates, least)
         second = spread(for_bound, least, first.draws)
         spreads = first, second
-        return AdaptiveNoise(questions, for_play, spreads, cap=cap, n_actions=self.n_actions, optimism=optimism)
+        return AdaptiveNoise(asked, for_play, spreads, cap=cap, n_actions=self.n_actions, optimism=optimism)

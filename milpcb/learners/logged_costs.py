@@ -17,7 +17,7 @@ class LoggedCosts:
 
     The costs go into a table that the oracle keeps (milpcb.protocols.tables), those of all rounds since a training at
     once when the next one asks. The policy is asked for the action on a row when that row is shown, None before the
-    first training. So a round costs the same however many contexts there are, if that is so of the table's questions,
+    first training. So a round costs the same however many contexts there are, if that is so of the table's queries,
     and contexts may arrive. Costs are never negative: sums of them lose no digits, however long they are kept.
     ``log_size`` is log N, taken as at least log 2: a class of one policy is treated as a class of two.
     """

@@ -20,7 +20,7 @@ class PolicyElimination(Learner):
     """Keeps the policies that may still be the best, and plays a mixture of them that estimates each of them well.
 
     Setting: pairs of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts
-    seen so far stand for it, and there is no guarantee). Oracle: a list of at most 60 000 policies; no question is
+    seen so far stand for it, and there is no guarantee). Oracle: a list of at most 60 000 policies; no query is
     asked.
 
     Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))

@@ -8,7 +8,7 @@ action, ``Process.floor``. Hence
   that keep one side constraint: total of the floor >= q - margin. Whatever is maximised over them, and by whichever
   numbers, what is found keeps the limit in the population in that share of all logs. The naive limit, v >= -margin,
   is kept in about half of them where it binds, as the policy is chosen among those that look as if they kept it;
-* the policy of the greatest lower end is one question without any draws, as q is the same for all: pessimism (Jin,
+* the policy of the greatest lower end is one query without any draws, as q is the same for all: pessimism (Jin,
   Ren, Yang and Wang 2022, "Policy learning without overlap"). Its penalty grows where rows are rare and weights large.
 
 A base that is itself a policy of the class keeps its own limit, though the band, which is never of no width, does not
@@ -170,7 +170,7 @@ def no_worse_than(
     outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
     margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
-    draws : searches on resamples, one question each
+    draws : searches on resamples, one query each
     seed : of the resamples
     what : what messages call the outcome
 

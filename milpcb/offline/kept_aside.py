@@ -37,7 +37,7 @@ def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
         aside[own[: round(part * len(own))]] = True
     rows = aside[members]
     for where, what in ((rows, "kept aside"), (~rows, "left to learn from")):
-        absent = set(range(len(log.actions))) - set(log.action[where].tolist())
-        if absent:
-            raise InputError(f"of the rows {what} none has action '{log.actions[min(absent)]}'; change holdout")
+        missing = set(range(len(log.actions))) - set(log.action[where].tolist())
+        if missing:
+            raise InputError(f"of the rows {what} none has action '{log.actions[min(missing)]}'; change holdout")
     return np.asarray(rows)

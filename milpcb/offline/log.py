@@ -56,7 +56,7 @@ class Log:
         return np.asarray(np.unique(self.group, return_inverse=True)[1], dtype=np.int64)
 
     def take(self, rows: Ints) -> Log:
-        """Return the log of ``rows`` (numbers); the names of the actions stay, so one may be absent."""
+        """Return the log of ``rows`` (numbers); the names of the actions stay, so one may be missing."""
         return replace(
             self,
             features=take_rows(self.features, rows),

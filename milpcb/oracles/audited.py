@@ -20,8 +20,8 @@ from milpcb.types import Floats, Stop
 class AuditedOracle(Oracle):
     """Exact answers from the class's own search; a share of them is asked of a solver as well.
 
-    The first question and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one question.
-    Action weights are no minimum, so no MILP can audit them; questions to a table that is kept are not audited either.
+    The first query and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one query.
+    Action weights are no minimum, so no MILP can audit them; queries to a table that is kept are not audited either.
     Under side constraints the solver may start at the search's policy, which claims nothing; no bound of the search
     reaches it. A first disagreement raises OracleDisagreement with both values; an audit that a time limit cuts short
     raises OracleInexact. ``audits`` counts what was proved twice.
@@ -61,7 +61,7 @@ class AuditedOracle(Oracle):
         self.audits = 0
 
     def route(self) -> list[str]:
-        """Return that of the search, how many questions are audited, and the solver's."""
+        """Return that of the search, how many queries are audited, and the solver's."""
         audits = "every query" if self._every == 1 else f"one query in {self._every}"
         return [*self._search.route(), f"audited: {audits}, by a solver", *self._milp.route()]
 

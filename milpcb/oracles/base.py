@@ -28,7 +28,7 @@ Answered = TypeVar("Answered")
 class Oracle(Capable, ABC):
     """Answers "what is the least total cost of any policy?" on fixed contexts (paper, equation (1)).
 
-    ``calls`` counts the questions asked (a profile is one question) and ``seconds`` the time spent on them.
+    ``calls`` counts the queries (a profile is one query) and ``seconds`` the time spent on them.
     ``log_size`` is the natural log of the number of policies, as the class states it; ``capabilities`` names the
     queries that this kind answers (see milpcb.learners.needs).
     """
@@ -39,7 +39,7 @@ class Oracle(Capable, ABC):
     _closed = False
 
     def __init__(self, opened: Opened, contexts: Floats, *, grouped: bool = True) -> None:
-        """Take a class that is opened on ``contexts`` (m, d); where ``grouped``, questions go on with costs (g, K)."""
+        """Take a class that is opened on ``contexts`` (m, d); where ``grouped``, queries go on with costs (g, K)."""
         self.contexts = contexts
         self.n_contexts = len(contexts)
         self.n_actions = opened.n_actions
@@ -66,10 +66,10 @@ class Oracle(Capable, ABC):
 
     @abstractmethod
     def route(self) -> list[str]:
-        """Return the lines of ``explain`` on what this kind does with a question."""
+        """Return the lines of ``explain`` on what this kind does with a query."""
 
     def close(self) -> None:
-        """Free what a solver holds. Every question after this raises InputError; closing again does nothing."""
+        """Free what a solver holds. Every query after this raises InputError; closing again does nothing."""
         self._closed = True
 
     def rows(self, contexts: Any) -> Ints:
@@ -135,7 +135,7 @@ class Oracle(Capable, ABC):
     def near_best(self, costs: Any, slack: float) -> NearBest:
         """Return all policies whose total cost is at most the least plus ``slack``, which is in the unit of the costs.
 
-        What is asked of them is found lazily, by as many questions as it takes. With slack 0 they are the best ones.
+        What is asked of them is found lazily, by as many queries as it takes. With slack 0 they are the best ones.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Oracle(Capable, ABC):
     def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
 
-        Where there will be no noise, ``None``, the kind takes the table whose questions are cheapest. Every kind keeps
+        Where there will be no noise, ``None``, the kind takes the table whose queries are cheapest. Every kind keeps
         costs by context. Raises InputError where this one cannot add noise to the columns of a program.
         """
         if noise is None:
@@ -188,7 +188,7 @@ class Oracle(Capable, ABC):
         return CostTable(self, np.sort(first))
 
     def _noiseless_table(self) -> Table:
-        """Return the table whose questions are cheapest, if no noise is added."""
+        """Return the table whose queries are cheapest, if no noise is added."""
         return CostTable(self, np.zeros(0, dtype=np.int64))
 
     def _column_table(self) -> Table:
@@ -264,7 +264,7 @@ class Oracle(Capable, ABC):
         return array if self._grouping is None else self._grouping.add_up(array)
 
     def _counted(self, ask: Callable[..., Answered]) -> Callable[..., Answered]:
-        """Return the question, counted and timed."""
+        """Return a query that is counted and timed."""
 
         def counted(*arguments: Any) -> Answered:
             start = perf_counter()

@@ -1,10 +1,10 @@
-"""Policies within a bound, cheapest first, by questions that every oracle answers, whatever its class and kind.
+"""Policies within a bound, cheapest first, by queries that every oracle answers, whatever its class and kind.
 
 A set of policies is given by what they play at some contexts; every other action there costs so much more that whoever
 plays it is beyond the bound. A profile at a further context has the actions that the policies of the set play there
 within the bound, and the least total of each: where there are several, each is a smaller set. A set whose policies
 agree at all contexts is one labeling. The set of least total is divided first, of equal ones the one with the fewest
-contexts left, so labelings come in order of cost, and no question is asked of an empty set.
+contexts left, so labelings come in order of cost, and no query is about an empty set.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ByProfiles:
 
     Parameters
     ----------
-    profile, minimise : questions about costs (n, K), and for a profile a row of them
+    profile, minimise : queries about costs (n, K), and for a profile a row of them
     costs : what is asked about
     bound : of the total costs
     price : what another action than a set's costs more: no policy at all is within the bound less the price
@@ -44,7 +44,7 @@ class ByProfiles:
     ) -> None:
         self._profile, self._minimise = profile, minimise
         self._costs, self._bound, self._price, self._contested = costs, bound, price, contested
-        self.questions = 0
+        self.queries = 0
 
     def __iter__(self) -> Iterator[Policy]:
         numbers = count()
@@ -66,7 +66,7 @@ class ByProfiles:
     def _divided(self, costs: Floats, rows: tuple[int, ...]) -> tuple[int, Floats | None]:
         """Return the first place of ``rows`` at which several actions are played, and the profile; None for none."""
         for place, row in enumerate(rows):
-            self.questions += 1
+            self.queries += 1
             profile = self._profile(costs, row)
             if (profile <= self._bound).sum() > 1:
                 return place, profile

@@ -40,7 +40,7 @@ JOBS = (*SEARCHES, DRAWS)
 
 
 def ask(job: str, order: Literal["C", "F"] = "C") -> str:
-    """Ask the questions of one of JOBS, with tables that lie in memory in this order; return the job."""
+    """Make the queries of one of JOBS, with tables that lie in memory in this order; return the job."""
     if job == DRAWS:
         _draw()
         return job

@@ -46,7 +46,7 @@ class GrowingOracle:
 
     By kind "search", a class with terms is never opened on the contexts. Its answers come from its recursion over all
     cut points, and ``table()`` keeps the totals, so that a round costs the same however many contexts have arrived.
-    Explicit cut points need no contexts to begin with. Else new contexts are collected, and the next question opens the
+    Explicit cut points need no contexts to begin with. Else new contexts are collected, and the next query opens the
     class on all of them.
 
     Parameters
@@ -135,12 +135,12 @@ class GrowingOracle:
 
     @property
     def calls(self) -> int:
-        """Questions asked so far."""
+        """Queries asked so far."""
         return self._calls + (self._opened.calls if self._opened else 0)
 
     @property
     def seconds(self) -> float:
-        """Seconds spent on questions, openings excepted."""
+        """Seconds spent on queries, openings excepted."""
         return self._seconds + (self._opened.seconds if self._opened else 0.0)
 
     def rows(self, contexts: Any) -> Ints:

@@ -97,7 +97,7 @@ class MilpOracle(Oracle):
         self._starts = None
 
     def noisy_table(self, count: Callable[[float], float]) -> ProgramTable:
-        """Return a table over the program, whose cost map must be linear; ``count`` takes the start of a question."""
+        """Return a table over the program, whose cost map must be linear; ``count`` takes the start of a query."""
         group = self._opened_class.group
         return ProgramTable(self._minimise, self._profile, self._encoding, group, self.n_actions, count)
 

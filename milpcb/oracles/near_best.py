@@ -18,7 +18,7 @@ from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
 
 # Profiles that are asked for a list of policies, where the class has no quicker way.
-MOST_QUESTIONS = 5_000
+MOST_QUERIES = 5_000
 MOST_COMPARED = 1_000  # policies whose labels are compared with each other
 
 
@@ -54,10 +54,10 @@ class NearBest:
 
     """
 
-    def __init__(self, questions: Asking, table: Floats, costs: Floats, slack: float) -> None:
+    def __init__(self, queries: Asking, table: Floats, costs: Floats, slack: float) -> None:
         """Take the costs as handed in, a ``table`` (m, K), and as the oracle asks about them, (g, K)."""
-        self.value, self.slack = questions.value(costs), slack
-        self._ask, self._table, self._costs = questions, table, costs
+        self.value, self.slack = queries.value(costs), slack
+        self._ask, self._table, self._costs = queries, table, costs
         query = Query(costs)
         off = 0.0 if query.whole else query.tolerance
         within = min(slack, query.highest - query.lowest)
@@ -178,7 +178,7 @@ class _OneByOne:
         self.finished = False
 
     def policies(self) -> Iterator[Policy]:
-        """Yield those found, then others until the budget of questions is used up."""
+        """Yield those found, then others until the budget of queries is used up."""
         place = 0
         while place < len(self._found) or self._advance():
             yield self._found[place]
@@ -186,7 +186,7 @@ class _OneByOne:
 
     def _advance(self) -> bool:
         """Find one more; return whether there is one that the budget allows."""
-        if self.finished or self._source.questions > MOST_QUESTIONS:
+        if self.finished or self._source.queries > MOST_QUERIES:
             return False
         policy = next(self._next, None)
         if policy is None:

@@ -17,7 +17,7 @@ _LEAST_RANGE = 1e-4
 
 
 class Query:
-    """The costs (g, K) of a question, perhaps with noise (n_columns,) on columns that are 0 or 1.
+    """The costs (g, K) of a query, perhaps with noise (n_columns,) on columns that are 0 or 1.
 
     ``whole``: total costs are integers that solvers separate.
     """

@@ -25,7 +25,7 @@ class SearchOracle(Oracle):
         self._search = self._open(opened, constraints)
 
     def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Search:
-        """Return the search that all questions go to."""
+        """Return the search that all queries go to."""
         opened.require("search")
         if constraints:
             opened = self._opened_class = self._under(opened, constraints)

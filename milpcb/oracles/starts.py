@@ -20,7 +20,7 @@ from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Searc
 from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Ints
 
-# Smaller programs take a solver about 10 ms a question: to load a compiled search takes as long as fifty of them. This
+# Smaller programs take a solver about 10 ms a query: to load a compiled search takes as long as fifty of them. This
 # is about columns and rows: big-M programs have few columns.
 FEWEST_COLUMNS = 500
 
@@ -44,7 +44,7 @@ def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideConstrai
 
 
 class Starts:
-    """The search of a class under ``sides``, opened by the first question, and the points of its policies."""
+    """The search of a class under ``sides``, opened by the first query, and the points of its policies."""
 
     def __init__(self, opened: Opened, encoding: InvertibleEncoding, sides: Sequence[SideConstraint]) -> None:
         self._opened, self._encoding, self._sides = opened, encoding, sides

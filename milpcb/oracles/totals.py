@@ -15,7 +15,7 @@ from milpcb.types import Answer, Floats, Ints, Stop
 
 
 class CostTable(Table):
-    """The matrix (m, K) of total costs, handed to the oracle with every question.
+    """The matrix (m, K) of total costs, handed to the oracle with every query.
 
     Noise is (d, K), flattened: a number for each action on each of the ``d`` contexts ``noisy``, rows of which no two
     are alike to all policies. A cost at any row moves a policy's total as a cost at the row of ``noisy`` that is like
@@ -72,14 +72,14 @@ class CostTable(Table):
 class TermTable(Table):
     """The totals of ``terms``; noise has a coordinate for each of them.
 
-    Costs of one more context change ``n_moved`` of them for each action. A question reads these alone, so its time does
+    Costs of one more context change ``n_moved`` of them for each action. A query reads these alone, so its time does
     not depend on how many contexts there are.
 
     Parameters
     ----------
     terms : of the policy class
     context : returns the context (d,) of a row
-    count : counts a question, given its start, and returns its seconds
+    count : counts a query, given its start, and returns its seconds
     asked : returns the terms whose recursion is asked, where constraints that hold for a while change it
 
     """
@@ -140,12 +140,12 @@ class ProgramTable(Table):
 
     Parameters
     ----------
-    minimise, profile : questions about costs (g, K), for a profile the number of a distinct context, and noise
+    minimise, profile : queries about costs (g, K), for a profile the number of a distinct context, and noise
         (n_columns,); they return what Oracle._minimise and _profile do
     encoding : whose program is solved, with a linear cost map
     group : (m,) the distinct context of each row
     n_actions : K
-    count : counts a question, given its start, and returns its seconds
+    count : counts a query, given its start, and returns its seconds
 
     """
 

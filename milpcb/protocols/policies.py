@@ -81,7 +81,7 @@ class Encoding(ABC):
 class InvertibleEncoding(Encoding):
     """An encoding whose polytope has a point for each policy that the class's search finds: where solvers may start.
 
-    Only constrained encodings are asked. It pays where a question has thousands of columns and many rows.
+    Only constrained encodings are asked. It pays where a query has thousands of columns and many rows.
     """
 
     @abstractmethod
@@ -140,7 +140,7 @@ class Opened(Capable, ABC):
     def near(self, asked: Within) -> Listing | None:
         """Return the policies asked for, those that label alike once; None where they have no quick list.
 
-        Any oracle lists them by its own questions then.
+        Any oracle lists them by its own queries then.
         """
         return self.terms().near(self.contexts, asked) if {"terms", "side_rows"} <= self.capabilities else None
 

@@ -32,7 +32,7 @@ class Session(Protocol):
         """Minimise ``objective`` (n_columns,) to an absolute gap; with ``primal=False`` the solution may lack x.
 
         A session may have one more argument, ``start`` (n_columns,) or None: a point to begin a search for whole
-        numbers at, in place of what it knows of earlier questions. It claims nothing: one that breaks a row is dropped,
+        numbers at, in place of what it knows of earlier queries. It claims nothing: one that breaks a row is dropped,
         and a dear one only takes longer.
         """
         ...

@@ -18,7 +18,7 @@ NOISE = ("contexts", "columns")  # where the noise of a table may be
 
 
 class Table(ABC):
-    """The ``totals`` that an oracle keeps for a learner; noise that a question adds to them is not kept.
+    """The ``totals`` that an oracle keeps for a learner; noise that a query adds to them is not kept.
 
     Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at
     one context and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.

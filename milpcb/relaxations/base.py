@@ -47,7 +47,7 @@ class Relaxation(ABC):
 
     @property
     def probe(self) -> int:
-        """Return what question i adds to action i of the current context, in units: psi_i is the least total then."""
+        """Return what query i adds to action i of the current context, in units: psi_i is the least total then."""
         return self.hit
 
     def unit(self, scale: Any) -> Any:

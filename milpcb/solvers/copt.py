@@ -33,7 +33,7 @@ _LP = {"LpMethod": _DUAL_SIMPLEX, "Presolve": 0}
 
 
 class Copt(NativeSolver):
-    """The COPT solver, kept open between questions."""
+    """The COPT solver, kept open between queries."""
 
     name, package, module = "copt", "coptpy", "coptpy"
 

@@ -38,7 +38,7 @@ _PRIMAL_SIMPLEX = 1
 
 
 class Cplex(NativeSolver):
-    """The CPLEX solver, kept open between questions."""
+    """The CPLEX solver, kept open between queries."""
 
     name, package, module = "cplex", "cplex", "cplex"
 

@@ -31,7 +31,7 @@ _LP = {"Method": 0, "Presolve": 0}
 
 
 class Gurobi(NativeSolver):
-    """The Gurobi solver, kept open between questions."""
+    """The Gurobi solver, kept open between queries."""
 
     name, package, module = "gurobi", "gurobipy", "gurobipy"
 

@@ -34,11 +34,11 @@ _COMMON = {"output_flag": False, "threads": 1, "random_seed": 0}
 # only throw it away. Simplex also ends at a vertex, which is what an integral encoding decodes.
 _LP = {"solver": "simplex", "simplex_strategy": 4, "presolve": "off"}
 # Where all vertices are integral, the entries of the matrix need no scaling, and perturbed bounds only cost the steps
-# that undo them (measured: a quarter of a question; no stall in 5 000 programs with ties everywhere).
+# that undo them (measured: a quarter of a query; no stall in 5 000 programs with ties everywhere).
 _INTEGRAL = _LP | {"simplex_scale_strategy": 0, "primal_simplex_bound_perturbation_multiplier": 0.0}
 _DUAL_SIMPLEX = 1
-# The feasibility jump looks for a first point, and the last question's is one, or the start is (measured: a third of a
-# question with a start, a tenth of others).
+# The feasibility jump looks for a first point, and the last query's is one, or the start is (measured: a third of a
+# query with a start, a tenth of others).
 _MIP = {"mip_rel_gap": 0.0, "mip_heuristic_run_feasibility_jump": False}
 # Side rows on an integral polytope: presolve finds little, and costs most of a query (measured up to 100 times).
 _NEARLY_INTEGRAL = _MIP | {"presolve": "off"}

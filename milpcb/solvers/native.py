@@ -63,7 +63,7 @@ class OneSidedRows(NamedTuple):
 
 
 class NativeSession(ABC):
-    """One model in a vendor's library; the basis (LP) or the incumbent (MIP) of a question starts the next one.
+    """One model in a vendor's library; the basis (LP) or the incumbent (MIP) of a query starts the next one.
 
     ``status`` is the vendor's table of status codes; ``unclear`` are those that mean "infeasible or unbounded".
     """
@@ -87,7 +87,7 @@ class NativeSession(ABC):
         primal: bool = True,
         start: Floats | None = None,
     ) -> Solution:
-        """Change the costs, go on from where the last question ended, or a MIP from ``start``."""
+        """Change the costs, go on from where the last query ended, or a MIP from ``start``."""
         with self._one_line():
             if self._limits != (gap, time_limit):
                 self._limit(gap, INFINITE if time_limit is None else time_limit)
@@ -144,7 +144,7 @@ class NativeSession(ABC):
 
     @abstractmethod
     def _limit(self, gap: float, seconds: float) -> None:
-        """Set the absolute gap and the time of every question from now on."""
+        """Set the absolute gap and the time of every query from now on."""
 
     @abstractmethod
     def _change_costs(self, objective: Floats) -> None:

@@ -42,7 +42,7 @@ _LP = {"defaultalg": _PRIMAL_SIMPLEX, "presolve": 0}
 
 
 class Xpress(NativeSolver):
-    """The Xpress solver, kept open between questions."""
+    """The Xpress solver, kept open between queries."""
 
     name, package, module = "xpress", "xpress", "xpress"
 

@@ -137,7 +137,7 @@ def check_closing_twice(solver: Solver) -> None:
 
 
 def check_added_rows(solver: Solver) -> None:
-    """Rows added between questions count from the next one on: answers are those of a session opened with them.
+    """Rows added between queries count from the next one on: answers are those of a session opened with them.
 
     One row with an upper bound, one with a lower bound, one with both and one equality come one after the other.
     """
@@ -173,7 +173,7 @@ def check_optimum_cut_off(solver: Solver) -> None:
 
 
 def check_infeasible_after_rows(solver: Solver) -> None:
-    """Rows that no point keeps make every later question infeasible, and an optimum found before is forgotten."""
+    """Rows that no point keeps make every later query infeasible, and an optimum found before is forgotten."""
     program, _ = _packing()
     for relax in (False, True):
         session = solver.open(program, relax=relax)
@@ -212,7 +212,7 @@ def check_starts(solver: Solver) -> None:
 
 
 def check_starts_after_rows(solver: Solver) -> None:
-    """A start that a row added later cuts off is no answer, and makes no question infeasible."""
+    """A start that a row added later cuts off is no answer, and makes no query infeasible."""
     program, points = _packing()
     objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
     session = solver.open(program)

@@ -138,7 +138,7 @@ def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
 
 
 class Words:
-    """Labelings packed into whole numbers (W,), as digits to base K, the first pattern in the highest place."""
+    """Labelings packed into integers (W,), as digits to base K, the first pattern in the highest place."""
 
     def __init__(self, n_patterns: int, n_cuts: int) -> None:
         self._base, patterns = n_cuts + 1, np.arange(n_patterns)

@@ -16,7 +16,7 @@ class NestedSums:
 
     An *item* is a column and one of its values, the lowest left out. A *node* is a set of at most ``most`` items of
     different columns. There is a sum for each node and one further item of a later column, or none. A context is added
-    to the sums of its own items (table_kernels.py), so a question takes far less than a pass over the contexts for each
+    to the sums of its own items (table_kernels.py), so a query takes far less than a pass over the contexts for each
     node.
     """
 

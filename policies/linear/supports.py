@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
 SLOWER = 3  # times as long for a label where each action has a score
-# Prices of all patterns of all supports, which a question computes: 240 MB and half a second.
+# Prices of all patterns of all supports, which a query computes: 240 MB and half a second.
 MOST_PRICES = 3 * 10**7
 # Sums over contexts that these are made of, half as many again.
 MOST_SUMS = 2 * 10**7

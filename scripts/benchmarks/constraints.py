@@ -1,4 +1,4 @@
-"""What side constraints cost in the search over trees: against its own free questions, against HiGHS, and in a round.
+"""What side constraints cost in the search over trees: against its own free queries, against HiGHS, and in a round.
 
     python scripts/benchmarks/constraints.py [--json FILE] [--quick]
 
@@ -8,7 +8,7 @@ Costs are sums of random signs as BISTRO+ draws them; on top the last action is 
 the groups, so that all rules bind. Literals hold at 10 to 90 % of the contexts. Times are CPU times of one core,
 through the public oracle. Contenders of a row take turns on the same matrices, and the best of their rounds counts;
 "HiGHS" is kind "milp" with the same rule, a few matrices, median; at depth 3 one matrix, and what it proves in a
-minute. Where two answer the same question, different optima stop the script.
+minute. Where two answer the same query, different optima stop the script.
 
 One table asks kind "milp" with and without its starts: of several rules, classes and solvers, those that are installed
 and whose licence allows the program. Solvers keep their last answer as a start of their own in both.
@@ -70,7 +70,7 @@ def main() -> None:
     rows: dict[str, list[dict[str, Any]]] = {
         "one value, ms, and how many times a free one it takes": [against_free(problem) for problem in problems],
         "action weights, ms": [weights(problem) for problem in problems],
-        "depth 3 under the budget, ms, and how many times a free question it takes": [
+        "depth 3 under the budget, ms, and how many times a free query it takes": [
             row for problem in problems if (problem.m, problem.p) in DEEP_SIZES for row in deep(problem)
         ],
         "depth 3 under the budget: HiGHS with the row": [] if arguments.quick else [deep_highs(problems[0])],
@@ -142,23 +142,23 @@ def weights(problem: Problem) -> dict[str, Any]:
 
 
 def deep(problem: Problem) -> list[dict[str, Any]]:
-    """Return a row for each kind of question about trees of depth 3, and the seconds of opening under the budget."""
+    """Return a row for each kind of query about trees of depth 3, and the seconds of opening under the budget."""
     free = problem.oracle(depth=3)
     free.value(problem.costs())
     start = process_time()
     budget = problem.oracle(problem.budget, depth=3)
     opening = process_time() - start
     costs = problem.costs()
-    questions: dict[str, Callable[[Oracle], Any]] = {
+    queries: dict[str, Callable[[Oracle], Any]] = {
         "value": lambda oracle: oracle.value(costs),
         "profile": lambda oracle: oracle.profile(costs, 3),
         "action weights": lambda oracle: oracle.action_weights(costs, 3, 0.01),
     }
     rows = []
-    for name, ask in questions.items():
+    for name, ask in queries.items():
         times = compete({"free": partial(ask, free), "budget": partial(ask, budget)})
         ratio = times["budget"] / times["free"]
-        rows.append({**problem.size, "question": name, **times, "budget / free": ratio, "opening, s": opening})
+        rows.append({**problem.size, "query": name, **times, "budget / free": ratio, "opening, s": opening})
     return rows
 
 
@@ -202,7 +202,7 @@ def against_highs(problem: Problem) -> dict[str, Any]:
 
 
 def cases(problem: Problem, *, quick: bool) -> list[tuple[str, str, str]]:
-    """Return (class, rule, solver) of the questions about starts; the larger problem is for HiGHS alone."""
+    """Return (class, rule, solver) of the measurements of starts; the larger problem is for HiGHS alone."""
     if problem.m > SIZES[0][0]:
         return [] if quick else [("trees", "budget", "highs"), ("trees", "parity", "highs")]
     every = [(name, rule, "highs") for name in CLASSES for rule in ("budget", "parity", "both")]

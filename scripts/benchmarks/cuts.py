@@ -7,7 +7,7 @@ with the features, the hardest case for bounds. *Planted*: the action that a tre
 Three tables:
 
 pairs of features against pairs of literals
-    the same question by both routes, which take turns; answers must agree, or the script stops
+    the same query by both routes, which take turns; answers must agree, or the script stops
 all cut points
     opening, a value, which is proved, and how many root cuts were evaluated of how many there are, beside published
     figures of others; at the smallest size the value must be that of all pairs of cuts
@@ -164,7 +164,7 @@ def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> Row:
 
 
 def evaluations(ask: Callable[[Floats], float], costs: Floats) -> tuple[float, int]:
-    """Return the answer, and how many root cuts of the whole tree the question evaluates."""
+    """Return the answer, and how many root cuts of the whole tree the query evaluates."""
     run, counts = root_search.Hunt.run, [0]
 
     def counted(hunt: root_search.Hunt, look: Callable[[], None] | None = None) -> root_search.RootAnswer:

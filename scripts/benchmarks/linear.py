@@ -1,10 +1,10 @@
-"""What a question costs for linear rules: support tables, branch and bound, big-M rows, and cuts on the label polytope.
+"""What a query costs for linear rules: support tables, branch and bound, big-M rows, and cuts on the label polytope.
 
     python scripts/benchmarks/linear.py [--queries 20] [--quick] [--json FILE] [--fasterrisk PYTHON]
 
 Features are 0 or 1. Costs: integers, cheap where a planted rule is right, some labels flipped (half of them: noise),
-drawn afresh for every question. Times are CPU seconds of one core. Beside questions from a table of costs stand those
-to totals that are kept, where each question follows one more cost; they hold the same costs, and must answer alike.
+drawn afresh for every query. Times are CPU seconds of one core. Beside queries from a table of costs stand those
+to totals that are kept, where each query follows one more cost; they hold the same costs, and must answer alike.
 
 Where FasterRisk is installed (for the Python of --fasterrisk: 0.1.10 does not run with numpy 2.3) it learns points
 systems from the same rows, with as many features and weights of the same size. It minimises the logistic loss and not
@@ -55,7 +55,7 @@ BESIDE = [(limit, 20, flipped) for limit in (3, 5) for flipped in (0.1, 0.3)]  #
 
 
 def measure(rules: LinearRules, kind: str, m: int, d: int, flipped: float, queries: int) -> dict[str, float]:
-    """Return milliseconds: opening with the first question, median and worst of later ones, kept totals, Exp4's sums.
+    """Return milliseconds: opening with the first query, median and worst of later ones, kept totals, Exp4's sums.
 
     What is not there, such as sums that take too long, is left out.
     """

@@ -1,4 +1,4 @@
-"""What one question to the tree oracle costs, against the published way and against a peer.
+"""What one query to the tree oracle costs, against the published way and against a peer.
 
     python scripts/benchmarks/oracles.py [--json FILE] [--figure FILE] [--quick]
 
@@ -8,7 +8,7 @@ the script stops:
 
 FlowOCT             the published mixed-integer program (flow_oct.py), built in PuLP and solved by HiGHS each time
 STreeD              pystreed's cost-sensitive tree, ``pip install pystreed``; left out when it is not there
-HiGHS kept open     kind "milp": one linear program in HiGHS, a new objective for every question
+HiGHS kept open     kind "milp": one linear program in HiGHS, a new objective for every query
 search              kind "search": the exact search over trees
 
 A second table adds a side constraint, at most 20 % of the contexts may get the last action: on contexts and costs as

@@ -99,7 +99,7 @@ def in_a_process(script: str, *one: object) -> Row:
 
 
 def measure(who: str, n: int, d: int, depth: int) -> Row:
-    """Return seconds, memory and saving of one contender, after a small question that compiles and imports."""
+    """Return seconds, memory and saving of one contender, after a small query that compiles and imports."""
     ask = contender(who, depth)
     rng = np.random.default_rng(SEED)
     small = rng.normal(size=(60, 2))

@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def first_call() -> dict[str, Any]:
-    """Return the seconds of the first whole, real and weighted questions of the process."""
+    """Return the seconds of the first whole, real and weighted queries of the process."""
     contexts, costs = instance(20, 5, 3)
     search = DecisionTrees(3).on(contexts).search()
     return {
@@ -203,7 +203,7 @@ def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:
 
 
 def kept(m: int, p: int, n_actions: int) -> dict[str, Any]:
-    """Return one row: a learner's questions to a table of totals, and today's, which hand over all contexts' costs."""
+    """Return one row: a learner's queries to a table of totals, and today's, which hand over all contexts' costs."""
     contexts, costs = instance(m, p, n_actions)
     oracle = open_oracle(DecisionTrees(n_actions), contexts, kind="search")
     table = GrowingOracle(DecisionTrees(n_actions), contexts).table()

@@ -115,7 +115,7 @@ def supplied() -> dict[str, Any]:
 
 def runnable(kind: str) -> list[str]:
     """Return the registered names of a kind whose packages are installed here."""
-    return sorted({*registry.names(kind)} - extras.absent())
+    return sorted({*registry.names(kind)} - extras.missing())
 
 
 def learner(name: str, **options: Any) -> Any:

@@ -2,7 +2,7 @@
 A scoring system for a clinic
 =============================
 
-Doctors add up points. Which small whole numbers of points, for at most three findings, sort tumours best into benign
+Doctors add up points. Which small integer points, for at most three findings, sort tumours best into benign
 and malignant, and how good is that on patients that were not used to choose them?
 """
 

@@ -39,7 +39,7 @@ def test_the_table_holds_what_the_stake_of_the_run_proves() -> None:
     learner = played(opened(), 40)
     (stake,) = set(learner.ledger.stakes[-1:])
     sums = learner.ledger.sums(OWN + len(learner.ledger.stakes) - 1, 2, 2)
-    table = learner._leader._questions.table  # type: ignore[union-attr]
+    table = learner._leader._queries.table  # type: ignore[union-attr]
     least = [sums[np.arange(2), labels].sum() for labels in learner.oracle.labelings]  # type: ignore[attr-defined]
     assert table.minimise().value == pytest.approx(min(least))
     assert (sums <= learner.ledger.totals(2, 2) + 1e-9).all()

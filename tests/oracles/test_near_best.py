@@ -82,7 +82,7 @@ def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, k
     policies = TREES if kind == "search" else MonotoneRules(3)
     every = totals(open_oracle(policies, CONTEXTS, "enumeration").near_best(COSTS, 8.0).policies())
     monkeypatch.setattr(near_lists, "MOST_PAIRS", len(every) // 3)
-    monkeypatch.setattr(near_best, "MOST_QUESTIONS", 40)
+    monkeypatch.setattr(near_best, "MOST_QUERIES", 40)
     found = open_oracle(policies, CONTEXTS, kind).near_best(COSTS, 8.0)
     assert not found.exact
     assert 0 < found.count < len(every)
@@ -108,7 +108,7 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     assert not some.exact
     assert totals(some.policies(), contexts, costs) == every[: some.count]
     monkeypatch.setattr(near_trees, "MOST_WORK", 0)
-    monkeypatch.setattr(near_best, "MOST_QUESTIONS", 100)
+    monkeypatch.setattr(near_best, "MOST_QUERIES", 100)
     asked = oracle.near_best(costs, 4)
     assert not asked.listed
     assert totals(asked.policies(), contexts, costs) == every[: asked.count]
@@ -126,7 +126,7 @@ def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
 
 def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
     """If all monotone rules cost the same, the first is found before the others are begun, and so on."""
-    monkeypatch.setattr(near_best, "MOST_QUESTIONS", 60)
+    monkeypatch.setattr(near_best, "MOST_QUERIES", 60)
     monkeypatch.setattr(near_monotone, "MOST_CELLS", 0)  # no list of its own
     found = open_oracle(MonotoneRules(3), CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.listed

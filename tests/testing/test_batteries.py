@@ -100,7 +100,7 @@ def learner_checks():
         "bistro_plus signed by argmin": partial(BistroPlus, queries="argmin", noise="signed", draws=2),
     }
     for name, entry in entries.items():
-        if name in extras.absent():
+        if name in extras.missing():
             skip = pytest.mark.skip(reason=f"the extra '{name}' is not installed")
             yield pytest.param(name, None, id=name, marks=skip)
             continue

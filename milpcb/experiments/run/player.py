@@ -23,10 +23,9 @@ class LearnerPlayer:
     Parameters
     ----------
     learner : the learner
-    oracle : its oracle, whose questions are counted; None for a learner that asks none
+    oracle : its oracle, whose queries are counted; None for a learner that asks none
     stream : contexts and costs
-    certifier : returns the oracle that certificates are asked of, at every question; it shares no state with the
-        learner's own
+    certifier : returns an oracle for a query of a certificate; it shares no state with the learner's own
     at : increasing rounds at which the curve has a point, the last of them the horizon
     seed : actions are drawn from a child of it
     confidence : of certificates about this very run, at every point of the curve; None for none

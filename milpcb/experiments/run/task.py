@@ -145,7 +145,7 @@ class CellPlayer(LearnerPlayer):
     """The player of a cell.
 
     Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is
-    asked where it has one, and else an oracle like the learner's that is opened for each question, as a solver's answer
+    asked where it has one, and else an oracle like the learner's that is opened for each query, as a solver's answer
     may depend on what it was asked before.
     """
 

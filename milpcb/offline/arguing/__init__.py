@@ -2,7 +2,7 @@
 
 The price of a wish is the least total cost of the policies that grant it, less that of the whole class. Each class of
 such policies is the class again with fewer columns, other options or a further side constraint, so a price is one exact
-question (two for every cut, for the first question of a tree), asked of the oracles that are there.
+query (two for every cut, for the first question of a tree), asked of the oracles that are there.
 """
 
 from milpcb.offline.arguing.first_question import First

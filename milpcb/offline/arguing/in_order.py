@@ -3,7 +3,7 @@
 The best policy of the class bounds the cost of those in order. Where it goes down, from action a to a lower one b, at a
 context between two neighbouring values of the ordered column, every policy in order either plays less than k in the
 first or k or more in the second, for k between b and a; and so for all values before the first or after the second.
-These are two questions to the same oracle, with forbidden cells at contexts that cost nothing otherwise. The cheapest
+These are two queries of the same oracle, with forbidden cells at contexts that cost nothing otherwise. The cheapest
 open answer is looked at next, so the first one that is in order is the best, whatever the class, the oracle and the
 side constraints are.
 """
@@ -21,7 +21,7 @@ from milpcb.errors import InfeasibleError, InputError, OracleInexact
 from milpcb.offline.arguing.order import ActionOrder, Step
 from milpcb.types import Answer, Floats
 
-MOST_QUESTIONS = 5_000
+MOST_QUERIES = 5_000
 Ask = Callable[[Floats], Answer]  # of costs (m, K)
 Cells = tuple[slice, slice]  # forbidden contexts and actions
 
@@ -39,7 +39,7 @@ def best_in_order(open_on: Callable[[Floats], Ask], contexts: Floats, costs: Flo
     Raises
     ------
     InfeasibleError where no policy keeps order and side constraints; OracleInexact where an answer came to nothing in
-    time; InputError where there are too many questions
+    time; InputError where there are too many queries
 
     """
     asked = _Asked(open_on, contexts, costs, order)
@@ -53,9 +53,9 @@ def best_in_order(open_on: Callable[[Floats], Ask], contexts: Floats, costs: Flo
         step = order.broken(answer.policy)
         if step is None:
             return replace(answer, lower=lower)
-        if number > MOST_QUESTIONS:
+        if number > MOST_QUERIES:
             raise InputError(
-                f"the best policy in this order takes more than {MOST_QUESTIONS:,} questions; ask for less depth, or "
+                f"the best policy in this order takes more than {MOST_QUERIES:,} queries; ask for less depth, or "
                 "take fewer thresholds or columns"
             )
         for more in asked.ways_out(step):

@@ -22,7 +22,7 @@ class Monotone:
     """The action never goes down (or, with -1, up) as a column grows, whatever the other columns of a row are.
 
     The order of actions is that of their numbers. The policies are rules of columns: trees, thresholds, lists, boxes,
-    points systems.
+    scoring systems.
     """
 
     columns: Mapping[int, int]

@@ -129,7 +129,7 @@ def gain_band(
     ----------
     question, scores, reference : the class on the n rows of the log, what is gained, and over what
     level : how often all ends hold
-    draws : searches on resamples, two questions each
+    draws : searches on resamples, two queries each
     seed : of the resamples
     progress : called as ``progress(done, total)`` after every draw
 

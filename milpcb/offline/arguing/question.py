@@ -36,7 +36,7 @@ class Question:
     policies : the class
     contexts : (n, d), as for ``milpcb.open_oracle``
     constraints : side constraints that every policy keeps
-    kind : "search" or "milp"; a search that cannot hold the constraints is a solver's question
+    kind : "search" or "milp"; a search that cannot hold the constraints is left to a solver
 
     """
 
@@ -50,7 +50,7 @@ class Question:
         """The oracle, opened when it is first asked."""
         opened = open_class(self.policies, self.contexts)
         needed = {"search", "side_rows"} if self.constraints else {"search"}
-        kind = self.kind if self.kind != "search" or needed <= opened.can else "milp"
+        kind = self.kind if self.kind != "search" or needed <= opened.capabilities else "milp"
         return open_oracle(opened, self.contexts, kind=kind, constraints=list(self.constraints))
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ from milpcb.types import Floats, Ints
 class Promise:
     """Total cost is at most (1 + loss) times the baseline's, plus ``allowance``, but with probability ``delta``.
 
-    ``loss`` and ``allowance`` are whole multiples of a half, so that no sum of theirs with whole numbers is rounded.
+    ``loss`` and ``allowance`` are whole multiples of a half, so that no sum of theirs with integers is rounded.
     """
 
     loss: float

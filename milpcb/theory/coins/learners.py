@@ -11,7 +11,7 @@ from milpcb.contexts import FinitePool
 from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.noise_laws import Spread
-from milpcb.learners.questions import Profiles
+from milpcb.learners.queries import Profiles
 from milpcb.ledger import Minimiser
 from milpcb.protocols import Learner
 from milpcb.theory.coins.definitions import (
@@ -52,10 +52,10 @@ class FTPLOnCoins(ContextualFTPL):
 
     def _adaptive(self, *settings: Any) -> AdaptiveNoise:
         optimism = settings[-1]
-        questions = Profiles(self.oracle.table())
-        exact = Spread(-self._coins.mean(lambda n: questions.table.minimise(n).value), 0.0, len(self._coins.vectors))
+        queries = Profiles(self.oracle.table())
+        exact = Spread(-self._coins.mean(lambda n: queries.table.minimise(n).value), 0.0, len(self._coins.vectors))
         K = self.n_actions
-        return self._kind(questions, self._coins, (exact, exact), cap=None, n_actions=K, optimism=optimism)
+        return self._kind(queries, self._coins, (exact, exact), cap=None, n_actions=K, optimism=optimism)
 
 
 def exp4(oracle: Any, horizon: int, coins: Coins, *, kind: type[Exp4] = Exp4, rate: Any = "certified") -> Learner:

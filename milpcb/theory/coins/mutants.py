@@ -40,10 +40,10 @@ class MeasuresOnPlayedNoise(AdaptiveNoise):
     def play(self, row: int) -> int:
         """Keep the noise as well."""
         self._played = self._draw()
-        return self._questions.play(row, self._played)
+        return self._queries.play(row, self._played)
 
     def _gain(self, row: int, action: int, estimate: float) -> float:
-        return self._questions.add(row, action, estimate, self._played)
+        return self._queries.add(row, action, estimate, self._played)
 
     def state(self) -> dict[str, Any]:
         """Return what was played on as well."""
@@ -62,9 +62,9 @@ class LooksAhead(AdaptiveNoise):
         noise = self._draw()
         gains = []
         for scale in (1.0, 10.0):
-            gains.append(self._questions.add(row, action, estimate, scale * noise))
-            self._questions.table.add(row, action, -estimate)
-        self._questions.table.add(row, action, estimate)
+            gains.append(self._queries.add(row, action, estimate, scale * noise))
+            self._queries.table.add(row, action, -estimate)
+        self._queries.table.add(row, action, estimate)
         return max(gains)
 
 

@@ -10,8 +10,8 @@ from milpcb.protocols.tables import Table
 from milpcb.types import Answer, Floats
 
 
-class Questions(Protocol):
-    """Questions about the totals of a table with ``noise`` (n_noisy,) added.
+class TableQueries(Protocol):
+    """Queries about the totals of a table with ``noise`` (n_noisy,) added.
 
     Oracles raise OracleInexact where they stop early.
     """
@@ -28,7 +28,7 @@ class Questions(Protocol):
 
 
 class Profiles:
-    """One profile answers each question; where policies tie, the lowest action is played."""
+    """One profile answers each query; where policies tie, the lowest action is played."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -47,7 +47,7 @@ class Profiles:
 
 
 class Minimisers:
-    """A cheapest policy answers each question, two where it plays the action that becomes dearer."""
+    """A cheapest policy answers each query, two where it plays the action that becomes dearer."""
 
     def __init__(self, table: Table, oracle: ValueOracle) -> None:
         self.table, self._oracle = table, oracle
