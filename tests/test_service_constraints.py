@@ -188,7 +188,7 @@ def test_other_classes_and_learners_keep_them_too() -> None:
     lists = RuleLists(3, 2, thresholds=[[30, 60], [0.5]], **NAMES)
     for bandit in (
         Bandit(lists, constraints=milpcb.never("call", "age <= 30")),
-        Bandit(TREES, "ftpl", epsilon="adaptive", noise="columns", constraints=milpcb.never("call", "age <= 30")),
+        Bandit(TREES, "ftpl", epsilon="adaptive", noise_on="columns", constraints=milpcb.never("call", "age <= 30")),
     ):
         for (age, _), decision, _ in played(bandit, 60):
             assert age > 30 or decision.action != "call"

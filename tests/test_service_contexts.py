@@ -199,7 +199,7 @@ def test_bound_and_guarantee_are_those_of_the_learner() -> None:
 @pytest.mark.parametrize(
     ("learner", "options", "message"),
     [
-        ("ftpl", {"horizon": 9}, 'which contexts can occur.*or set epsilon = "adaptive" and noise = "columns"'),
+        ("ftpl", {"horizon": 9}, 'which contexts can occur.*or set epsilon = "adaptive" and noise_on = "columns"'),
         ("ilovetoconbandits", {}, "ILoveToConBandits needs to know from the start which contexts can occur"),
         ("randomized_ucb", {}, "RandomizedUCB needs to know from the start which contexts can occur"),
         ("hedge", {"horizon": 9}, "learns from the costs of all actions, which nobody knows here"),

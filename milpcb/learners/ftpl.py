@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -57,9 +58,9 @@ class ContextualFTPL(Learner):
     seed : non-negative integer
     epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is
         above
-    noise : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
+    noise_on : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
         counted once; "columns" is on the columns of the class's program, so that a round costs the same however many
-        contexts there are
+        contexts there are. (``noise`` is its old name, until 0.2)
     law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": integers, times integers 1 /
         eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the
         same play bit for bit. "laplace" alone has a guarantee in advance
@@ -79,6 +80,7 @@ class ContextualFTPL(Learner):
     """
 
     plays_policies = True
+    old_names = MappingProxyType({"noise": "noise_on"})
     oracle: ValueOracle
 
     def __init__(
@@ -88,7 +90,7 @@ class ContextualFTPL(Learner):
         horizon: int | None = None,
         seed: int = 0,
         epsilon: float | Literal["adaptive"] | None = None,
-        noise: Place = "contexts",
+        noise_on: Place = "contexts",
         law: str = "laplace",
         cap: int | None = None,
         separator: list[int] | None = None,
@@ -96,7 +98,7 @@ class ContextualFTPL(Learner):
         queries: Queries = "profile",
     ) -> None:
         choice("queries", queries, get_args(Queries))
-        choice("noise", noise, get_args(Place))
+        choice("noise_on", noise_on, get_args(Place))
         choice("law", law, LAWS)
         optimistic = choice("estimates", estimates, get_args(Estimates)) == "optimistic"
         require(type(self).__name__, oracle, "minimise", *(["profile"] if queries == "profile" else []))
@@ -108,19 +110,19 @@ class ContextualFTPL(Learner):
             if separator is not None:
                 raise InputError('a separator is for a fixed epsilon; leave it out, or epsilon = "adaptive"')
             optimism = self._optimism(oracle, horizon) if optimistic else None
-            self._leader = self._adaptive(seed, noise, law, cap, queries, optimism)
+            self._leader = self._adaptive(seed, noise_on, law, cap, queries, optimism)
         else:
             if horizon is None:
                 raise InputError(
                     "ContextualFTPL with a fixed epsilon needs a horizon; "
                     'give one, or set epsilon = "adaptive", which needs none'
                 )
-            if (noise, law) != ("contexts", "laplace"):
-                raise InputError(f'noise = "{noise}" and law = "{law}" are for epsilon = "adaptive"; set it too')
+            if (noise_on, law) != ("contexts", "laplace"):
+                raise InputError(f'noise_on = "{noise_on}" and law = "{law}" are for epsilon = "adaptive"; set it too')
             if optimistic:
                 raise InputError('estimates = "optimistic" are for epsilon = "adaptive"; set it too')
             require_contexts(
-                "ContextualFTPL with a fixed epsilon", oracle, ', or set epsilon = "adaptive" and noise = "columns"'
+                "ContextualFTPL with a fixed epsilon", oracle, ', or set epsilon = "adaptive" and noise_on = "columns"'
             )
             self._leader = FixedNoise(
                 oracle, horizon=horizon, seed=seed, epsilon=epsilon, cap=cap, separator=separator, queries=queries
@@ -177,10 +179,10 @@ class ContextualFTPL(Learner):
         return made
 
     def _adaptive(
-        self, seed: int, noise: Place, law: str, cap: int | None, queries: Queries, optimism: Optimism | None
+        self, seed: int, noise_on: Place, law: str, cap: int | None, queries: Queries, optimism: Optimism | None
     ) -> AdaptiveNoise:
         """Return the leader of epsilon = "adaptive", on an empty table of the oracle."""
-        table = self.oracle.table(noise)
+        table = self.oracle.table(noise_on)
         asked = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle)
         for_rates, for_bound, for_play = (
             Noise(LAWS[law], table.n_noisy, rng.child(seed, "learner", name))

@@ -196,7 +196,7 @@ class Oracle(Capable, ABC):
         raise InputError(
             f"{type(self).__name__} has no columns to put noise on: open the oracle with kind 'milp', "
             "or with kind 'search' for "
-            'a class whose search has columns, or set noise = "contexts"'
+            'a class whose search has columns, or set noise_on = "contexts"'
         )
 
     @property

@@ -216,8 +216,8 @@ class GrowingOracle:
             return CostTable(cast("ValueOracle", self), np.zeros(0, dtype=np.int64))
         if noise == "contexts" or self._terms is None:
             raise InputError(
-                f'a table with noise = "{noise}" needs all contexts beforehand; open the oracle on all of them'
-                + (', or set noise = "columns"' if self._terms is not None else "")
+                f'a table with noise_on = "{noise}" needs all contexts beforehand; open the oracle on all of them'
+                + (', or set noise_on = "columns"' if self._terms is not None else "")
             )
         return TermTable(self._terms, self._context, self._count, lambda: cast("Terms", self._held))
 

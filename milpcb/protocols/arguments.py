@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from milpcb.core.checks import whole
+from milpcb.core.renamed import by_new_names
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.rng import check_seed
 
@@ -28,6 +29,7 @@ def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def checked(self: Any, *arguments: Any, **named: Any) -> None:
+        named = by_new_names(named, self.old_names, type(self).__name__)
         not_named = (
             [] if takes_any else [name for name in FOR_ALL if name in named and name not in signature.parameters]
         )

@@ -35,9 +35,11 @@ LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {
     "exp4, optimistic": lambda oracle, _seed, T: Exp4(oracle, horizon=T, rate="certified", estimates="optimistic"),
     "exp4, optimistic, no horizon": lambda oracle, _seed, _T: Exp4(oracle, estimates="optimistic"),
     "epsilon-greedy": lambda oracle, _seed, T: EpsilonGreedy(oracle, horizon=T),
-    "adaptive leader": lambda oracle, seed, _T: ContextualFTPL(oracle, seed=seed, epsilon="adaptive", noise="columns"),
+    "adaptive leader": lambda oracle, seed, _T: ContextualFTPL(
+        oracle, seed=seed, epsilon="adaptive", noise_on="columns"
+    ),
     "adaptive leader, optimistic": lambda oracle, seed, T: ContextualFTPL(
-        oracle, horizon=T, seed=seed, epsilon="adaptive", noise="columns", estimates="optimistic"
+        oracle, horizon=T, seed=seed, epsilon="adaptive", noise_on="columns", estimates="optimistic"
     ),
     "signed noise": lambda oracle, seed, T: BistroPlus(
         oracle, FinitePool(oracle.contexts), horizon=T, seed=seed, noise="signed", queries="profile"

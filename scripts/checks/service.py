@@ -55,7 +55,7 @@ def bandits(seed: int) -> list[Bandit]:
         (Bandit(TREES, seed=seed, keep_log=True), {"young": 0, "member": 1}),
         (Bandit(TREES, contexts=PATTERNS, rate="adaptive", horizon=500), [1, 0]),
         (Bandit(texts, values=values, constraints=rules, reward_range=(0, 10)), {"age": None, "region": "south"}),
-        (Bandit(TREES, "ftpl", epsilon="adaptive", noise="columns"), [1, 1]),
+        (Bandit(TREES, "ftpl", epsilon="adaptive", noise_on="columns"), [1, 1]),
     ]
     for bandit, context in made:
         for cost in (0.0, 0.25, 1.0, 0.5):

@@ -42,7 +42,7 @@ LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {  # of an oracle, a seed 
 
 def leader(oracle: Any, seed: int, **options: Any) -> ContextualFTPL:
     """Return the adaptive leader with noise on columns."""
-    return ContextualFTPL(oracle, seed=seed, epsilon="adaptive", noise="columns", **options)
+    return ContextualFTPL(oracle, seed=seed, epsilon="adaptive", noise_on="columns", **options)
 
 
 class Played(NamedTuple):

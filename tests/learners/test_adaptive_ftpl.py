@@ -267,10 +267,10 @@ def test_a_class_of_one_policy_is_played() -> None:
     [
         ({"separator": [0]}, "separator is for a fixed epsilon"),
         ({"epsilon": None}, 'needs a horizon.*epsilon = "adaptive"'),
-        ({"epsilon": 0.1, "horizon": 9, "noise": "columns"}, 'noise = "columns".*epsilon = "adaptive"'),
+        ({"epsilon": 0.1, "horizon": 9, "noise_on": "columns"}, 'noise_on = "columns".*epsilon = "adaptive"'),
         ({"epsilon": 0.1, "horizon": 9, "law": "whole"}, 'law = "whole".*epsilon = "adaptive"'),
         ({"cap": 0}, "cap"),
-        ({"kind": "enumeration", "noise": "columns"}, "kind 'milp'"),
+        ({"kind": "enumeration", "noise_on": "columns"}, "kind 'milp'"),
     ],
 )
 def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:

@@ -84,4 +84,4 @@ def test_who_may_ask() -> None:
         ContextualFTPL(opened().oracle, horizon=5, estimates="optimistic")
     arriving = GrowingOracle(DecisionTrees(2, depth=1, thresholds=[[0.5]]), np.eye(2)[:, :1], kind="milp")
     with pytest.raises(InputError, match="number of policies"):
-        ContextualFTPL(arriving, epsilon="adaptive", noise="columns", estimates="optimistic")
+        ContextualFTPL(arriving, epsilon="adaptive", noise_on="columns", estimates="optimistic")

@@ -254,7 +254,7 @@ def test_what_a_growing_oracle_refuses() -> None:
         (lambda: GrowingOracle(DecisionTrees(2)), "quantiles of contexts"),
         (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS), kind="milp"), "needs kind 'search'"),
         (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp").table(), "open the oracle on all of them"),
-        (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"), 'noise = "columns"'),
+        (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"), 'noise_on = "columns"'),
         (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS)).rows([[1.0]]), "cuts of 2 features"),
     ):
         with pytest.raises(InputError, match=reason):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from milpcb.core.checks import whole
 from milpcb.core.gate import named_classes
+from milpcb.core.renamed import by_new_names
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.study.foreign import asked_for, folder_of
-from milpcb.experiments.study.options import KeyProblemError, check_options, validate
+from milpcb.experiments.study.options import check_options, validate
 from milpcb.experiments.study.oracle_sections import common_oracles, merged_oracles
 from milpcb.experiments.study.sections import (
     MOST_CELLS,
@@ -113,21 +114,22 @@ class _Reader:
         return tuple(read(section, index) for index in range(len(self._tables.of(section))))
 
     def model(self, section: str, model: type[Any]) -> Any:
-        with self._tables.placing(section):
-            table = self._tables.sections.get(section, {})
+        table = self._tables.sections.get(section, {})
+        with self._tables.placing(section, keys=table if isinstance(table, dict) else ()):
             if not isinstance(table, dict):
                 raise InputError(f"'{section}' must be a section [{section}]")
-            return validate(model, self._renamed(section, table), f"[{section}]")
+            named = self._by_new_names(table, _NEW_NAMES.get(section, {}), section, f"[{section}]")
+            return validate(model, named, f"[{section}]")
 
-    def _renamed(self, section: str, table: dict[str, Any]) -> dict[str, Any]:
+    def _by_new_names(
+        self, table: dict[str, Any], new: Mapping[str, str], section: str, heading: str, index: int = 0
+    ) -> dict[str, Any]:
         """Return a table with the new names of its keys, each with a line; raises InputError where one has both."""
-        new = _NEW_NAMES.get(section, {})
-        for old in new.keys() & table.keys():
-            if new[old] in table:
-                raise KeyProblemError(old, f"{old} is the old name of {new[old]} in [{section}]; leave it out")
-            where = f"{self._tables.where}{self._tables.line(section, old)}"
-            _log.warning("%s: %s in [%s] is called %s now; its old name works until 0.2", where, old, section, new[old])
-        return {new.get(key, key): value for key, value in table.items()}
+
+        def remark(old: str, line: str) -> None:
+            _log.warning("%s%s: %s", self._tables.where, self._tables.line(section, old, index), line)
+
+        return by_new_names(table, new, heading, remark)
 
     def component(self, section: str, index: int) -> Component:
         table = self._tables.of(section)[index]
@@ -211,6 +213,7 @@ class _Reader:
             cls = registry.load(kind, name)
         fixed = registry.KINDS[kind].supplied
         unset = tuple(key for key in _KNOWN_LATER.get(kind, ()) if key not in options)
-        with self._tables.placing(section, index):
+        with self._tables.placing(section, index, keys=options):
+            options = self._by_new_names(options, injection.old_names(cls), section, heading, index)
             checked = check_options(cls, options, heading, (*fixed, *unset))
         return Component(name, checked, label or name)
