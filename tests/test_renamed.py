@@ -77,7 +77,7 @@ def test_options_of_a_bandit_and_of_a_play_take_an_old_name():
 
 
 def test_a_config_takes_an_old_option_with_its_line(caplog):
-    """The line has the place of the old name; what is computed, and the name of its record, are those of the new one."""
+    """The line has the place of the old name; numbers and the names of records are those of the new one."""
     text = STUDY.replace("noise_on", "noise")
     new = parse_config(tomllib.loads(STUDY), STUDY)
     assert not caplog.messages
