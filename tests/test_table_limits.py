@@ -45,14 +45,14 @@ def test_a_header_that_begins_alike_is_text(name, tmp_path):
 
 @pytest.mark.parametrize("read", [read_table, read_frame])
 def test_a_small_file_of_many_rows_is_refused(read, tmp_path, monkeypatch):
-    """A Parquet file keeps a value that repeats once; its cells are counted before they are read."""
+    """A Parquet file keeps a value that repeats once; its values are counted before they are read."""
     pl.DataFrame({"x": pl.zeros(5000, eager=True), "y": pl.zeros(5000, eager=True)}).write_parquet(
         tmp_path / "a.parquet"
     )
     assert (tmp_path / "a.parquet").stat().st_size < 2000
-    monkeypatch.setattr(tables, "MOST_CELLS", 9_999)
+    monkeypatch.setattr(tables, "MOST_VALUES", 9_999)
     monkeypatch.setattr(pl, "read_parquet", lambda path: pytest.fail(f"{path} was read"))
-    with pytest.raises(InputError, match=r"has 5,000 rows and 2 columns; at most 10,000 columns and 9,999 cells"):
+    with pytest.raises(InputError, match=r"has 5,000 rows and 2 columns; at most 10,000 columns and 9,999 values"):
         read(tmp_path / "a.parquet")
 
 

@@ -51,10 +51,10 @@ UNREADABLE = {
     "a header and no rows": ("a,b\n", "has a header but no rows"),
     "ragged": (
         "a,b\n1,2\n\n1\n",
-        "line 4 has 1 cell where the first line has 2; write a comma for each empty cell too",
+        "line 4 has 1 value where the first line has 2; write a comma for each empty value too",
     ),
-    "a string cell": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
-    "an empty cell": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
+    "a string value": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
+    "an empty value": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
     "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),
     "semicolons": ("a;b\n1;2\n", "line 2, column 1: '1;2' is not a number; write numbers with commas"),
 }
@@ -62,7 +62,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("case", UNREADABLE)
 def test_a_wrong_table_is_refused_with_line_and_cell(case, tmp_path):
-    """One line names the file, the line as an editor counts it, the cell and the fix."""
+    """One line names the file, the line as an editor counts it, the value and the fix."""
     text, message = UNREADABLE[case]
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(InputError) as refused:

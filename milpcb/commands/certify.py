@@ -1,4 +1,4 @@
-"""``milpcb certify``: what anybody's log of plays proves about the regret of whoever played."""
+"""``milpcb certify``: what anybody's log of rounds proves about the regret of whoever played."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ NOTED = 1e9  # bytes
 @click.option(
     "--one-pass/--in-memory",
     default=None,
-    help="Add up the rows and never hold them, or hold them  [default: one pass beyond 100 million cells].",
+    help="Add up the rows and never hold them, or hold them  [default: one pass beyond 100 million values].",
 )
 @click.option("--model-rows", default=100_000, show_default=True, help="Of one pass with --method dr: rows to fit to.")
 @click.option("--backend", default="serial", show_default=True, help="Of one pass: serial, processes or dask.")

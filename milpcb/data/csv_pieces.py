@@ -1,7 +1,7 @@
 """CSV files read in chunks of whole rows, each checked: an error names its line, and nothing is guessed.
 
-Readers of tables disagree on what they forgive: a row with too few cells, a quote that is not closed, a quote inside a
-cell. So it is decided here, for all of them, before a cell is read.
+Readers of tables disagree on what they forgive: a row with too few values, a quote that is not closed, a quote inside a
+value. So it is decided here, for all of them, before a value is read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Piece:
     lines: Ints
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of the line in which a row begins, and its cells."""
+        """Yield the number of the line in which a row begins, and its values."""
         yield from zip(self.lines.tolist(), csv.reader(io.StringIO(self.content.decode(), newline="")), strict=True)
 
 
@@ -61,8 +61,8 @@ def disguised(path: Path) -> str:
 def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
     """Yield the rows of a CSV file in pieces, the header being the first row of the first piece.
 
-    Raises InputError, with the line: a row with more or fewer cells than the first, a quote that is not closed at the
-    end of its cell, a quote inside a cell, bytes that are not text. OSError where the file cannot be read.
+    Raises InputError, with the line: a row with more or fewer values than the first, a quote that is not closed at the
+    end of its value, a quote inside a value, bytes that are not text. OSError where the file cannot be read.
     """
     line, width, done, size = 1, 0, 0, path.stat().st_size
     with path.open("rb") as file:
@@ -83,7 +83,7 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
 
 
 class _Scan:
-    """Where rows and cells end in the bytes of some lines, of which the first is number ``line`` of a file."""
+    """Where rows and values end in the bytes of some lines, of which the first is number ``line`` of a file."""
 
     def __init__(self, content: bytes, path: Path, line: int) -> None:
         self._content, self._path, self._line = content, path, line
@@ -94,22 +94,22 @@ class _Scan:
         self.end = int(self._ends[-1]) + 1 if len(self._ends) else 0  # behind the last whole row
 
     def piece(self, end: int, width: int) -> tuple[Piece, int]:
-        """Return the rows before ``end`` and how many cells each has; ``width``, unless that is 0, is what must be."""
+        """Return the rows before ``end`` and how many values each has; ``width``, unless that is 0, is what must be."""
         self._check_text(end)
         self.check_quotes(end)
         ends = self._ends if end == self.end else np.append(self._ends, end)
         starts = np.append(0, ends[:-1] + 1)[: len(ends)]
         blank = (ends == starts) | ((ends == starts + 1) & (self._signs[starts] == ord("\r")))
         commas = self._where(b",")
-        cells = 1 + np.diff(np.searchsorted(commas[~self._inside(commas)], np.append(starts, end)))
+        values = 1 + np.diff(np.searchsorted(commas[~self._inside(commas)], np.append(starts, end)))
         lines = self._line_of(starts)
-        cells, lines = cells[~blank], lines[~blank]
-        width = width or (int(cells[0]) if len(cells) else 0)
-        self._check_width(cells, lines, width)
+        values, lines = values[~blank], lines[~blank]
+        width = width or (int(values[0]) if len(values) else 0)
+        self._check_width(values, lines, width)
         return Piece(self._without(blank, starts, ends, end), lines), width
 
     def check_quotes(self, end: int) -> None:
-        """Raise InputError on the first quote before ``end`` that neither begins nor ends a cell."""
+        """Raise InputError on the first quote before ``end`` that neither begins nor ends a value."""
         quotes = self._quotes[: np.searchsorted(self._quotes, end)]
         opening, closing = quotes[0::2], quotes[1::2]
         stray = opening[~np.isin(self._signs[opening - 1], list(b',\n"')) & (opening > 0)]
@@ -118,12 +118,12 @@ class _Scan:
         if len(unclosed) and not (len(stray) and stray[0] <= unclosed[0]):
             line = self._line_of(unclosed[:1])[0]
             raise InputError(
-                f'{self._path}: the quote (") that opens in line {line} is not closed at the end of its cell; close it '
-                'there, or write "" for a quote in a cell'
+                f'{self._path}: the quote (") that opens in line {line} is not closed at the end of its value; close '
+                'it there, or write "" for a quote in a value'
             )
         if len(stray):
             raise self._fault(
-                stray[0], 'has a quote (") inside a cell; put the whole cell in quotes, with "" for each of its own'
+                stray[0], 'has a quote (") inside a value; put the whole value in quotes, with "" for each of its own'
             )
 
     def _check_text(self, end: int) -> None:
@@ -143,14 +143,14 @@ class _Scan:
                 alone[0], "has a carriage return without a line feed; save the file with the line ends of one system"
             )
 
-    def _check_width(self, cells: Ints, lines: Ints, width: int) -> None:
-        wrong = np.flatnonzero(cells != width)
+    def _check_width(self, values: Ints, lines: Ints, width: int) -> None:
+        wrong = np.flatnonzero(values != width)
         if not len(wrong):
             return
-        count = int(cells[wrong[0]])
-        fix = "put a cell that holds a comma in quotes" if count > width else "write a comma for each empty cell too"
+        count = int(values[wrong[0]])
+        fix = "put a value that holds a comma in quotes" if count > width else "write a comma for each empty value too"
         raise InputError(
-            f"{self._path}, line {lines[wrong[0]]} has {count} cell{'s' * (count > 1)} where the first line has "
+            f"{self._path}, line {lines[wrong[0]]} has {count} value{'s' * (count > 1)} where the first line has "
             f"{width}; {fix}"
         )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_COLUMNS = 10_000
-MOST_CELLS = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
+MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
 STDERR = 2  # the file descriptor: readers that are not Python write there
 LONGEST_TEXT = 10_000  # bytes of a string in a Parquet file, which may hold one long text any number of times
@@ -33,7 +33,7 @@ def check_table(path: Path) -> None:
     """Raise InputError unless a file can be read as a table of bounded size: CSV, or Parquet by the ending .parquet.
 
     A CSV file takes memory in proportion to its size. A compressed one may unpack to any size, so it is refused; of a
-    Parquet file, whose format compresses, the number of cells is looked at before they are read.
+    Parquet file, whose format compresses, the number of values is looked at before they are read.
     """
     check_file(path)
     try:
@@ -59,10 +59,10 @@ def _check_parquet(path: Path, first: bytes) -> None:
     with _whole(path):
         columns = pl.read_parquet_schema(path)
         rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
-    if len(columns) > MOST_COLUMNS or rows * len(columns) > MOST_CELLS:
+    if len(columns) > MOST_COLUMNS or rows * len(columns) > MOST_VALUES:
         raise InputError(
             f"{path} has {rows:,} rows and {len(columns):,} columns; at most {MOST_COLUMNS:,} columns and "
-            f"{MOST_CELLS:,} cells are read"
+            f"{MOST_VALUES:,} values are read"
         )
     for name in (name for name, kind in columns.items() if kind == pl.String):
         with _whole(path):
@@ -195,7 +195,7 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except csv.Error as error:
-        raise InputError(f"{path} has a cell of more than {csv.field_size_limit():,} characters") from error
+        raise InputError(f"{path} has a value of more than {csv.field_size_limit():,} characters") from error
     if not rows:
         raise InputError(f"{path} is empty; write one line per context")
     first = rows[0][1]
@@ -203,25 +203,25 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
     body = rows[1:] if header else rows
     if not body:
         raise InputError(f"{path} has a header but no rows; write one line per context")
-    return header, np.array([_numbers(path, line, cells) for line, cells in body])
+    return header, np.array([_numbers(path, line, values) for line, values in body])
 
 
-def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
-    for column, cell in enumerate(cells):
-        if not _is_number(cell):
-            place = f"{path}, line {line}, column {column + 1}: '{clipped(cell)}'"
-            if CODE.match(cell.strip()):
+def _numbers(path: Path, line: int, values: list[str]) -> list[float]:
+    for column, value in enumerate(values):
+        if not _is_number(value):
+            place = f"{path}, line {line}, column {column + 1}: '{clipped(value)}'"
+            if CODE.match(value.strip()):
                 raise InputError(
                     f"{place} begins with 0 as codes do; write a number without it, and codes as one column of 0 and 1 "
                     "for each"
                 )
             raise InputError(f"{place} is not a number; write numbers with commas between")
-    return [float(cell) for cell in cells]
+    return [float(value) for value in values]
 
 
-def _is_number(cell: str) -> bool:
+def _is_number(value: str) -> bool:
     try:
-        float(cell)
+        float(value)
     except ValueError:
         return False
-    return not CODE.match(cell.strip())
+    return not CODE.match(value.strip())

@@ -13,14 +13,14 @@ from milpcb.data.tables import check_table, read_parquet
 from milpcb.errors import InputError, clipped
 
 MISSING = ["", "NA", "NaN", "nan", "null", "None"]  # what a CSV file writes for a missing value
-SOME = 1000  # cells that show, nearly always, that a column holds no numbers
+SOME = 1000  # values that show, nearly always, that a column holds no numbers
 KINDS = (pl.Int64, pl.Int128, pl.Float64)
 
 
 def read_frame(path: Path, tick: Tick = lambda *_: None, texts: Container[str] = ()) -> pl.DataFrame:
     """Read a .csv or .parquet file; raises InputError.
 
-    A column of a CSV file is numbers where every cell is one, or is missing, and none is written with a 0 before
+    A column of a CSV file is numbers where every value is one, or is missing, and none is written with a 0 before
     another digit: that is a code, such as the area 02, and the column is strings. So are the columns called ``texts``.
     """
     check_table(path)
@@ -47,10 +47,10 @@ def _read_csv(path: Path, tick: Tick, texts: Container[str]) -> pl.DataFrame:
         parts.append(_texts(path, piece, names, header=header))
     if not parts:
         raise InputError(f"{path} is empty; write a header and then a line for each decision")
-    cells = pl.concat(parts, rechunk=False)
+    values = pl.concat(parts, rechunk=False)
     columns = []
     for number, name in enumerate(names, 1):
-        column = cells.drop_in_place(name)
+        column = values.drop_in_place(name)
         columns.append(column if name in texts else typed(column))
         tick(size + size * number // len(names), 2 * size)
     return pl.DataFrame(columns)
@@ -59,7 +59,7 @@ def _read_csv(path: Path, tick: Tick, texts: Container[str]) -> pl.DataFrame:
 def _names(path: Path, piece: Piece) -> list[str]:
     """Return the names of the columns, which the first row holds; raises InputError."""
     try:
-        names = next(cells for _, cells in piece.rows())
+        names = next(values for _, values in piece.rows())
     except csv.Error as error:
         raise InputError(f"{path} has a name of more than {csv.field_size_limit():,} characters") from error
     for place, name in enumerate(names):
@@ -71,7 +71,7 @@ def _names(path: Path, piece: Piece) -> list[str]:
 
 
 def _texts(path: Path, piece: Piece, names: list[str], *, header: bool) -> pl.DataFrame:
-    """Return the cells (rows, columns) of a piece as strings, None where one is missing."""
+    """Return the values (rows, columns) of a piece as strings, None where one is missing."""
     schema = dict.fromkeys(names, pl.String)
     try:  # behind a mark polars takes no two bytes for those of a compressed file
         frame = pl.read_csv(MARK + piece.content, has_header=header, schema=schema, null_values=MISSING)

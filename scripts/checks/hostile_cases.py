@@ -115,7 +115,7 @@ PLACES = {
 }
 COMMANDS = {
     "resume": ("resume", "run", *QUIET),
-    "log": ("log", "run", "--learner", "uniform", "--out", "plays.csv"),
+    "log": ("log", "run", "--learner", "uniform", "--out", "rounds.csv"),
     "learn": ("learn", "run", "--learner", "uniform", "--draws", "0", "--resamples", "0", "--out", "found"),
     "evaluate": ("evaluate", "run", "--learner", "uniform"),
     "report": ("report", "run"),

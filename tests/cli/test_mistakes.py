@@ -253,11 +253,11 @@ MISTAKES = [
     wrong_table("infinite cost", CONTEXTS, COSTS.replace("0,1\n1", "inf,1\n1"), "costs[1, 0]", "inf", "finite"),
     wrong_table("more costs than contexts", "1,0\n2,1\n", COSTS, "(4, 2)", "(2, 2)", "one row per context"),
     wrong_table(
-        "ragged", CONTEXTS.replace("30,1", "30"), COSTS, "x.csv, line 3", "1 cell where the first line has 2", "comma"
+        "ragged", CONTEXTS.replace("30,1", "30"), COSTS, "x.csv, line 3", "1 value where the first line has 2", "comma"
     ),
     wrong_table("empty", "", COSTS, "x.csv is empty", "one line per context"),
     wrong_table("header only", "age,insured\n", COSTS, "x.csv", "a header but no rows"),
-    wrong_table("text cell", CONTEXTS, COSTS.replace("0,1\n1", "0,cheap\n1"), "c.csv, line 3", "column 2", "'cheap'"),
+    wrong_table("text value", CONTEXTS, COSTS.replace("0,1\n1", "0,cheap\n1"), "c.csv, line 3", "column 2", "'cheap'"),
     wrong_table("text in the first row", "20,old\n30,1\n70,0\n80,1\n", COSTS, "x.csv, line 1", "column 2", "'old'"),
     wrong_table("no commas", CONTEXTS.replace(",", ";"), COSTS, "x.csv, line 2", "'20;0'", "commas"),
     wrong_table("not text", b"\xff\xfe", COSTS, "x.csv", "is in UTF-16; save it as UTF-8"),

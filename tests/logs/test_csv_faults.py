@@ -13,9 +13,9 @@ FOREIGN = ("Schema", "null_values", "truncate_ragged_lines", "dtype", "ignore_er
 BAD = {
     "ragged": (
         b"a,b\n1,2\n1,2,3\n",
-        "line 3 has 3 cells where the first line has 2; put a cell that holds a comma in quotes",
+        "line 3 has 3 values where the first line has 2; put a value that holds a comma in quotes",
     ),
-    "ragged after a cell of two lines": (b'a,b\n"x\ny",2\n1,2,3\n', "line 4 has 3 cells"),
+    "ragged after a value of two lines": (b'a,b\n"x\ny",2\n1,2,3\n', "line 4 has 3 values"),
     "a quote left open": (b'a,b\n"1,2\n3,4\n', 'the quote (") that opens in line 2 is not closed'),
     "a quote left open later": (b'a,b\n1,x\n2,"z\n3,4\n', "opens in line 3"),
     "latin-1": ("a,b\n1,x\nf\xfc,2\n".encode("latin-1"), "line 3 is not in UTF-8"),
@@ -50,7 +50,7 @@ def test_a_damaged_parquet_file_is_explained(tmp_path):
 
 
 def test_a_good_file_is_read(tmp_path):
-    """A byte order mark, quotes, cells of two lines and missing ones are no faults."""
+    """A byte order mark, quotes, values of two lines and missing ones are no faults."""
     path = tmp_path / "log.csv"
     path.write_bytes('\ufeffa,b\n"x, ""y""\nz",2\n,3\n'.encode())
     frame = read_frame(path)

@@ -1,4 +1,4 @@
-"""What a row, a cell and a number of a CSV file are is decided once, for logs and for milpcb solve."""
+"""What a row, a value and a number of a CSV file are is decided once, for logs and for milpcb solve."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ from policies.names import Names
 
 READERS = [read_table, read_frame]
 WRONG = {
-    "too few cells": (b"a,b,c\n1,2,3\n4,5\n", "t.csv, line 3 has 2 cells where the first line has 3; write a comma"),
-    "one cell": (b"a,b,c\n1,2,3\n4\n", "line 3 has 1 cell where the first line has 3"),
-    "spaces alone": (b"a,b\n1,2\n  \n3,4\n", "line 3 has 1 cell where the first line has 2"),
-    "too many cells": (b"a,b\n1,2,\n", "line 2 has 3 cells where the first line has 2; put a cell that holds a comma"),
-    "a decimal comma": (b"a,b\n1,2\n1,5,2\n", "line 3 has 3 cells"),
+    "too few values": (b"a,b,c\n1,2,3\n4,5\n", "t.csv, line 3 has 2 values where the first line has 3; write a comma"),
+    "one value": (b"a,b,c\n1,2,3\n4\n", "line 3 has 1 value where the first line has 3"),
+    "spaces alone": (b"a,b\n1,2\n  \n3,4\n", "line 3 has 1 value where the first line has 2"),
+    "too many values": (
+        b"a,b\n1,2,\n",
+        "line 2 has 3 values where the first line has 2; put a value that holds a comma",
+    ),
+    "a decimal comma": (b"a,b\n1,2\n1,5,2\n", "line 3 has 3 values"),
     "a quote left open": (b'a,b\n1,2\n3,"4\n5,6\n', 'the quote (") that opens in line 3 is not closed'),
     "a quote left open in the header": (b'a,"b\n1,2\n', "opens in line 1 is not closed"),
-    "a quote closed before the end": (b'a,b\n1,2\n"3"4,5\n', "opens in line 3 is not closed at the end of its cell"),
-    "an open quote before others": (b'a,b\n"1,2\n"3",4\n', "opens in line 2 is not closed at the end of its cell"),
-    "inches": (b'a,b\n1,2\n5" pipe,4\n', 'line 3 has a quote (") inside a cell'),
-    "a space before a quote": (b'a,b\n1, "2,3"\n', 'line 2 has a quote (") inside a cell'),
+    "a quote closed before the end": (b'a,b\n1,2\n"3"4,5\n', "opens in line 3 is not closed at the end of its value"),
+    "an open quote before others": (b'a,b\n"1,2\n"3",4\n', "opens in line 2 is not closed at the end of its value"),
+    "inches": (b'a,b\n1,2\n5" pipe,4\n', 'line 3 has a quote (") inside a value'),
+    "a space before a quote": (b'a,b\n1, "2,3"\n', 'line 2 has a quote (") inside a value'),
     "a zero byte": (b"a,b\n1,2\n3,\x004\n", "line 3 holds bytes that are not text"),
     "half a letter": (b"a,b\n1,2\n3,\xff\n", "line 3 is not in UTF-8"),
     "old line ends": (b"a,b\r1,2\r", "line 1 has a carriage return without a line feed"),
@@ -41,7 +44,7 @@ WRONG = {
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_row_that_readers_take_in_different_ways_is_refused(what, read, tmp_path):
-    """Nothing is guessed or filled in: the file and the line are named, with the cells that it has."""
+    """Nothing is guessed or filled in: the file and the line are named, with the values that it has."""
     content, message = WRONG[what]
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(InputError) as refused:
@@ -54,18 +57,18 @@ CODES = [["1", "02", "2"], ["00", "1"], ["007", ""], ["-01", "3"], ["1.5", "01.5
 NUMBERS = {"0": 0, "10": 10, "0.5": 0.5, "-0.25": -0.25, "1e05": 1e5, "100": 100}
 
 
-@pytest.mark.parametrize("cells", CODES)
-def test_a_column_with_a_leading_zero_is_texts(cells, tmp_path):
+@pytest.mark.parametrize("values", CODES)
+def test_a_column_with_a_leading_zero_is_texts(values, tmp_path):
     """Areas, wards and items are written so, numbers are not: 02 and 2 are two of them."""
-    (tmp_path / "t.csv").write_text("code,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    (tmp_path / "t.csv").write_text("code,b\n" + "".join(f"{value},1\n" for value in values))
     frame = read_frame(tmp_path / "t.csv")
-    assert frame["code"].to_list() == [cell or None for cell in cells]
+    assert frame["code"].to_list() == [value or None for value in values]
     assert frame["b"].dtype == pl.Int64
 
 
 def test_numbers_that_begin_with_zero_are_numbers(tmp_path):
     """A zero alone, before a point, or in an exponent says nothing."""
-    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},1\n" for cell in NUMBERS))
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{value},1\n" for value in NUMBERS))
     assert read_frame(tmp_path / "t.csv")["a"].to_list() == list(NUMBERS.values())
     assert read_table(tmp_path / "t.csv")[1][:, 0].tolist() == list(NUMBERS.values())
 
@@ -99,7 +102,7 @@ def _log():
 
 
 def test_an_outcome_that_is_a_code_is_explained(tmp_path):
-    """Where a number must be, the line says which cell is none, and why."""
+    """Where a number must be, the line says which value is none, and why."""
     (tmp_path / "log.csv").write_text("x,treat,y\n1,a,3\n2,b,04\n")
     with pytest.raises(InputError, match=r"column 'y' must hold numbers, and holds '04' in row 2, a code as it begins"):
         make_source("log.csv", read_frame(tmp_path / "log.csv"), Columns("treat", "y", maximise=True))
@@ -126,7 +129,7 @@ def test_whatever_is_written_well_is_read_as_it_was_written(block, tmp_path, mon
         csv.writer(text, lineterminator=str(rng.choice(["\n", "\r\n"]))).writerows(table)
         (tmp_path / "t.csv").write_bytes(text.getvalue().encode())
         read = [row for piece in csv_pieces.pieces(tmp_path / "t.csv") for row in piece.rows()]
-        assert [cells for _, cells in read] == table
+        assert [values for _, values in read] == table
         assert [line for line, _ in read] == _lines(table, text.getvalue())
 
 
@@ -135,13 +138,13 @@ def _lines(table, text):
     lines, line = [], 1
     for row in table:
         lines.append(line)
-        line += 1 + sum(cell.count("\n") for cell in row)
+        line += 1 + sum(value.count("\n") for value in row)
     assert line == text.count("\n") + 1
     return lines
 
 
 def test_no_damage_changes_what_is_read_unseen(tmp_path, monkeypatch):
-    """A sign lost or put in gives an error, or the very cells that the standard reads in rows of one width."""
+    """A sign lost or put in gives an error, or the very values that the standard reads in rows of one width."""
     monkeypatch.setattr(csv_pieces, "BLOCK", 64)
     good = 'a,b,c\n1,"x, ""y""\nz",3\n4,5,6\n"7",8,\n'
     rng, refused = np.random.default_rng(1), 0
@@ -150,7 +153,7 @@ def test_no_damage_changes_what_is_read_unseen(tmp_path, monkeypatch):
         text = good[:at] + str(rng.choice([",", '"', "\n", "", "7"])) + good[at + int(rng.integers(2)) :]
         (tmp_path / "t.csv").write_text(text)
         try:
-            read = [cells for piece in csv_pieces.pieces(tmp_path / "t.csv") for _, cells in piece.rows()]
+            read = [values for piece in csv_pieces.pieces(tmp_path / "t.csv") for _, values in piece.rows()]
         except InputError:
             refused += 1
             continue
@@ -173,7 +176,7 @@ def test_a_large_file_is_read_by_pieces_with_its_progress(tmp_path, monkeypatch)
 
 
 def test_a_row_without_end_is_refused(tmp_path, monkeypatch):
-    """An open quote in a large file is found at once, and not by reading all of it into one cell."""
+    """An open quote in a large file is found at once, and not by reading all of it into one value."""
     monkeypatch.setattr(csv_pieces, "BLOCK", 100)
     (tmp_path / "t.csv").write_text('a,b\n1,"2\n' + "3,4\n" * 1000)
     with pytest.raises(InputError, match="opens in line 2 is not closed"):

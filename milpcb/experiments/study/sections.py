@@ -32,7 +32,9 @@ def _folder_name(name: str) -> str:
 
 
 class ExperimentSection(BaseModel):
-    """``[experiment]``: what is measured. ``checkpoints`` log-spaced and as many evenly spaced rounds are logged.
+    """``[experiment]``: what is measured. A curve has points at evenly spaced rounds and at as many log-spaced ones.
+
+    ``checkpoints`` is how many of each.
 
     ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds. ``title``
     stands above the pictures and the report, ``name`` where there is none.

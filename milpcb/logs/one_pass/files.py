@@ -18,7 +18,7 @@ from milpcb.logs.source import Columns
 
 Tick = Callable[[int, int], None]
 PIECE = 2**20  # rows that are read at a time
-LARGE = 100_000_000  # cells: a log beyond takes more than 8 GB in memory, and is read in one pass
+LARGE = 100_000_000  # values: a log beyond takes more than 8 GB in memory, and is read in one pass
 CONVERT = "polars.scan_csv('log.csv').sink_parquet('log.parquet') makes one of a CSV file of any size"
 
 
