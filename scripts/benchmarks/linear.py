@@ -1,4 +1,4 @@
-"""What a query costs for linear rules: support tables, branch and bound, big-M rows, and cutting planes of the label polytope.
+"""What a query costs for linear rules: support tables, branch and bound, big-M rows, and cutting planes.
 
     python scripts/benchmarks/linear.py [--queries 20] [--quick] [--json FILE] [--fasterrisk PYTHON]
 

@@ -32,10 +32,9 @@ def _folder_name(name: str) -> str:
 
 
 class ExperimentSection(BaseModel):
-    """``[experiment]``: what is measured. A curve has points at evenly spaced rounds and at as many log-spaced ones.
+    """``[experiment]``: what is measured.
 
-    ``checkpoints`` is how many of each.
-
+    A curve has a point at each of its ``checkpoints``: so many evenly spaced rounds, and as many log-spaced ones.
     ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds. ``title``
     stands above the pictures and the report, ``name`` where there is none.
     """
