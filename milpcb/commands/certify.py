@@ -63,7 +63,7 @@ def certify(
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     opened = class_of(name, given, ctx.args, own).on(played.contexts)
     limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
-    kind = kind or ("search" if "search" in opened.can and solver is None and not limit else "milp")
+    kind = kind or ("search" if "search" in opened.capabilities and solver is None and not limit else "milp")
     ledger, oracle = _ledger(played), open_oracle(opened, played.contexts, kind=kind, solver=solver, **limit)
     found = ledger.certify(oracle)
     out.print(str(found.policy) if found.policy is not None else "no policy found in time")

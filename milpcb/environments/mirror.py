@@ -107,7 +107,7 @@ class Mirror:
 
     def _oracle(self, opened: Opened, contexts: Floats) -> Any:
         options = dict(self.oracle or {})
-        kind = options.pop("kind", "search" if not options and "search" in opened.can else "milp")
+        kind = options.pop("kind", "search" if not options and "search" in opened.capabilities else "milp")
         supplied = {"opened": opened, "contexts": contexts, "constraints": ()}
         return injection.make(registry.load("oracle", kind), supplied, options)
 

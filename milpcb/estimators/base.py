@@ -288,7 +288,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if self.kind != "auto":
             return self.kind
         needed = {"search", "side_rows"} if constrained else {"search"}
-        return "search" if needed <= opened.can else "milp"
+        return "search" if needed <= opened.capabilities else "milp"
 
     def _keep(self, answer: Answer, rows: Rows, costs: Floats, sign: float) -> None:
         """Set what is known of the policy on the rows of the fit."""

@@ -92,7 +92,7 @@ class BistroPlus(Learner):
         self._anytime, self._queries = flag("anytime", anytime), queries
         self._estimator: Estimator = estimator or self.relaxation.estimator
         self._leftover_rule = self._check_rules(noise, leftover)
-        require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUESTION[queries])
+        require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUERY[queries])
         pool.attach(oracle, horizon)
         self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
         self._draws = whole("draws", draws, 1)
@@ -267,4 +267,4 @@ class BistroPlus(Learner):
         return Reply(q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0)
 
 
-_QUESTION = {"all": "value", "profile": "profile"}
+_QUERY = {"all": "value", "profile": "profile"}

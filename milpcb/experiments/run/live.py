@@ -38,7 +38,7 @@ class LiveStream:
         self.contexts = contexts
         self.order: Ints | None = None
         self._environment = environment
-        self._patterns = opened.fixed().patterns if "fixed" in opened.can else np.asarray
+        self._patterns = opened.fixed().patterns if "fixed" in opened.capabilities else np.asarray
         self._rows: dict[bytes, int] = {}
         for row, key in enumerate(self._keys(contexts)):
             self._rows.setdefault(key, row)

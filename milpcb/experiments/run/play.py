@@ -100,7 +100,7 @@ class Surroundings:
     @property
     def searched(self) -> bool:
         """Whether the class has a search of its own."""
-        return "search" in self.opened.can
+        return "search" in self.opened.capabilities
 
     def oracle(self, options: dict[str, Any]) -> Oracle:
         """Open an oracle: by default the class's own search where it has one."""

@@ -184,5 +184,5 @@ def _over_best(each: list[IntervalEstimate], at_once: list[IntervalEstimate], be
 def _least_cost(estimator: Any, contexts: Floats, costs: Floats) -> float:
     """Return a lower bound on the least total cost of a policy of the class."""
     opened = open_class(estimator.policies_, contexts)
-    kind = "search" if "search" in opened.can else "milp"
+    kind = "search" if "search" in opened.capabilities else "milp"
     return float(open_oracle(opened, contexts, kind).minimise(costs).lower)
