@@ -51,7 +51,7 @@ def test_names_that_are_new_are_left_alone():
 
 def test_a_constructor_takes_an_old_name_with_a_line():
     """Called by the old name a learner is the same as by the new one; the line names its class and both names."""
-    oracle = milpcb.open_oracle(TREES, np.eye(2), kind="search")
+    oracle = milpcb.open_oracle(TREES, np.array([[0.0], [1.0]]), kind="search")
     new = ContextualFTPL(oracle, noise_on="columns", **ADAPTIVE)
     with pytest.warns(FutureWarning, match=LINE.format("ContextualFTPL")):
         old = ContextualFTPL(oracle, noise="columns", **ADAPTIVE)  # type: ignore[call-arg]
@@ -61,7 +61,7 @@ def test_a_constructor_takes_an_old_name_with_a_line():
 
 def test_both_names_are_refused():
     """An argument by its old and its new name is one too many."""
-    oracle = milpcb.open_oracle(TREES, np.eye(2), kind="search")
+    oracle = milpcb.open_oracle(TREES, np.array([[0.0], [1.0]]), kind="search")
     with pytest.raises(InputError, match="noise is the old name of noise_on in ContextualFTPL; leave it out"):
         ContextualFTPL(oracle, noise="columns", noise_on="columns", **ADAPTIVE)  # type: ignore[call-arg]
 
