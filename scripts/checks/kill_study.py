@@ -329,7 +329,7 @@ def wants_a_line(cells: dict[Path, bytes]) -> set[str]:
     }
 
 
-def damage_and_mend(
+def damage_and_fix(
     root: Path, number: int, base: Path, count: int, dice: random.Random, wanted: dict[str, object]
 ) -> tuple[str, str]:
     """Damage ``count`` files of a copy of ``base``, resume, compare; return what was done, and '' or what is wrong."""
@@ -471,7 +471,7 @@ def main() -> int:
         tasks, numbers = [], []
         for i, count in enumerate(batches):
             base = bases[min(i % 3, 1)]
-            tasks.append(pool.submit(damage_and_mend, root, i, base, count, dice[i], wanted))
+            tasks.append(pool.submit(damage_and_fix, root, i, base, count, dice[i], wanted))
             numbers.append(count)
         for i in range(alone):
             base, own = bases[min(i % 8, 1)], dice[len(batches) + i]
