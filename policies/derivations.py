@@ -103,7 +103,7 @@ class ListedTerms(Terms):
 
 
 def too_many(n_numbers: int) -> str:
-    """Return why a list of derivations is too long for side rows, or nothing when it is not."""
+    """Return why a list of derivations is too long for side constraints, or nothing when it is not."""
     if n_numbers <= MOST_HELD:
         return ""
     return (

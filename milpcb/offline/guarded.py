@@ -1,4 +1,4 @@
-"""Limits that hold in the population with confidence, and policies chosen by what is guaranteed: one side row each.
+"""Limits that hold in the population with confidence, and policies chosen by what is guaranteed, by a constraint each.
 
 The lower ends of the band (milpcb.offline.band) hold for all policies of a class at once, so for one that is chosen by
 them. With gains d over a base they are v(pi) - lambda V(pi) - q, and v - lambda V is a total of a table by row and

@@ -12,8 +12,8 @@ from milpcb.constraints import LabelConstraint, conflict
 from milpcb.core.checks import check_gap, check_time_limit
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.constraint_rows import with_side_constraints
 from milpcb.oracles.query import Query
-from milpcb.oracles.side_rows import with_side_rows
 from milpcb.oracles.starts import open_starts
 from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
@@ -190,7 +190,7 @@ class MilpOracle(Oracle):
         """Open the solver on the polytope and the rows of ``sides``."""
         self._held = sides
         self._n_cut_off = 0
-        self._open(with_side_rows(self._encoding, self._encoding.program, sides))
+        self._open(with_side_constraints(self._encoding, self._encoding.program, sides))
 
     def _open(self, program: Program) -> None:
         self.program = program
@@ -207,7 +207,7 @@ class MilpOracle(Oracle):
         same = np.zeros((len(self._rows), self.n_actions))
         same[self._rows, labels] = 1.0
         self._session.close()
-        self._open(with_side_rows(self._encoding, self.program, [SideConstraint(same, upper=len(labels) - 1.0)]))
+        self._open(with_side_constraints(self._encoding, self.program, [SideConstraint(same, upper=len(labels) - 1.0)]))
 
     def _feasible(self) -> bool:
         """Return whether some policy keeps all side constraints; where the time limit ends the search first, True."""

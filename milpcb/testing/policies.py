@@ -208,8 +208,8 @@ def check_forbidden(policies: PolicyClass, contexts: Floats, costs: Floats, row:
     _check_under([LabelConstraint(weights, 0.0)], policies, contexts, costs, row)
 
 
-def check_side_rows(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
-    """The class's own search under one row, under a row and its negative, and under both kinds together."""
+def check_side_constraints(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
+    """The class's own search under one side constraint, under one and its negative, and under both kinds together."""
     _declared("side_rows", policies, contexts)
     rng, labelings = np.random.default_rng(row), _labelings(policies, contexts)
     weights = [rng.integers(0, 4, costs.shape).astype(float), rng.normal(size=costs.shape)]
@@ -296,8 +296,8 @@ CHECKS: dict[str, Callable[..., None]] = {
     "search": check_search,
     "action weights": check_action_weights,
     "terms": check_terms,
-    "forbidden cells": check_forbidden,
-    "side rows": check_side_rows,
+    "forbidden actions": check_forbidden,
+    "side constraints": check_side_constraints,
     "near-best policies": check_near_best,
 }
 _OF_DRAWN = {check_draw, check_json, check_source, check_printed}
@@ -308,7 +308,7 @@ _AT_A_ROW = {
     check_action_weights,
     check_terms,
     check_forbidden,
-    check_side_rows,
+    check_side_constraints,
 }
 
 

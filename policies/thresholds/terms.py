@@ -147,5 +147,5 @@ class ThresholdTerms(ListedTerms):
 
     @cached_property
     def _pieces(self) -> Pieces:
-        """The pieces of the rules: listed for side rows alone, as there may be many."""
+        """The pieces of the rules: listed for side constraints alone, as there may be many."""
         return Pieces([len(points) for points in self._cuts.values()], self._max_cuts, self.n_actions)

@@ -1,4 +1,4 @@
-"""Walks through the labelings of support tables: diagrams, prices, totals that are kept, side rows, sums."""
+"""Walks through the labelings of support tables: diagrams, prices, totals that are kept, side constraints, sums."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_plug_in_gets_the_same_battery(installed):
     }
     laws = {check.partition(": ")[2] for kind, check in passed if kind == "policies"}
     every = {check.id.partition(": ")[2] for check in testing.battery("policies", "decision_trees")}
-    undeclared = {"terms", "side rows", "json", "source code", "printed rules"}  # by the class
+    undeclared = {"terms", "side constraints", "json", "source code", "printed rules"}  # by the class
     assert laws == every - undeclared
     assert {line[3].partition(": ")[2] for line in lines if line[0] == "skipped"} == undeclared
 

@@ -68,5 +68,5 @@ def test_a_class_may_declare_that_it_has_no_search():
     """Then the checks of the search are skipped, with the class's own reason."""
     instance = thresholds_with(capabilities=frozenset({"program", "policies"}), unsupported={"search": "too hard"})
     skipped = testing.run_all("policies", instance)
-    assert len(skipped) == 5  # no weights, no terms, no side rows and no forbidden cells either
+    assert len(skipped) == 5  # no weights, no terms, no side constraints and no forbidden actions either
     assert "search: too hard" in skipped[0]

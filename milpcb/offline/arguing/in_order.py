@@ -3,7 +3,7 @@
 The best policy of the class bounds the cost of those in order. Where it goes down, from action a to a lower one b, at a
 context between two neighbouring values of the ordered column, every policy in order either plays less than k in the
 first or k or more in the second, for k between b and a; and so for all values before the first or after the second.
-These are two queries of the same oracle, with forbidden cells at contexts that cost nothing otherwise. The cheapest
+These are two queries of the same oracle, with forbidden actions at contexts that cost nothing otherwise. The cheapest
 open answer is looked at next, so the first one that is in order is the best, whatever the class, the oracle and the
 side constraints are.
 """

@@ -81,7 +81,7 @@ def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = 
     return Under(tuple(ordered(both, n, n_actions, name)), name)
 
 
-MOST_PAIRS = 2_000  # side rows that a solver is handed
+MOST_PAIRS = 2_000  # side constraints that a solver is handed
 
 
 def check_pairs(pairs: Sequence[Any], n_actions: int) -> None:

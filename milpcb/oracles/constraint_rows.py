@@ -17,7 +17,7 @@ from milpcb.types import Floats
 GRID = 2.0**-16
 
 
-def with_side_rows(encoding: Encoding, program: Program, sides: Sequence[SideConstraint]) -> Program:
+def with_side_constraints(encoding: Encoding, program: Program, sides: Sequence[SideConstraint]) -> Program:
     """Return the program with a row for each side constraint, none bounded below, a little wider than the constraint.
 
     With the largest weight brought to between 1 and 2, coefficients are rounded down to multiples of GRID; what that
