@@ -13,7 +13,7 @@ and equal to -l c at 0 and 1. So with probability 1 - delta, for all t, all N po
     sum_s c_s(pi(x_s)) >= sum over s with y_s = pi(x_s) of [c_s + log(1 + lambda (e_s - c_s)) / l]
                           - log(N G / delta) / l.
 
-The sum is over cells (context, action), so the policy for which it is least is one query to an oracle (statement 16
+The sum is over entries (context, action), so the policy for which it is least is one query to an oracle (statement 16
 of milpcb/theory/confidence.md; derived for this project).
 """
 

@@ -65,7 +65,7 @@ def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[L
 
 
 def forbidden(table: Floats, name: str) -> LabelConstraint:
-    """Return the rule that no cell is played at which ``table`` (m, K), not negative, is above 0."""
+    """Return the rule that no action is played where ``table`` (m, K), not negative, is above 0."""
     return LabelConstraint(table, 0.0, name)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from milpcb.plugins import injection, registry
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("milpcb", "policies", "scripts")
 
@@ -193,6 +195,21 @@ def test_a_module_is_called_by_what_it_alone_is(word):
     """No further module is named by a word that has meant several things here."""
     paths = [path.relative_to(ROOT) for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py")]
     assert {str(path) for path in paths if re.fullmatch(ONE_MEANING[word][0], path.stem)} == ONE_MEANING[word][1]
+
+
+def test_a_cell_is_of_a_study():
+    """On pages, in messages on files and in names of the data package a cell is one learner's play in a study."""
+    pages = {place for place, text in texts().items() if place.endswith("README.md") and re.search(r"\bcells?\b", text)}
+    assert pages == {"milpcb/README.md", "scripts/README.md"}
+    in_files = [place for place, text in texts().items() if "milpcb/data/" in place and re.search(r"\bcells?\b", text)]
+    assert not in_files, "a table that is read has values"
+
+
+def test_noise_is_a_law():
+    """No learner has an option ``noise`` but those whose noise is a registered relaxation; where it is, is noise_on."""
+    loaded = {name: registry.load("learner", name) for name in registry.names("learner")}
+    assert {name for name, cls in loaded.items() if injection.asks(cls, "noise")} == {"bistro_plus"}
+    assert {name for name, cls in loaded.items() if injection.asks(cls, "noise_on")} == {"ftpl"}
 
 
 def test_a_checkpoint_is_a_point_of_a_curve():
