@@ -114,7 +114,7 @@ class Terms(Recursion[Ints]):
         return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function of costs (n, K) at these ``contexts`` (n, d), for many questions about the same contexts.
+        """Return a function of costs (n, K) at these ``contexts`` (n, d), for many queries about the same contexts.
 
         It returns ``totals`` of the costs, or others that give every derivation the same total, in an array that the
         next call may write over.
