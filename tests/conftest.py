@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -109,10 +110,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: len(places) if (i := position[item]) is None else i)
 
 
+def pytest_collection_finish() -> None:
+    """Leave what the collection made, a million objects, out of every later collection of garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def slow() -> dict[str, str]:
     """Return the table of what is slow, with the reasons."""
     return SLOW
+
+
+@pytest.fixture
+def sketches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pictures be sketches, but in tests with the mark ``drawn``."""
+    if request.node.get_closest_marker("drawn") is None:
+        from matplotlib.figure import Figure
+
+        from tests.sketches import sketch
+
+        monkeypatch.setattr(Figure, "savefig", sketch)
 
 
 @pytest.fixture(scope="session")
@@ -164,7 +182,8 @@ class Forks:
     def run(self, folder: Path, arguments: tuple[str, ...], limits: dict[str, int], **more: Any) -> Ended:
         """Run the command line in a folder to its end, with limits of the system by their names in ``resource``.
 
-        With ``program=`` a Python program, as in ``python -c``; with ``environment=`` other variables.
+        With ``program=`` a Python program, as in ``python -c``; with ``environment=`` other variables; with
+        ``sketches=True`` pictures are sketches.
         """
         if self._process is None:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -1,10 +1,10 @@
 """The command line, or a program, in processes of its own, without a second of imports for each.
 
 One process imports, and forks. Every line of its standard input is a call, as JSON: the folder, the arguments, the
-environment, the limits of the system, the files that standard output and standard error go to, and perhaps a program
-to run instead of the command. The answer is a line with the exit code. A call has all that is its own of a process:
-folder, environment, limits, streams, modules, signals, exit code. Calls that need a new interpreter (other streams,
-PYTHON... variables) get one from the conftest.
+environment, the limits of the system, the files that standard output and standard error go to, perhaps a program to run
+instead of the command, and whether pictures may be sketches. The answer is a line with the exit code. A call has all
+that is its own of a process: folder, environment, limits, streams, modules, signals, exit code. Calls that need a new
+interpreter (other streams, PYTHON... variables) get one from the conftest.
 """
 
 from __future__ import annotations
@@ -78,6 +78,11 @@ def become(call: dict[str, Any]) -> None:
     for what, limit in call["limits"].items():
         resource.setrlimit(getattr(resource, what), (limit, limit))
     sys.argv[1:] = call["arguments"]
+    if call.get("sketches"):
+        from matplotlib.figure import Figure
+        from sketches import sketch  # beside this file
+
+        Figure.savefig = sketch
 
 
 def run_program(text: str) -> None:

@@ -82,14 +82,17 @@ def start(forks: Any) -> Callable[..., Any]:
 def milpcb_(start: Callable[..., Any], forks: Any) -> Callable[..., Ended]:
     """Return ``milpcb_(folder, *arguments, limits=..., **options)``: run the command line in a folder to its end.
 
-    With options for subprocess.run, or other PYTHON... variables, in an interpreter of its own.
+    Pictures are sketches; with ``drawn=True`` they are drawn. With options for subprocess.run, or other PYTHON...
+    variables, in an interpreter of its own, which draws.
     """
 
-    def run(folder: Path, *arguments: str, limits: dict[str, int] | None = None, **options: Any) -> Ended:
+    def run(
+        folder: Path, *arguments: str, limits: dict[str, int] | None = None, drawn: bool = False, **options: Any
+    ) -> Ended:
         if options or not forks.fits():
             ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=600, **options)
         else:
-            ended = forks.run(folder, arguments, limits or {})
+            ended = forks.run(folder, arguments, limits or {}, sketches=not drawn)
         if ended.stderr is not None:  # whether machine code is on disk already is nobody's matter here
             ended.stderr = without_notice(ended.stderr)
         return ended

@@ -81,8 +81,12 @@ def tiny() -> str:
 
 
 @pytest.fixture
-def play_into() -> Callable[..., Played]:
-    """Return ``play_into(text, directory)``: run a config in this process; its result says which tasks were begun."""
+def play_into(sketches: None) -> Callable[..., Played]:
+    """Return ``play_into(text, directory)``: run a config in this process; its result says which tasks were begun.
+
+    Its pictures are sketches, but in tests with the mark ``drawn``.
+    """
+    del sketches
 
     def play(text: str, path: Path, backend: str = "serial") -> Played:
         config, recorder = parse_config(tomllib.loads(text), text), Recorder()

@@ -52,6 +52,7 @@ def test_the_same_seed_writes_the_same_bytes(three, tmp_path, play_into, untimed
     assert_same(tmp_path / "one", tmp_path / "two")
 
 
+@pytest.mark.drawn
 def test_processes_write_what_one_process_writes(three, tmp_path, play_into, untimed):
     """Serial and processes leave the same files, byte for byte but for the times."""
     for backend in ("serial", "processes"):
@@ -260,6 +261,7 @@ def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tm
     assert {horizon for _, horizon, _ in opened} == {30}
 
 
+@pytest.mark.drawn
 def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_into):
     """For every seed: rules as text, and drawings with what the leaves hold and what a round there cost."""
     play_into(three, tmp_path / "run")
@@ -277,6 +279,7 @@ def test_the_resolved_config_says_what_it_was_run_with(tiny, tmp_path, play_into
     assert tomllib.loads((tmp_path / "run/config.toml").read_text())["versions"]["numpy"] == np.__version__
 
 
+@pytest.mark.drawn
 def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
     """Names are safe and distinct whatever the labels are; those of an earlier config are taken away."""
     labels = ["A/é ../x", "a é -..-x", "A\\é ..?x", "é" * 200]

@@ -18,6 +18,8 @@ from milpcb.experiments.results.report import report_page
 from milpcb.experiments.results.report_table import report_table
 from milpcb.plugins import registry
 
+pytestmark = pytest.mark.usefixtures("sketches")
+
 BUDGET = {"constraints": [{"name": "share_at_most", "action": 2, "share": 0.2}]}
 
 

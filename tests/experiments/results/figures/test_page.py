@@ -7,6 +7,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import render
@@ -14,6 +15,9 @@ from milpcb.experiments.results.figures.results import NARROW, Results, in_words
 from milpcb.experiments.results.figures.words import verdict
 from milpcb.experiments.results.glossary import glossary
 from milpcb.experiments.results.report import SAME, DrawnPolicy, grouped, picture, report_page
+from tests.sketches import sketch
+
+pytestmark = pytest.mark.usefixtures("sketches")
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="504pt" height="20pt"></svg>'
 
@@ -24,14 +28,22 @@ def results(make_frame):
     return Results(make_frame(["exp4", "bistro_plus", "uniform"], ["planted", "switching"]), "A study")
 
 
+@pytest.fixture(scope="module")
+def page(results):
+    """Return their page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", sketch)
+        return report_page(results, "", [DrawnPolicy("a", "play 1", SVG)])
+
+
 def between(text, start, end):
     """Return the part of a page from some words to others."""
     return text[text.index(start) : text.index(end)]
 
 
-def test_the_first_screen_asks_and_answers(results):
+def test_the_first_screen_asks_and_answers(results, page):
     """Title, the question with its numbers, one sentence of verdict; then the ends of the learners and the curves."""
-    page = report_page(results, "").replace("\u202f", " ")
+    page = page.replace("\u202f", " ")
     head = between(page, "<h1>", "</header>")
     assert "Who pays least? 3 learners, 2 environments, 3 seeds, 1 000 rounds." in head
     assert head.count(verdict(results).replace("\u202f", " ")) == 1
@@ -53,9 +65,8 @@ def test_the_verdict_names_the_worlds(results):
     assert words.count(".") == 1
 
 
-def test_words_are_explained_once(results):
+def test_words_are_explained_once(results, page):
     """The meaning of a certificate stands in the glossary alone, and only terms that the study has are there."""
-    page = report_page(results, "")
     assert page.count("from nothing but what its learner was shown") == 1
     assert {"regret", "certificate", "guarantee", "own bound"} <= dict(glossary(results)).keys()
     bare = results.frame.with_columns(certificate=np.nan, bound=np.nan, guarantee=np.inf)
@@ -81,6 +92,7 @@ def test_phones_have_pictures_of_their_own(make_frame):
     assert len(re.findall("<source media", report_page(small, ""))) == len(list(draw(small))) - 2
 
 
+@pytest.mark.drawn
 def test_places_in_a_picture_have_two_decimals(results):
     """No place of a line or mark has more than two decimals, and bands have few corners."""
     svg = render(next(draw(results, ["regret"])).figure, ["svg"])["svg"].decode()
@@ -89,6 +101,7 @@ def test_places_in_a_picture_have_two_decimals(results):
     assert re.search(r"\.\d{2}\b", " ".join(places))
 
 
+@pytest.mark.drawn
 def test_a_study_of_many_rounds_is_a_small_page(make_frame):
     """Six learners, four worlds, 400 checkpoints: all figures together are below a megabyte."""
     frame = make_frame([f"learner {i}" for i in range(6)], [f"world {i}" for i in range(4)], seeds=range(5), points=400)
@@ -108,9 +121,8 @@ def test_leaders_that_are_alike_are_one_card():
     ]
 
 
-def test_drawings_have_letters_of_one_size(results):
+def test_drawings_have_letters_of_one_size(page):
     """A drawing is shown as wide as it was drawn, in pixels of 96 an inch, and never stretched to its card."""
-    page = report_page(results, "", [DrawnPolicy("a", "play 1", SVG)])
     assert re.search(r'<img class="policy" src="[^"]*" width="672"', page)
     assert "img.policy { width: auto; max-width: 100%; }" in page
 

@@ -1,0 +1,36 @@
+"""Sketches: what is written in place of a picture where a test is about something else.
+
+Nearly all the time of a small study is that of its pictures, and of these that of placing letters. A sketch is well
+formed, of the picture's size, and has its words: as an SVG in the comments that matplotlib writes beside every text.
+What pictures show is tested in tests/experiments/results/figures, and where they are drawn by real commands.
+"""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from typing import IO, Any
+
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR4nGP4DwQACfsD/fteaysAAAAASUVORK5CYII=")
+
+
+def sketch(figure: Figure, file: IO[bytes], *, format: str, **_: Any) -> None:  # noqa: A002 - as matplotlib has it
+    """Write a sketch where ``figure.savefig`` would write the picture."""
+    if format == "png":
+        file.write(PIXEL)
+        return
+    width, height = (f"{72 * inches:g}pt" for inches in figure.get_size_inches())
+    words = [escape(text.get_text()).replace("--", "- -") for text in figure.findobj(Text) if text.get_text()]
+    file.write(
+        "\n".join(
+            [
+                '<?xml version="1.0" encoding="utf-8" standalone="no"?>',
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" version="1.1">',
+                *(f"<!-- {text} -->" for text in words),
+                "</svg>\n",
+            ]
+        ).encode()
+    )
