@@ -34,11 +34,13 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         {
             "DEPTH_2": [(40, 6, 3)],
             "DEPTH_3": [(40, 6, 3)],
+            "DEEP": [(40, 6, 4)],
             "LIMITED": [(100, 7, 3, 2)],
             "CUTS_LIMITED": [(100, 2, 5, 2)],
             "KEPT": [(40, 6, 3)],
             "AGAINST_LP": [(40, 6, 3)],
             "ROUNDS": 1,
+            "FEW_ROUNDS": 1,
         },
     ),
 }

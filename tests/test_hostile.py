@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +12,12 @@ SCRIPT = Path(__file__).parents[1] / "scripts/checks/hostile.py"
 @pytest.mark.parametrize(
     ("arguments", "harm"), [(("--quick",), False), (("--quick", "--only", "code", "--without-gate"), True)]
 )
-def test_attacks_do_no_harm_but_without_the_gate(arguments, harm):
+def test_attacks_do_no_harm_but_without_the_gate(arguments, harm, tmp_path, forks):
     """No code of a file runs, nothing outside is written, each ends in one line; the attacks are real ones."""
-    done = subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, check=False)
+    program = (
+        f"import runpy, sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); sys.argv[1:] = {list(arguments)};"
+        f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    )
+    done = forks.run(tmp_path, (), {}, program=program, sketches=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ("ran code of a file: 0" not in done.stdout) == harm, done.stdout

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -107,18 +108,25 @@ def _cuts(part: Any) -> Iterator[tuple[int, float]]:
 def _of_databases(sql: str, features: Sequence[str], rows: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
     """Yield the name of a database and what it answers in each row."""
     quoted = ['"' + name.replace('"', '""') + '"' for name in features]
-    opened: list[tuple[str, Any]] = [("SQLite", sqlite3.connect(":memory:"))]
+    line = f"({', '.join('?' * len(quoted))}, ?)"
+    for name, base in _databases():
+        base.execute("DROP TABLE IF EXISTS t")
+        base.execute(f"CREATE TABLE t ({', '.join(f'{column} DOUBLE' for column in quoted)}, place INTEGER)")
+        for start in range(0, len(rows), 100):  # several a statement: each takes a millisecond
+            part = [value for i, row in enumerate(rows[start : start + 100], start) for value in (*row, i)]
+            base.execute(f"INSERT INTO t VALUES {', '.join([line] * (len(part) // (len(quoted) + 1)))}", part)
+        yield name, [answer for (answer,) in base.execute(f"SELECT {sql} FROM t ORDER BY place").fetchall()]
+
+
+@cache
+def _databases() -> list[tuple[str, Any]]:
+    """Return each database with its name; they are opened once, which takes longer than most checks."""
+    opened: list[tuple[str, Any]] = [("SQLite", sqlite3.connect(":memory:", check_same_thread=False))]
     if find_spec("duckdb"):
         import duckdb
 
         opened.append(("DuckDB", duckdb.connect()))
-    for name, base in opened:
-        base.execute(f"CREATE TABLE t ({', '.join(f'{column} DOUBLE' for column in quoted)}, place INTEGER)")
-        base.executemany(
-            f"INSERT INTO t VALUES ({', '.join('?' * len(quoted))}, ?)", [[*row, i] for i, row in enumerate(rows)]
-        )
-        yield name, [answer for (answer,) in base.execute(f"SELECT {sql} FROM t ORDER BY place").fetchall()]
-        base.close()
+    return opened
 
 
 def _followed(lines: list[str], values: dict[str, Any], indent: str = "") -> tuple[Any, list[str]]:

@@ -290,14 +290,14 @@ def _three_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
                 totals[literal[u], literal[v], 2] += c2
 
 
-def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0, rounds: int = ROUNDS) -> dict[str, float]:
+def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0, rounds: int = 0) -> dict[str, float]:
     """Return milliseconds a call, the best of the rounds; ``calls`` a round, or as many as take about 20 ms."""
     many = {
         name: calls or max(1, int(0.02 / max(1e-6, min(once(call), once(call), once(call)))))  # the first may load code
         for name, call in contenders.items()
     }
     best = dict.fromkeys(contenders, np.inf)
-    for _ in range(rounds):
+    for _ in range(rounds or ROUNDS):
         for name, call in contenders.items():
             start = process_time()
             for _ in range(many[name]):

@@ -8,7 +8,8 @@ end with the bytes of an undisturbed run, times apart. Damages: bits are flipped
 replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb resume` must then end
 with the same bytes, having named every damaged record and saved state, or refuse with one line and exit code 2, and end
 with the same bytes once the file is put back. Nothing outside the directory may change. Exit code 1 if anything else
-happens. With --small the study has one seed instead of two, and is played undisturbed on one backend instead of three.
+happens. With --small the study has one seed instead of two, and is played undisturbed, and resumed, on one backend
+instead of three.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
@@ -58,11 +60,14 @@ name = "uniform"
 workers = 2
 save_seconds = 0.01
 """
-BACKENDS = ("serial", "processes", "dask")
+Backends = tuple[str, ...]
+BACKENDS: Backends = ("serial", "processes", "dask")
 TIMES = ("seconds", "oracle_seconds")
 NOT_COMPARED = (".lock", ".log")
 BATCH = 5  # damages that one resume fixes; it names at most ten records
 PATIENCE = 600  # seconds, for one command and for processes to be gone: only what hangs takes as long
+FORKS = get_context("forkserver")  # commands that nobody kills fork from a process that has imported them
+FORKS.set_forkserver_preload(["milpcb.cli", "milpcb.commands.run", "milpcb.commands.resume", __name__])
 
 
 def command(*arguments: str) -> list[str]:
@@ -70,9 +75,30 @@ def command(*arguments: str) -> list[str]:
 
 
 def milpcb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*arguments), cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
+    """Run the command line in a folder to its end; on one process as a fork, else as a shell would start it."""
+    if arguments[-1] != "serial":
+        return subprocess.run(
+            command(*arguments), cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
+    with tempfile.TemporaryDirectory() as name:
+        streams = [Path(name, stream) for stream in ("stdout", "stderr")]
+        process = FORKS.Process(target=become, args=(folder, arguments, streams))
+        process.start()
+        process.join(PATIENCE)
+        if process.exitcode is None:
+            process.kill()
+        return subprocess.CompletedProcess(list(arguments), process.exitcode, *(file.read_text() for file in streams))
+
+
+def become(folder: Path, arguments: tuple[str, ...], streams: list[Path]) -> None:
+    """Be the command line in a folder, with files in place of standard output and standard error."""
+    for number, file in enumerate(streams, start=1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
+    os.chdir(folder)
+    sys.argv = ["milpcb", *arguments, "--progress", "quiet"]
+    from milpcb.cli import main as command_line
+
+    command_line()
 
 
 def contents(directory: Path) -> dict[str, object]:
@@ -202,7 +228,9 @@ def wait_until(happened: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     return True
 
 
-def killed(root: Path, number: int, moment: Moment, study: str, wanted: dict[str, object]) -> tuple[str, str]:
+def killed(
+    root: Path, number: int, moment: Moment, study: str, backends: Backends, wanted: dict[str, object]
+) -> tuple[str, str]:
     """Kill, resume, compare; return what was done, and '' or what is wrong."""
     backend = BACKENDS[number % len(BACKENDS)]
     folder = root / f"killed{number}"
@@ -211,7 +239,7 @@ def killed(root: Path, number: int, moment: Moment, study: str, wanted: dict[str
     out = folder / "out"
     records, parts = (len(list(out.glob(f"cells/*.{suffix}"))) for suffix in ("json", "part"))
     again = ("resume", "out") if (out / "config.toml").exists() else ("run", "study.toml", "--out", "out")
-    done = milpcb(folder, *again, "--backend", backend)
+    done = milpcb(folder, *again, "--backend", backends[number % len(backends)])
     if done.returncode:
         wrong = wrong or f"{again[0]} failed: {done.stderr.strip()}"
     elif "damaged" in done.stderr:
@@ -330,7 +358,13 @@ def wants_a_line(cells: dict[Path, bytes]) -> set[str]:
 
 
 def damage_and_fix(
-    root: Path, number: int, base: Path, count: int, dice: random.Random, wanted: dict[str, object]
+    root: Path,
+    number: int,
+    base: Path,
+    count: int,
+    dice: random.Random,
+    backends: Backends,
+    wanted: dict[str, object],
 ) -> tuple[str, str]:
     """Damage ``count`` files of a copy of ``base``, resume, compare; return what was done, and '' or what is wrong."""
     folder = copy_of(base, root / f"damaged{number}")
@@ -343,7 +377,7 @@ def damage_and_fix(
         damage(place, dice)
         done_what.append(f"{damage.__name__} {place.name}")
     hurt = wants_a_line(before)
-    done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
+    done = milpcb(folder, "resume", "out", "--backend", backends[number % len(backends)])
     unnamed = sorted(key for key in hurt if not any(key in line and "damaged" in line for line in lines(done.stderr)))
     wrong = f"resume failed: {done.stderr.strip()}" if done.returncode else ""
     wrong = wrong or (f"not named: {unnamed}" if unnamed else "")
@@ -353,7 +387,7 @@ def damage_and_fix(
 
 
 def damage_and_refuse(
-    root: Path, number: int, base: Path, dice: random.Random, wanted: dict[str, object]
+    root: Path, number: int, base: Path, dice: random.Random, backends: Backends, wanted: dict[str, object]
 ) -> tuple[str, str]:
     """Do what resume cannot fix: it must refuse with one line; put the file back, and it must fix the rest."""
     folder = copy_of(base, root / f"refused{number}")
@@ -365,7 +399,7 @@ def damage_and_refuse(
         place, damage = config, dice.choice([one for one in DAMAGES if one is not swap])
     original = place.file.read_bytes()
     damage(place, dice)
-    done = milpcb(folder, "resume", "out", "--backend", BACKENDS[number % len(BACKENDS)])
+    done = milpcb(folder, "resume", "out", "--backend", backends[number % len(backends)])
     messages = [line for line in lines(done.stderr) if line.startswith("milpcb: ")]
     refused = done.returncode == 2 and len(messages) == 1 and "Traceback" not in done.stderr
     fixed = done.returncode == 0 and not differing(contents(out), wanted)
@@ -445,7 +479,7 @@ def main() -> int:
     parser.add_argument("--damages", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
-    parser.add_argument("--small", action="store_true", help="one seed, and one undisturbed run")
+    parser.add_argument("--small", action="store_true", help="one seed; undisturbed and resumed on one backend")
     options = parser.parse_args()
     start, counts = time.perf_counter(), Counter[str]()
     seeds = 1 if options.small else 2
@@ -461,7 +495,7 @@ def main() -> int:
             counts["wrong"] += not same
         dice = [random.Random(f"{options.seed} {i}") for i in range(options.kills + options.damages)]  # noqa: S311 - dice
         moments = [draw_moment(dice[i], seeds) for i in range(options.kills)]
-        tasks = [pool.submit(killed, root, i, moment, study, wanted) for i, moment in enumerate(moments)]
+        tasks = [pool.submit(killed, root, i, moment, study, backends, wanted) for i, moment in enumerate(moments)]
         show("kill", tasks, [1] * len(tasks), counts)
         alone = max(1, options.damages // 6)
         batches = [BATCH] * ((options.damages - alone) // BATCH)
@@ -471,11 +505,11 @@ def main() -> int:
         tasks, numbers = [], []
         for i, count in enumerate(batches):
             base = bases[min(i % 3, 1)]
-            tasks.append(pool.submit(damage_and_fix, root, i, base, count, dice[i], wanted))
+            tasks.append(pool.submit(damage_and_fix, root, i, base, count, dice[i], backends, wanted))
             numbers.append(count)
         for i in range(alone):
             base, own = bases[min(i % 8, 1)], dice[len(batches) + i]
-            tasks.append(pool.submit(damage_and_refuse, root, i, base, own, wanted))
+            tasks.append(pool.submit(damage_and_refuse, root, i, base, own, backends, wanted))
             numbers.append(1)
         show("damage", tasks, numbers, counts)
     seconds = time.perf_counter() - start

@@ -33,7 +33,7 @@ def test_files_of_the_current_folder_are_not_imported(safe, names, tmp_path, mil
     """
     monkeypatch.setenv("PYTHONSAFEPATH", safe)  # as for installed commands, whose path does not begin with the folder
     write(tmp_path, {"tiny.toml": config, **dict.fromkeys(names, "raise SystemExit('was imported')\n")})
-    for arguments in (("solvers",), ("list", "learner"), ("run", "tiny.toml", "--progress", "quiet")):
+    for arguments in (("solvers",), ("run", "tiny.toml", "--progress", "quiet", "--backend", "serial")):
         done = milpcb_(tmp_path, *arguments)
         assert (done.returncode, done.stderr) == (0, ""), arguments
 

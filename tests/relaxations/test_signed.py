@@ -45,23 +45,23 @@ def game_value(raised: Floats, lowered: Floats) -> float:
     return float(solved.fun)
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_q_wins_the_game_and_the_noise_pays_for_it(seed: int) -> None:
+def test_q_wins_the_game_and_the_noise_pays_for_it() -> None:
     """q* attains the least worst cost, below mu; one round of noise lifts Rel by as much or more; q adds (K - 1)/L."""
-    rng = np.random.default_rng(seed)
-    K = int(rng.integers(2, 6))
-    V, scale = random_profile(rng, K), float(2 * K + rng.exponential(5))
-    raised, lowered = moved(V, 1.0), moved(V, -1.0)
-    q_star = SIGNED.respond(psi_from_profile(V, -1.0), np.full(K, np.nan))
-    assert q_star.sum() == pytest.approx(1)
-    assert (q_star <= (raised + lowered) / 2 + 1e-12).all()
-    value = game_value(raised, lowered)
-    assert SIGNED.loss(q_star, raised, lowered, scale) == pytest.approx(value, abs=1e-9)
-    noises = [sign * row for row in np.eye(K) for sign in (-1, 1)]
-    lifted = SIGNED.rate(scale, K) * SIGNED.unit(scale) * np.mean([V.min() - (V + xi).min() for xi in noises])
-    assert lifted >= value - 1e-9
-    q = (1 - K / scale) * q_star + 1 / scale
-    assert SIGNED.loss(q, raised, lowered, scale) <= value + (K - 1) / scale + 1e-12
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        K = int(rng.integers(2, 6))
+        V, scale = random_profile(rng, K), float(2 * K + rng.exponential(5))
+        raised, lowered = moved(V, 1.0), moved(V, -1.0)
+        q_star = SIGNED.respond(psi_from_profile(V, -1.0), np.full(K, np.nan))
+        assert q_star.sum() == pytest.approx(1)
+        assert (q_star <= (raised + lowered) / 2 + 1e-12).all()
+        value = game_value(raised, lowered)
+        assert SIGNED.loss(q_star, raised, lowered, scale) == pytest.approx(value, abs=1e-9)
+        noises = [sign * row for row in np.eye(K) for sign in (-1, 1)]
+        lifted = SIGNED.rate(scale, K) * SIGNED.unit(scale) * np.mean([V.min() - (V + xi).min() for xi in noises])
+        assert lifted >= value - 1e-9
+        q = (1 - K / scale) * q_star + 1 / scale
+        assert SIGNED.loss(q, raised, lowered, scale) <= value + (K - 1) / scale + 1e-12
 
 
 @pytest.mark.parametrize("K", [2, 3, 5])
@@ -94,20 +94,20 @@ def test_what_is_played(profile: tuple[F, ...], q_star: tuple[F, ...]) -> None:
     assert tuple(SIGNED.respond(psi_from_profile(V, -1), V)) == q_star
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_the_excess_covers_what_wide_bounds_lose(seed: int) -> None:
+def test_the_excess_covers_what_wide_bounds_lose() -> None:
     """For any psi between the bounds, q* from the upper ones loses at most ``excess``; exact bounds lose nothing."""
-    rng = np.random.default_rng(seed)
-    K = int(rng.integers(2, 6))
-    V = rng.integers(0, 4, K).astype(float)
-    psi = psi_from_profile(V, -1.0)
-    upper, lower = psi + rng.exponential(0.3, K + 1), psi - rng.exponential(0.3, K + 1)
-    raised, lowered = moved(V, 1.0), moved(V, -1.0)
-    for low, high in ((lower, upper), (psi, psi)):
-        q_star = SIGNED.respond(high, np.full(K, np.nan))
-        lost = SIGNED.loss(q_star, raised, lowered, 1.0) - game_value(raised, lowered)
-        assert lost <= SIGNED.excess(low, high, q_star) + 1e-9
-    assert SIGNED.excess(psi, psi, SIGNED.respond(psi, V)) == pytest.approx(0, abs=1e-12)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        K = int(rng.integers(2, 6))
+        V = rng.integers(0, 4, K).astype(float)
+        psi = psi_from_profile(V, -1.0)
+        upper, lower = psi + rng.exponential(0.3, K + 1), psi - rng.exponential(0.3, K + 1)
+        raised, lowered = moved(V, 1.0), moved(V, -1.0)
+        for low, high in ((lower, upper), (psi, psi)):
+            q_star = SIGNED.respond(high, np.full(K, np.nan))
+            lost = SIGNED.loss(q_star, raised, lowered, 1.0) - game_value(raised, lowered)
+            assert lost <= SIGNED.excess(low, high, q_star) + 1e-9
+        assert SIGNED.excess(psi, psi, SIGNED.respond(psi, V)) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("K", [2, 3, 4])

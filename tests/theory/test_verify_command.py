@@ -19,7 +19,7 @@ from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError, UnknownNameError
 from milpcb.plugins import registry
 from milpcb.theory import games
-from milpcb.theory.coins import baseline, confidence, learners, mutants
+from milpcb.theory.coins import baseline, confidence, learners, mutants, runs
 
 GAMES = games.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
 SHOWN = ("exp4, certified", "epsilon-greedy", "ftpl, adaptive", "doubling, exp4")
@@ -55,6 +55,7 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Verify:
     """Return ``verify(*arguments)``: the command with ``--quick``, on few games; an error is in its result."""
     monkeypatch.setattr(console.out, "_width", 100)
     monkeypatch.setattr(games, "quick_games", lambda: GAMES)
+    monkeypatch.setattr(runs, "DRAWS", 400)  # half: they reject every mutant, too
     monkeypatch.setattr(learners, "LEARNERS", [one for one in learners.LEARNERS if one.name in SHOWN])
     monkeypatch.setattr(mutants, "MUTANTS", mutants.MUTANTS[:5])
     monkeypatch.setattr(confidence, "CONFIDENT", confidence.CONFIDENT[:2])
