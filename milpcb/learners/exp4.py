@@ -12,6 +12,7 @@ from milpcb.errors import InputError
 from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.protocols import Learner, ValueOracle
+from milpcb.protocols.tables import table_for
 from milpcb.types import Floats
 
 Rate = Literal["fixed", "anytime", "adaptive", "certified"]
@@ -200,6 +201,7 @@ class Exp4(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
+        self._table = table_for(self.oracle, state["table"])
         super()._restore(state)
         self.rate = self._next_rate(self.played)
 

@@ -119,6 +119,10 @@ class OpenedUnder(OnlySearched):
             return TermSearch(self._terms, self.contexts)
         return cast("Search", self._opened.search().under(self._rows))
 
+    def steps(self) -> tuple[float, float]:
+        """Return those of the class where constraints only forbid actions; else the terms are searched too."""
+        return super().steps() if self._rows else self._opened.steps()
+
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""
         return self._terms if self._forbidden is None else AvoidingTerms(self._terms, self.contexts, self._forbidden)

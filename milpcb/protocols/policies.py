@@ -137,6 +137,14 @@ class Opened(Capable, ABC):
         """Return the terms of the class with the cut points that are in use on these contexts."""
         raise not_given(self, "terms")
 
+    def steps(self) -> tuple[float, float]:
+        """Return about how many steps a query takes: of the search, from costs, and of the terms, from totals kept.
+
+        They are counted from sizes alone, so that they are the same on every machine. A class that does not count
+        them keeps totals where it has terms.
+        """
+        return np.inf, 0.0
+
     def near(self, asked: Within) -> Listing | None:
         """Return the policies asked for, those that label alike once; None where they have no quick list.
 

@@ -19,7 +19,7 @@ from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits, context_counts
 from policies.trees.program import TreeEncoding
-from policies.trees.routes import Route, root_seconds, route, too_many_cuts, too_slow
+from policies.trees.routes import Route, root_seconds, route, too_many_cuts, too_slow, weight_steps
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
 from policies.trees.side_states import fewest_pairs
 
@@ -267,6 +267,12 @@ class OpenedTrees(Opened):
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""
         return _tree_terms(self._literals.tests, self.n_actions, self._depth, self._names)
+
+    def steps(self) -> tuple[float, float]:
+        """Return the steps of a query from costs, and from leaf totals that are kept; see Opened.steps."""
+        if self.route is not Route.LITERALS:
+            return super().steps()
+        return weight_steps(self._literals, self._depth, self.n_actions)
 
     def near(self, asked: Within) -> Listing | None:
         """Return the trees asked for, of a class that has terms."""

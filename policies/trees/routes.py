@@ -14,6 +14,7 @@ two up to depth 3. The first two answer all questions; root cuts have no action 
 from __future__ import annotations
 
 from enum import StrEnum
+from math import comb
 
 import numpy as np
 
@@ -30,6 +31,8 @@ ROOT_PASSES = 2.7
 # Root cuts of a feature that are evaluated where the costs have nothing to do with the features, the hardest case: at
 # the root, and at the last level, where a pass over the contexts below evaluates one.
 ROOT_CUTS, LAST_CUTS = 35, 20
+# Costs of contexts that are added in the time of one sum of two weights, a logarithm.
+CONTEXTS_AT_ONCE = 16
 DEEPEST = 4  # each level more takes some tens of times a feature as long
 # Passes that take as long as what an evaluated root cut of depth 3 or more takes besides them.
 ASKING = 40_000
@@ -96,3 +99,15 @@ def too_many_cuts(literals: Literals, depth: int) -> str:
         f"{MOST_CUTS:.0e} choices of {min(depth, 3)}, and {int(MOST_CELLS**0.5):,} of a feature); use less depth or "
         "fewer thresholds"
     )
+
+
+def weight_steps(literals: Literals, depth: int, n_actions: int) -> tuple[float, float]:
+    """Return how many numbers a sum over all trees of a depth adds up: from costs, and from leaf totals that are kept.
+
+    From costs: at the last test of every set of tests with its outcomes, and for those the contexts, which go
+    CONTEXTS_AT_ONCE at a time. From leaf totals: each of them, and each path.
+    """
+    p, g, inner = len(literals), len(literals.contexts), max(0, depth - 1)
+    states = comb(p, inner) * 2**inner * p * 2 * n_actions
+    sums = comb(p, depth) * (n_actions - 1) * g / (CONTEXTS_AT_ONCE * 2 ** max(0, depth - 2))
+    return states + sums, (2 * p) ** depth * (n_actions + 0.5)
