@@ -63,10 +63,8 @@ def test_both_totals_have_the_same_answers() -> None:
     assert np.abs(chosen.action_weights(3, 0.2) - leaves.action_weights(3, 0.2)).max() < 1e-12
 
 
-@pytest.mark.parametrize(
-    "make", [lambda oracle: Exp4(oracle, horizon=60), lambda oracle: EpsilonGreedy(oracle, horizon=60)]
-)
-def test_a_state_of_leaf_totals_goes_on_with_these(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("learner_class", [Exp4, EpsilonGreedy])
+def test_a_state_of_leaf_totals_goes_on_with_these(learner_class: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was saved where leaf totals were kept goes on bit by bit, although costs would be kept today."""
     with monkeypatch.context() as before:
         before.setattr("milpcb.oracles.search.WORTH", np.inf)
