@@ -11,6 +11,7 @@ from milpcb.logs.unit import Unit
 
 _AT_MOST = re.compile(r"(.+) <= (\S+)( \(or missing\)| \(not missing\))?")
 _IS = re.compile(r"(.+) = (.+)")
+_BOUND = re.compile(r"(.+) (up to|above) (\S+)")  # as ``in_words`` writes a comparison without missing values
 JOINED = (" and ", " or ", "\n", ": ")  # more than one comparison
 
 
@@ -56,7 +57,8 @@ def who(policy: Any) -> dict[int, str]:
         return {}
     graph = policy.graph()
     root = next(node for node in graph if not graph.in_degree(node))
-    found, waiting = {}, [(root, ())]
+    found: dict[int, str] = {}
+    waiting: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
     while waiting:
         node, way = waiting.pop()
         data = graph.nodes[node]
@@ -64,8 +66,26 @@ def who(policy: Any) -> dict[int, str]:
             found[data["part"]] = ", ".join(way) or "everybody"
         for _, child, answer in graph.out_edges(node, data="label"):
             step = (in_words(data["label"], holds=answer == "yes"),) if answer in ("yes", "no") else (answer,)
-            waiting.append((child, (*way, *step)))
+            waiting.append((child, _narrowed(way, step)))
     return found
+
+
+def _narrowed(way: tuple[str, ...], step: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a way with one more step, without the bounds that it implies: above 6, then above 7, is above 7."""
+    kept = [earlier for earlier in way if not any(_implies(later, earlier) for later in step)]
+    return (*kept, *step)
+
+
+def _implies(later: str, earlier: str) -> bool:
+    """Return whether one bound implies another, of the same column in the same direction."""
+    tight, loose = _BOUND.fullmatch(later), _BOUND.fullmatch(earlier)
+    if not tight or not loose or tight[1] != loose[1] or tight[2] != loose[2]:
+        return False
+    try:
+        cut, other = float(tight[3]), float(loose[3])
+    except ValueError:  # such as a day
+        return False
+    return cut >= other if tight[2] == "above" else cut <= other
 
 
 def in_words(test: str, *, holds: bool) -> str:

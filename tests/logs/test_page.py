@@ -69,6 +69,17 @@ def test_parts_are_numbered_as_in_the_drawing():
     assert who(ThresholdRule(0, (), (1,))) == {0: "everybody"}
 
 
+def test_the_way_to_a_part_names_no_bound_that_a_later_one_implies():
+    """Above 6 and then above 7 is above 7; above 6 and then up to 7 are both needed, and so are two columns."""
+    tree = Split(0, 6.0, Split(1, 6.5, Leaf(0), Leaf(1)), Split(0, 7.0, Leaf(0), Leaf(1)))
+    assert who(DecisionTree(tree, names=Names(("visits", "age"), ("a", "b")))) == {
+        0: "visits up to 6, age up to 6.5",
+        1: "visits up to 6, age above 6.5",
+        2: "visits above 6, visits up to 7",
+        3: "visits above 7",
+    }
+
+
 def test_a_leaf_of_a_printed_rule_is_its_action():
     """Trees and lists print the action alone, whatever it is called; other rules are left as they are."""
     assert rules(TREE).splitlines()[1] == "    write"
