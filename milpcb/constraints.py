@@ -171,10 +171,7 @@ def must_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: i
     n_contexts, n_actions : m and K, the size of the table of costs
 
     """
-    chosen = _rows(rows, n_contexts)
-    _check_action(action, n_actions)
-    table = counted_at(np.isin(np.arange(n_contexts), chosen), action, n_actions, others=True)
-    return forbidden(table, f"action {action} on {_count(chosen)}")
+    return _at_rows("", action, rows, n_contexts, n_actions, others=True)
 
 
 def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: int) -> LabelConstraint:
@@ -187,10 +184,17 @@ def never_play(action: int, rows: npt.ArrayLike, *, n_contexts: int, n_actions: 
     n_contexts, n_actions : m and K, the size of the table of costs
 
     """
+    return _at_rows("never ", action, rows, n_contexts, n_actions, others=False)
+
+
+def _at_rows(
+    words: str, action: int, rows: npt.ArrayLike, n_contexts: int, n_actions: int, *, others: bool
+) -> LabelConstraint:
     chosen = _rows(rows, n_contexts)
     _check_action(action, n_actions)
-    table = counted_at(np.isin(np.arange(n_contexts), chosen), action, n_actions)
-    return forbidden(table, f"never action {action} on {_count(chosen)}")
+    table = counted_at(np.isin(np.arange(n_contexts), chosen), action, n_actions, others=others)
+    where = f"row {chosen[0]}" if len(chosen) == 1 else f"{len(chosen)} rows"
+    return forbidden(table, f"{words}action {action} on {where}")
 
 
 def _check_action(action: int, n_actions: int) -> None:
@@ -205,7 +209,7 @@ def _groups(
     if (groups is None) == (feature is None):
         raise InputError("parity needs either groups, one 0 or 1 per context, or the feature that holds them")
     if groups is not None:
-        member = _floats(groups, "groups")
+        member = number_array("groups", groups)
         if member.ndim != 1 or not np.isin(member, (0.0, 1.0)).all():
             raise InputError("groups must be one 0 or 1 per context")
         return member
@@ -254,7 +258,7 @@ def _outcome(costs: npt.ArrayLike, n_contexts: int | None, n_actions: int | None
 def _context_weights(weights: npt.ArrayLike | None, n_contexts: int) -> Floats:
     if weights is None:
         return np.ones(n_contexts)
-    counted = _floats(weights, "weights of the contexts")
+    counted = number_array("weights of the contexts", weights)
     if counted.shape != (n_contexts,):
         raise InputError(f"weights have shape {counted.shape}; give one number per context: ({n_contexts},)")
     if not (np.isfinite(counted).all() and counted.min() >= 0.0 and counted.sum() > 0.0):
@@ -278,11 +282,3 @@ def _rows(rows: npt.ArrayLike, n_contexts: int) -> npt.NDArray[np.int64]:
     if len(outside):
         raise InputError(f"row {outside[0]} is outside the {n_contexts} contexts; rows count from 0")
     return np.unique(given)
-
-
-def _count(rows: npt.NDArray[np.int64]) -> str:
-    return f"row {rows[0]}" if len(rows) == 1 else f"{len(rows)} rows"
-
-
-def _floats(data: npt.ArrayLike, what: str) -> Floats:
-    return number_array(what, data)

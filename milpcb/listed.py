@@ -9,7 +9,7 @@ import numpy as np
 from milpcb.core.marks import first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import Listing, Policy, Search, SideConstraint, Within
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 
 
 class ListedSearch(Search):
@@ -19,7 +19,7 @@ class ListedSearch(Search):
     """
 
     def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int) -> None:
-        self._policies, self._labels, self._n_actions = policies, labels, n_actions
+        self._policies, self.labels, self._n_actions = policies, labels, n_actions
         self._cell = n_actions * np.arange(labels.shape[1]) + labels
 
     def totals(self, costs: Floats) -> Floats:
@@ -41,22 +41,26 @@ class ListedSearch(Search):
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return the least total by the label of the row."""
         profile = np.full(self._n_actions, np.inf)
-        np.minimum.at(profile, self._labels[:, row], self.totals(costs))
+        np.minimum.at(profile, self.labels[:, row], self.totals(costs))
         return profile
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return the log of the summed weights by the label of the row."""
         logs = np.full(self._n_actions, -np.inf)
-        np.logaddexp.at(logs, self._labels[:, row], -rate * self.totals(costs))
+        np.logaddexp.at(logs, self.labels[:, row], -rate * self.totals(costs))
         return logs
+
+    def keep(self, rows: Sequence[SideConstraint]) -> Bools:
+        """Return (N,): which policies keep all ``rows``."""
+        kept = np.ones(len(self.labels), dtype=bool)
+        for row in rows:
+            kept &= row.holds(self.totals(row.weights))
+        return kept
 
     def near(self, asked: Within) -> Listing:
         """Return the policies of the list that are asked for; see Opened.near."""
         totals = self.totals(asked.costs)
-        kept = totals <= asked.bound
-        for row in asked.rows:
-            kept &= row.holds(self.totals(row.weights))
-        numbers = np.flatnonzero(kept)
+        numbers = np.flatnonzero((totals <= asked.bound) & self.keep(asked.rows))
         own = marks([self.totals(table)[numbers] for table in key_tables(*asked.costs.shape)])
         numbers = numbers[first_of_each(own)]
         numbers = numbers[np.argsort(totals[numbers], kind="stable")]
@@ -64,8 +68,6 @@ class ListedSearch(Search):
 
     def under(self, rows: Sequence[SideConstraint]) -> ListedSearch:
         """Return the search through the policies that keep all ``rows``."""
-        kept = np.ones(len(self._labels), dtype=bool)
-        for row in rows:
-            kept &= row.holds(self.totals(row.weights))
+        kept = self.keep(rows)
         policies = [self._policies[i] for i in np.flatnonzero(kept).tolist()]
-        return ListedSearch(policies, self._labels[kept], self._n_actions)
+        return ListedSearch(policies, self.labels[kept], self._n_actions)

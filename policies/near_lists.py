@@ -8,7 +8,7 @@ within the bound are then checked against the side constraints, and are one wher
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,7 +86,7 @@ def meet(heads: Halves, tails: Halves, least: float, bound: float, rows: Sequenc
     pairs = _Pairs(heads, tails, bound)
     complete = pairs.few(bound)
     heads, tails = pairs.heads, pairs.tails
-    head, tail = pairs.within(bound if complete else pairs.affordable(least, bound))
+    head, tail = pairs.within(bound if complete else affordable(pairs.few, least, bound, HALVINGS))
     for held, others, row in zip(heads.weights, tails.weights, rows, strict=False):
         kept = row.holds(held[head] + others[tail])
         head, tail = head[kept], tail[kept]
@@ -106,6 +106,18 @@ def meet(heads: Halves, tails: Halves, least: float, bound: float, rows: Sequenc
         heads.weights[:, head] + tails.weights[:, tail],
     )
     return Met(side, heads.number[head], tails.number[tail], complete)
+
+
+def affordable(few: Callable[[float], bool], least: float, bound: float, halvings: int) -> float:
+    """Return a bound between two that leaves few of what is listed, the lower one where that leaves more already."""
+    low, high = least, bound
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        if few(middle):
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def ranked(numbers: Floats | Ints) -> Ints:
@@ -141,17 +153,6 @@ class _Pairs:
     def few(self, bound: float) -> bool:
         """Return whether pairs of total cost at most ``bound`` are few enough to be looked at."""
         return int(self.counts(bound).sum()) <= MOST_PAIRS
-
-    def affordable(self, least: float, bound: float) -> float:
-        """Return a bound between two that leaves few pairs, the lower one where that leaves more already."""
-        low, high = least, bound
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            if self.few(middle):
-                low = middle
-            else:
-                high = middle
-        return low
 
     def within(self, bound: float) -> tuple[Ints, Ints]:
         """Return the places of the heads and the tails of pairs of total cost at most ``bound``, not too many."""

@@ -36,26 +36,21 @@ class EnumerationOracle(SearchOracle):
         return self._search.totals(self._checked(costs))
 
     def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> ListedSearch:
-        policies, labels = _list(opened)
-        allowed = self._allowed(constraints, ListedSearch(policies, labels, opened.n_actions), len(labels))
-        self.labelings = labels[allowed][:, opened.group]
-        return ListedSearch([policies[i] for i in allowed], labels[allowed], opened.n_actions)
+        every, sides = _list(opened), self._bound(constraints)
+        kept = every.under(sides)
+        if not len(kept.labels):
+            raise InfeasibleError(
+                conflict(constraints, lambda numbers: bool(every.keep([sides[i] for i in numbers]).any()))
+            )
+        self.labelings = kept.labels[:, opened.group]
+        return kept
 
     def _listing(self, asked: Within) -> Listing:
         return self._search.near(asked)
 
-    def _allowed(self, constraints: tuple[LabelConstraint, ...], listed: ListedSearch, n_listed: int) -> Ints:
-        """Return the numbers of the policies that keep all constraints; raises InfeasibleError when there is none."""
-        sides = self._bound(constraints)
-        kept = np.array([side.holds(listed.totals(side.weights)) for side in sides]).reshape(len(sides), n_listed)
-        allowed = np.flatnonzero(kept.all(axis=0))
-        if not len(allowed):
-            raise InfeasibleError(conflict(constraints, lambda numbers: bool(kept[numbers].all(axis=0).any())))
-        return allowed
 
-
-def _list(opened: Opened) -> tuple[list[Policy], Ints]:
-    """Return one policy for each distinct labeling, and their labels (N, g) on the distinct contexts."""
+def _list(opened: Opened) -> ListedSearch:
+    """Return the search through one policy for each distinct labeling."""
     opened.require("policies")
     too_many = InputError(
         f"more than {LARGEST} policies cannot be enumerated; use oracle kind 'milp', or fewer literals"
@@ -71,4 +66,5 @@ def _list(opened: Opened) -> tuple[list[Policy], Ints]:
         count += 1
     if count > LARGEST:
         raise too_many
-    return [policy for policy, _ in distinct.values()], np.array([labels for _, labels in distinct.values()])
+    policies = [policy for policy, _ in distinct.values()]
+    return ListedSearch(policies, np.array([labels for _, labels in distinct.values()]), opened.n_actions)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from milpcb.errors import InfeasibleError
+from milpcb.protocols import SideConstraint
 from milpcb.types import Floats, Ints
 from policies.linear.supports import Batch, Supports
 
@@ -46,12 +47,7 @@ def prices_of(supports: Supports, costs: Floats) -> list[Prices]:
     return [Prices(np.full(each.shape[2], everywhere), each) for each in above]
 
 
-class SideTotals(NamedTuple):
-    """A side constraint: ``lower`` <= what a row weighs <= ``upper``; ``weights`` has an entry for each batch."""
-
-    weights: Sequence[Prices]
-    lower: float
-    upper: float
+SidePrices = tuple[Sequence[Prices], SideConstraint]  # the prices of its weights, an entry for each batch, and it
 
 
 class FoundRow(NamedTuple):
@@ -66,7 +62,7 @@ class FoundRow(NamedTuple):
 class TableFold:
     """The rows of the tables of ``supports`` that keep ``sides``."""
 
-    def __init__(self, supports: Supports, sides: Sequence[SideTotals] = ()) -> None:
+    def __init__(self, supports: Supports, sides: Sequence[SidePrices] = ()) -> None:
         self._batches = supports.batches
         self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
         self._any_sides = bool(sides)
@@ -160,16 +156,15 @@ def by_support(above: Floats) -> Floats:
     return np.ascontiguousarray(above.transpose(2, 0, 1))
 
 
-def side_arrays(batch: Batch, number: int, sides: Sequence[SideTotals]) -> Sides:
+def side_arrays(batch: Batch, number: int, sides: Sequence[SidePrices]) -> Sides:
     """Return what kernels need of the side constraints on the supports of a batch."""
     from policies.linear.walks import Sides
 
     n_above, n = batch.table.diagram.child.shape[1] - 1, len(batch.supports)
-    on = [side.weights[number] for side in sides]
-    lower = [side.lower - weights.base for side, weights in zip(sides, on, strict=True)]
-    upper = [side.upper - weights.base for side, weights in zip(sides, on, strict=True)]
+    on = [(prices[number], side) for prices, side in sides]
+    lower, upper = [side.lower - own.base for own, side in on], [side.upper - own.base for own, side in on]
     return Sides(
-        np.array([weights.above for weights in on]).reshape(len(sides), n_above, len(batch.places), n),
+        np.array([own.above for own, _ in on]).reshape(len(sides), n_above, len(batch.places), n),
         np.array(lower).reshape(len(sides), n),
         np.array(upper).reshape(len(sides), n),
     )

@@ -14,7 +14,7 @@ from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.protocols import Listing, Within
 from milpcb.types import Floats, Ints
 from policies.linear.diagram import Labels
-from policies.linear.fold import AT_ONCE, Prices, SideTotals, by_support, prices_of, side_arrays
+from policies.linear.fold import AT_ONCE, Prices, by_support, prices_of, side_arrays
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
@@ -74,7 +74,7 @@ class _Near:
         self._batches = supports.batches
         self._prices = prices_of(supports, asked.costs)
         self._keys = [prices_of(supports, keys) for keys in key_tables(*asked.costs.shape)]
-        sides = [SideTotals(prices_of(supports, row.weights), row.lower, row.upper) for row in asked.rows]
+        sides = [(prices_of(supports, row.weights), row) for row in asked.rows]
         self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
         self._everywhere = float(asked.costs[:, 0].sum())
         self._bound = asked.bound

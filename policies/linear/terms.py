@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.protocols import Recursion, Search, SideConstraint, Terms
 from milpcb.protocols.recursion import Place
 from milpcb.types import Floats, Ints
-from policies.linear.fold import Prices, SideTotals, TableFold, prices_of
+from policies.linear.fold import Prices, TableFold, prices_of
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
@@ -28,7 +28,7 @@ class _TableRecursion(Recursion[Place]):
 
     def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
         self._supports, self._rows = supports, tuple(rows)
-        self._fold = TableFold(supports, [SideTotals(self._prices(row.weights), row.lower, row.upper) for row in rows])
+        self._fold = TableFold(supports, [(self._prices(row.weights), row) for row in rows])
 
     def value(self, totals: Floats) -> float:
         """Return the least total of all rows."""

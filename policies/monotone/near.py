@@ -7,7 +7,6 @@ states are few; where they are too many there is no list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from milpcb.protocols import Listing, Within
 from milpcb.types import Ints
 from policies.monotone.geometry import Order
+from policies.near_lists import affordable
 
 MOST_CELLS = 5 * 10**6  # least actions that are held to make a diagram
 MOST_LISTED = 10**6  # labelings
@@ -53,18 +53,6 @@ def ways(order: Order, n_actions: int) -> Ways | None:
     return Ways(ranked, np.concatenate(every).astype(np.int32), first)
 
 
-def _affordable(listed: Callable[[float], int], most: int, asked: Within) -> float:
-    """Return a bound that few enough labelings are within, the least total where even so they are too many."""
-    low, high = asked.least, asked.bound
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if listed(middle) <= most:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 def near_rules(order: Order, found: Ways, asked: Within) -> Listing | None:
     """Return the rules asked for, those within a lower bound where they are too many; None where that has none."""
     from policies.path_kernels import list_paths  # with it numba, which takes a second to import
@@ -82,7 +70,7 @@ def near_rules(order: Order, found: Ways, asked: Within) -> Listing | None:
     n = listed(asked.bound)
     complete = n <= most
     if not complete:
-        n = min(listed(_affordable(listed, most, asked)), most)
+        n = min(listed(affordable(lambda lower: listed(lower) <= most, asked.least, asked.bound, HALVINGS)), most)
     chosen = np.argsort(totals[:n], kind="stable")
     kept, unranked = labels[chosen], np.argsort(found.order)
     return Listing(totals[chosen], lambda i: order.rule(kept[i, unranked].astype(np.int64)), complete) if n else None
