@@ -56,7 +56,7 @@ def draw_constraint(data, labelings, n_actions, number):
 
 
 @EVERY_INSTANCE
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_constrained_classes_answer_as_the_definition(name, data, draw_costs):
     """Under one or two rules the program finds the best of the labelings that keep them, or says that none does."""

@@ -10,12 +10,14 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.oracles.enumeration import EnumerationOracle
 from milpcb.protocols import PolicyClass
 from milpcb.testing import Check, Unmet
@@ -24,6 +26,7 @@ from milpcb.testing.instances import Instance, instances
 from milpcb.types import Floats, Ints
 
 _listed: deque[tuple[PolicyClass, Floats, Ints]] = deque(maxlen=2)
+_in_check: list[tuple[PolicyClass, dict[tuple[object, ...], Oracle]]] = []  # what the check at hand has opened
 
 
 def battery(entry: str | Instance) -> list[Check]:
@@ -42,6 +45,15 @@ def brute_force(policies: PolicyClass, contexts: Floats, costs: Floats) -> Float
     return np.asarray(costs[np.arange(len(costs)), labelings].sum(axis=1))
 
 
+def _oracle(policies: PolicyClass, contexts: Floats, kind: str = "milp", **options: Any) -> Oracle:
+    """Return an oracle without constraints: in a check of the battery one for all of its tables, as they are used."""
+    kept = next((oracles for known, oracles in _in_check if known is policies), {})
+    key = contexts.tobytes(), kind, *options.values()
+    if key not in kept:
+        kept[key] = open_oracle(policies, contexts, kind=kind, **options)
+    return kept[key]
+
+
 def _labelings(policies: PolicyClass, contexts: Floats) -> Ints:
     """Return the labelings (N, m) of the definition; what was listed last is kept, as many checks ask for it."""
     for known, table, labelings in _listed:
@@ -55,7 +67,7 @@ def _labelings(policies: PolicyClass, contexts: Floats) -> Ints:
 
 def check_value(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
     """The program's optimum is the least total cost, and the decoded policy attains it."""
-    oracle = open_oracle(policies, contexts, kind="milp", solver=solver)
+    oracle = _oracle(policies, contexts, solver=solver)
     answer = oracle.minimise(costs)
     least = brute_force(policies, contexts, costs).min()
     assert np.isclose(answer.value, least, atol=1e-6), (answer, least)
@@ -68,7 +80,7 @@ def check_value(policies: PolicyClass, contexts: Floats, costs: Floats, solver: 
 
 def check_profile(policies: PolicyClass, contexts: Floats, costs: Floats, row: int, solver: str = "highs") -> None:
     """V[a] is the least cost among the policies that play a at the row; its minimum is the value."""
-    oracle = open_oracle(policies, contexts, kind="milp", solver=solver)
+    oracle = _oracle(policies, contexts, solver=solver)
     profile = oracle.profile(costs, row)
     totals, at_row = brute_force(policies, contexts, costs), _labelings(policies, contexts)[:, row]
     expected = [totals[at_row == a].min(initial=np.inf) for a in range(policies.n_actions)]
@@ -78,7 +90,7 @@ def check_profile(policies: PolicyClass, contexts: Floats, costs: Floats, row: i
 
 def check_shift(policies: PolicyClass, contexts: Floats, costs: Floats, row: int, solver: str = "highs") -> None:
     """A constant added to all K costs of one context moves the value by that constant."""
-    oracle = open_oracle(policies, contexts, kind="milp", solver=solver)
+    oracle = _oracle(policies, contexts, solver=solver)
     shifted = costs.copy()
     shifted[row] += 3.0
     assert np.isclose(oracle.value(shifted), oracle.value(costs) + 3.0, atol=1e-6)
@@ -86,7 +98,7 @@ def check_shift(policies: PolicyClass, contexts: Floats, costs: Floats, row: int
 
 def check_enumeration(policies: PolicyClass, contexts: Floats, costs: Floats) -> None:
     """The enumeration oracle agrees with brute force, and the number of labelings is within exp(log_size)."""
-    oracle = open_oracle(policies, contexts, kind="enumeration")
+    oracle = _oracle(policies, contexts, "enumeration")
     assert isinstance(oracle, EnumerationOracle)
     assert np.isclose(oracle.value(costs), brute_force(policies, contexts, costs).min(), atol=1e-9)
     assert np.log(len(oracle.labelings)) <= policies.log_size(contexts) + 1e-9
@@ -117,7 +129,7 @@ def check_constraint(policies: PolicyClass, contexts: Floats, costs: Floats, sol
 
 def check_monotone(policies: PolicyClass, contexts: Floats, costs: Floats, solver: str = "highs") -> None:
     """Where no cost falls, the value does not fall."""
-    oracle = open_oracle(policies, contexts, solver=solver)
+    oracle = _oracle(policies, contexts, solver=solver)
     raised = costs + np.arange(costs.size).reshape(costs.shape) % 4
     assert oracle.value(raised) >= oracle.value(costs) - 1e-6, (oracle.value(costs), oracle.value(raised))
 
@@ -128,8 +140,8 @@ def check_reordered_contexts(policies: PolicyClass, contexts: Floats, costs: Flo
     moved = _labelings(policies, contexts[order])
     if _rows(moved) != _rows(_labelings(policies, contexts)[:, order]):
         raise Unmet("a policy of this class plays by the row, not by the context")
-    value = open_oracle(policies, contexts, solver=solver).value(costs)
-    again = open_oracle(policies, contexts[order], solver=solver).value(costs[order])
+    value = _oracle(policies, contexts, solver=solver).value(costs)
+    again = _oracle(policies, contexts[order], solver=solver).value(costs[order])
     assert np.isclose(value, again, atol=1e-6), (value, again)
 
 
@@ -139,7 +151,7 @@ def check_renamed_actions(policies: PolicyClass, contexts: Floats, costs: Floats
     labelings = _labelings(policies, contexts)
     if _rows(names[labelings]) != _rows(labelings):
         raise Unmet("the actions of this class are not alike: renaming them gives other policies")
-    oracle = open_oracle(policies, contexts, solver=solver)
+    oracle = _oracle(policies, contexts, solver=solver)
     renamed = np.empty_like(costs)
     renamed[:, names] = costs
     assert np.isclose(oracle.value(renamed), oracle.value(costs), atol=1e-6), (oracle.value(renamed), renamed)
@@ -148,7 +160,7 @@ def check_renamed_actions(policies: PolicyClass, contexts: Floats, costs: Floats
 def check_search(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
     """The class's own search finds the least cost of the definition, a policy that attains it, and the profile."""
     _declared("search", policies, contexts)
-    oracle = open_oracle(policies, contexts, kind="search")
+    oracle = _oracle(policies, contexts, "search")
     labelings, totals = _labelings(policies, contexts), brute_force(policies, contexts, costs)
     answer = oracle.minimise(costs)
     assert np.isclose(oracle.value(costs), totals.min(), atol=1e-9), (oracle.value(costs), totals.min())
@@ -164,7 +176,7 @@ def check_search(policies: PolicyClass, contexts: Floats, costs: Floats, row: in
 def check_action_weights(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
     """The search's Exp4 distribution is within a factor N of exp(-rate * profile), N the number of derivations."""
     _declared("action_weights", policies, contexts)
-    oracle, rate = open_oracle(policies, contexts, kind="search"), 0.7
+    oracle, rate = _oracle(policies, contexts, "search"), 0.7
     weights, profile, log_count = (
         oracle.action_weights(costs, row, rate),
         oracle.profile(costs, row),
@@ -263,7 +275,7 @@ def check_near_best(policies: PolicyClass, contexts: Floats, costs: Floats) -> N
     gaps = np.unique(totals - totals.min())
     slack = float(gaps[min(SLACK_GAPS, len(gaps) - 1)])
     expected = labelings[totals <= totals.min() + slack + 1e-9]
-    found = open_oracle(policies, contexts, kind=kind).near_best(costs, slack)
+    found = _oracle(policies, contexts, kind).near_best(costs, slack)
     labels = np.array([policy.predict(contexts) for policy in islice(found.policies(), MOST_LISTED)])
     order = costs[np.arange(len(costs)), labels].sum(axis=1)
     assert len(_rows(labels)) == len(labels), (labels, "lists a labeling twice")
@@ -322,11 +334,15 @@ def _on_drawn_costs(check: Callable[..., None], instance: Instance) -> None:
         rng.normal(size=shape),
         np.zeros(shape),
     ]
-    for row, costs in enumerate(drawn):
-        if check in _OF_DRAWN:
-            check(policies, contexts, row)
-        else:
-            check(policies, contexts, costs, *([row % len(contexts)] if check in _AT_A_ROW else []))
+    _in_check.append((policies, {}))
+    try:
+        for row, costs in enumerate(drawn):
+            if check in _OF_DRAWN:
+                check(policies, contexts, row)
+            else:
+                check(policies, contexts, costs, *([row % len(contexts)] if check in _AT_A_ROW else []))
+    finally:
+        _in_check.pop()
 
 
 def _declared(capability: str, policies: PolicyClass, contexts: Floats) -> None:

@@ -114,14 +114,17 @@ def test_log_size_counts_the_policies(case):
         assert np.exp(log_size) == pytest.approx(len(listed))
 
 
-@EVERY_INSTANCE
+@pytest.mark.parametrize("case", [case for case in INSTANCES if not case.startswith("halfspaces")])
 def test_draws_are_labelings_of_the_class(case):
-    """Every drawn policy labels as one of the class; the draws of most classes reach all of its labelings."""
+    """Every drawn policy labels as one of the class; the draws of most classes reach all of its labelings.
+
+    Those of halfspaces, each of which is fitted, are tested in a file of their own.
+    """
     name, policies, contexts = INSTANCES[case]
     opened, rng = policies.on(contexts), np.random.default_rng(1)
     every = set(map(tuple, opened.labelings().tolist()))
     drawn = set()
-    for _ in range(10_000 if name in DRAWS_REACH_ALL else 200):
+    for _ in range(10_000 if name in DRAWS_REACH_ALL else 100):
         drawn.add(tuple(opened.draw(rng).predict(contexts).tolist()))
         if drawn == every:
             break

@@ -83,7 +83,7 @@ def test_another_solver_answers_the_same(solver, data, battery) -> None:
     battery(REAL, PLANE, data, solver)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_the_program_answers_as_the_definition_on_any_small_pool(data, battery) -> None:
     """The battery holds on drawn whole and real columns and repeats of rows."""
@@ -112,7 +112,7 @@ def test_it_equals_enumeration_on_twenty_points_of_the_plane() -> None:
     rng = np.random.default_rng(3)
     contexts = rng.normal(size=(20, 2))
     program, listed = (open_oracle(REAL, contexts, kind=kind) for kind in ("milp", "enumeration"))
-    for _ in range(10):
+    for _ in range(4):
         costs = rng.integers(-5, 6, (20, 2)).astype(float)
         assert program.value(costs) == listed.value(costs)
         costs = rng.normal(size=(20, 2))
@@ -133,11 +133,11 @@ def test_columns_are_taken_as_they_are() -> None:
 def test_every_row_is_a_minimal_inseparable_set() -> None:
     """Of the sets found, none is separable, and each is without any one of its members; all labelings keep its row."""
     rng = np.random.default_rng(4)
-    contexts = rng.normal(size=(12, 3))
+    contexts = rng.normal(size=(10, 3))
     halfspaces, labelings = LabelSeparator(contexts), REAL.on(contexts).labelings()
-    for _ in range(10):
-        objective = rng.normal(size=12)
-        x = (rng.random(12) < 0.5).astype(float)
+    for _ in range(5):
+        objective = rng.normal(size=10)
+        x = (rng.random(10) < 0.5).astype(float)
         cuts = halfspaces.cuts(x, objective)
         assert (labelings @ cuts.matrix.T >= cuts.lower).all()
         assert (cuts.matrix @ x < cuts.lower).all()
@@ -196,7 +196,7 @@ def test_rows_that_are_dropped_are_found_again(monkeypatch: pytest.MonkeyPatch) 
 def test_every_labeling_can_be_drawn(name) -> None:
     """Every labeling with two actions comes up, and constants where there is no other."""
     rng = np.random.default_rng(7)
-    contexts = POOLS[name]
+    contexts = POOLS[name][:5]  # of more there are too many to come up soon
     wanted = {tuple(labels) for labels in REAL.on(contexts).labelings().tolist() if len(set(labels)) > 1}
     wanted = wanted or {(0,) * len(contexts), (1,) * len(contexts)}
     found, opened = set(), REAL.on(contexts)

@@ -97,7 +97,7 @@ def columns_of(program, letter):
 
 
 @EVERY_INSTANCE
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_big_m_rows_answer_as_the_definition(name, data, battery):
     """Values, policies, profiles and budgets from HiGHS are those of the list of all rules, without tables too."""

@@ -114,7 +114,7 @@ def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
 
 
 @EVERY_POOL
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_search_equals_enumeration(name, data, draw_costs) -> None:
     """Value, policy and profile are those of the list of all rules, for whole and real costs of both signs."""
@@ -170,7 +170,7 @@ def derivations(rules: LinearRules, contexts: Floats) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["binary, two of four", "binary, three of four, three actions", "mixed grids"])
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_action_weights_sum_over_supports_and_rows(name, data, draw_costs) -> None:
     """log_weights is the log of the sum over derivations, listed independently, to 1e-10; so is their number."""

@@ -28,7 +28,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     ).astype(float),
 }
 # Policies of each class: this many of each kind drawn, and as many in all as OPTIMAL and this times the kinds.
-DRAWN, OPTIMAL = 70, 8
+DRAWN, OPTIMAL = 24, 4
 SCORING = {
     "linear": LinearRules(),
     "linear, three actions": LinearRules(3, max_weight=4, max_features=2, thresholds=5),
@@ -154,9 +154,9 @@ def some_policies(policies: PolicyClass, contexts: Floats, rng: np.random.Genera
         yield oracle.minimise(costs).policy
 
 
-def test_there_are_three_hundred_of_each_class() -> None:
+def test_there_are_a_hundred_of_each_class() -> None:
     """What the tests below try of every class."""
-    assert len(KINDS) * (DRAWN + OPTIMAL) >= 300
+    assert len(KINDS) * (DRAWN + OPTIMAL) >= 100
 
 
 @EVERY_KIND

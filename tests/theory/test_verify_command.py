@@ -56,6 +56,7 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Verify:
     monkeypatch.setattr(console.out, "_width", 100)
     monkeypatch.setattr(games, "quick_games", lambda: GAMES)
     monkeypatch.setattr(runs, "DRAWS", 400)  # half: they reject every mutant, too
+    monkeypatch.setattr(runs, "_long_games", lambda _: [])  # they take longest, and test_runs has them
     monkeypatch.setattr(learners, "LEARNERS", [one for one in learners.LEARNERS if one.name in SHOWN])
     monkeypatch.setattr(mutants, "MUTANTS", mutants.MUTANTS[:5])
     monkeypatch.setattr(confidence, "CONFIDENT", confidence.CONFIDENT[:2])
