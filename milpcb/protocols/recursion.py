@@ -166,9 +166,12 @@ class TermSearch(Search):
     """Exact answers from the recursion over the totals of ``terms``, of costs (g, K) at ``contexts`` (g, d)."""
 
     def __init__(self, terms: Terms, contexts: Floats) -> None:
-        self._terms = terms
+        self._terms, self._contexts = terms, contexts
         self._add_up = terms.adder(contexts)
         self._place = terms.held_places(contexts.__getitem__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._terms, self._contexts)
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
