@@ -94,7 +94,7 @@ def test_a_rule_in_order_is_that_of_the_estimator(frame, tmp_path):
         (("--front", "annoyed less", "--monotone", "age=more"), "--front is for the rule that looks best"),
         (("--monotone", "age"), "write COLUMN=more or COLUMN=less"),
         (("--monotone", "agee=more"), "did you mean 'age'"),
-        (("--monotone", "region=more"), "holds texts"),
+        (("--monotone", "region=more"), "holds strings"),
     ],
 )
 def test_mistakes_are_one_line(options, fragment, frame, tmp_path, milpcb_):
