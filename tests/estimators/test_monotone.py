@@ -114,7 +114,7 @@ def test_it_goes_with_side_constraints_logs_and_copies():
         (OptimalPolicyTree(monotone={"age": "up"}), InputError, "names of columns to 'more' or 'less'"),
         (OptimalPolicyTree(monotone="age"), InputError, "names of columns to 'more' or 'less'"),
         (OptimalPolicyTree(monotone={"agee": "more"}), UnknownNameError, "did you mean 'age'"),
-        (OptimalPolicyTree(monotone={"region": "more"}), InputError, "'region' holds texts"),
+        (OptimalPolicyTree(monotone={"region": "more"}), InputError, "'region' holds strings"),
         (OptimalPolicyTree(monotone={"age": "more"}, min_samples_leaf=3), InputError, "limits on the rows of a part"),
         (
             OptimalPolicy(policies=FiniteClass([[0] * 12, [1] * 12], 2), monotone={"age": "more"}),
