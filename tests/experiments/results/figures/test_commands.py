@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from milpcb.cli import main
+from tests.sketches import sketch
+
+pytestmark = pytest.mark.usefixtures("sketches")
 
 CONFIG = """\
 [experiment]
@@ -81,7 +85,8 @@ def finished(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("commands")
     (folder / "tiny.toml").write_text(CONFIG, encoding="utf-8")
-    with open_progress("quiet", Console(), folder / "run/live") as progress:
+    with pytest.MonkeyPatch.context() as patch, open_progress("quiet", Console(), folder / "run/live") as progress:
+        patch.setattr(Figure, "savefig", sketch)
         assert not run(read_config(folder / "tiny.toml"), RunDirectory(folder / "run"), progress)
     return folder / "run"
 
@@ -91,6 +96,7 @@ def names(folder: Path) -> set[str]:
     return {file.name for file in folder.iterdir()}
 
 
+@pytest.mark.drawn
 def test_plot_draws_regret_curves(milpcb, finished, tmp_path):
     """Without --figure the regret curves are drawn, in both formats; --loglog draws the logarithmic ones."""
     assert milpcb("plot", finished, "--out", tmp_path)[0] == 0

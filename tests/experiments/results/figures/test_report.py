@@ -13,12 +13,14 @@ from html.parser import HTMLParser
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.report import DrawnPolicy, picture, remark, report_page
 from milpcb.experiments.results.report_table import report_table
+from tests.sketches import sketch
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="#00f"/></svg>'
@@ -88,8 +90,12 @@ def results(make_frame, settings):
 
 @pytest.fixture(scope="module")
 def text(results):
-    """Return its page."""
-    return report_page(results, CONFIG, [DrawnPolicy("K = 2, seed 0", "if x0 <= 1:\n    play a < b", SVG)], n_runs=36)
+    """Return its page; its pictures are drawn where there is a browser to look at them."""
+    with pytest.MonkeyPatch.context() as patch:
+        if CHROMIUM is None:
+            patch.setattr(Figure, "savefig", sketch)
+        policy = DrawnPolicy("K = 2, seed 0", "if x0 <= 1:\n    play a < b", SVG)
+        return report_page(results, CONFIG, [policy], n_runs=36)
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +202,7 @@ def test_the_page_tells_how_to_run_it_again(page, text):
     assert "play a &lt; b" in text
 
 
+@pytest.mark.usefixtures("sketches")
 def test_slopes_are_a_table(page, results):
     """With two horizons there is a line for every panel and learner."""
     assert sum(cell == "6 runs at 2 horizons" for cell in page.texts["td"]) == 6
@@ -203,6 +210,7 @@ def test_slopes_are_a_table(page, results):
     assert "Fitted powers" not in report_page(Results(single, "t"), "")
 
 
+@pytest.mark.usefixtures("sketches")
 def test_what_is_missing_is_said(results, text):
     """Runs that did not finish are counted, and the table says how many seeds a mean is made of."""
     gone = (pl.col("learner") == "hedge") & (pl.col("seed") == 2) & (pl.col("horizon") == 1000)
@@ -224,6 +232,7 @@ def test_the_page_loads_nothing(text, page):
     assert rule.startswith("default-src 'none'")
 
 
+@pytest.mark.usefixtures("sketches")
 def test_names_cannot_break_out(make_frame):
     """Angle brackets, ampersands and quotes of any name are text: there is one script, and it is the page's own."""
     settings = {
@@ -297,6 +306,7 @@ def test_a_leader_is_compared_with_the_best_policy(case):
     assert remark(cell, comparator) == said
 
 
+@pytest.mark.usefixtures("sketches")
 def test_leaders_are_shown_with_rules_and_remark(results):
     """Each has its heading, drawing, remark and rules; without leaders there is no such section."""
     leaders = [DrawnPolicy(f"learner {i}", f"play {i}", SVG, f"Differs on {i}.") for i in range(24)]
