@@ -36,7 +36,8 @@ for job in compiling.JOBS:
 files = [importlib.import_module(name) for name in sys.argv[1:]]
 kernels = {f"{file.__name__}.{name}": kernel for file in files for name, kernel in vars(file).items()
            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == file.__name__}
-print(json.dumps({name: len(kernel.signatures) for name, kernel in kernels.items() if "._" not in name}))
+print(json.dumps({name: max(len(kernel.signatures), len(kernel.inner().signatures))
+                  for name, kernel in kernels.items() if "._" not in name}))
 """
 
 

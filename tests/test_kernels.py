@@ -124,3 +124,31 @@ def test_flags_reach_the_compiler_and_inner_calls_work() -> None:
     assert outer(1.0) == 4.0
     assert inner.targetoptions["fastmath"] == {"nnan", "nsz"}
     assert not outer.targetoptions["fastmath"]
+
+
+TWICE = (
+    IMPORT
+    + """
+@compiled()
+def twice(x):
+    return 2.0 * x
+
+@compiled()
+def more(x):
+    return 1.0 + twice(x)
+"""
+)
+
+
+def test_python_may_call_what_other_kernels_call(tmp_path: Path) -> None:
+    """Whichever calls first, in the process that compiles and in the next one, which loads; each has its own code."""
+    (tmp_path / "both.py").write_text(TWICE)
+    environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    for calls in ("more(3.0), twice(4.0)", "twice(4.0), more(3.0)"):
+        for said in (f"{kernels.KEPT}\n", ""):
+            code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from both import *; print({calls})"
+            done = subprocess.run([sys.executable, "-c", code], env=environ, text=True, capture_output=True, check=True)
+            assert sorted(done.stdout.split()) == ["7.0", "8.0"]
+            assert done.stderr == said
+        for kept in (tmp_path / "kept").rglob("*.nb*"):
+            kept.unlink()

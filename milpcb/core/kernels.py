@@ -11,14 +11,16 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Self, TypeVar, cast
 
 from numba import njit
 from numba.core import caching, config, event, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import cpu_target
 from numba.misc.appdirs import AppDirs
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
@@ -44,8 +46,11 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
     """
 
     def decorate(kernel: _Kernel) -> _Kernel:
-        dispatcher = njit(fastmath=set(flags) or False)(kernel)
-        _compile_alike(dispatcher)
+        dispatcher = njit(fastmath=set(flags) or False, no_cfunc_wrapper=True)(kernel)
+        if not config.DISABLE_JIT:  # then it is Python's own
+            dispatcher.inner = cache(partial(_inner, kernel, flags))
+            dispatcher.get_call_template = partial(_template, dispatcher.inner)
+            dispatcher.get_overload = lambda signature: dispatcher.inner().get_overload(signature)
         try:
             dispatcher._cache = _Cache(kernel)  # noqa: SLF001 (numba offers no other way to its own cache)
             _notice.lines[id(dispatcher)] = KEPT
@@ -56,12 +61,46 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
     return decorate
 
 
-def _compile_alike(dispatcher: Any) -> None:
-    """Compile a function once for all numbers of a type: numba does it anew for each constant that another hands it."""
-    if config.DISABLE_JIT:  # it is Python's own
-        return
-    template = dispatcher.get_call_template
-    dispatcher.get_call_template = lambda args, kws: template([types.unliteral(arg) for arg in args], kws)
+def _inner(kernel: Callable[..., Any], flags: Collection[str]) -> Any:
+    """Return what compiles a function for calls from other compiled functions, whose machine code includes it.
+
+    So it has none of its own, and no code that takes Python's arguments apart.
+    """
+    dispatcher = njit(fastmath=set(flags) or False, no_cfunc_wrapper=True, no_cpython_wrapper=True)(kernel)
+    dispatcher.compile = partial(_compile_inner, dispatcher.compile)
+    return dispatcher
+
+
+def _compile_inner(compile_for: Callable[[Any], Any], signature: Any) -> Any:
+    """Compile a function for a signature as far as its callers need it."""
+    codegen = cpu_target.target_context.codegen()
+    kept = codegen._library_class, codegen.set_env  # noqa: SLF001 (numba offers no other way)
+    codegen._library_class, codegen.set_env = _InnerLibrary, lambda *_: None  # noqa: SLF001
+    try:
+        return compile_for(signature)
+    finally:
+        codegen._library_class, codegen.set_env = kept  # noqa: SLF001
+
+
+class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
+    """Code that is optimised, and turned into machine code, as a part of what calls it: once, not level by level."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the caller."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return that there is none: it is not called from outside."""
+        del name
+        return 0
+
+
+def _template(inner: Callable[[], Any], args: Sequence[Any], kws: Any) -> Any:
+    """Return how another function calls this one: numba would compile it anew for each constant that is handed over."""
+    return inner().get_call_template([types.unliteral(arg) for arg in args], kws)
 
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - numba offers no other way
