@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -60,9 +60,9 @@ def faults(figure: Figure) -> list[str]:
     found = [f"small: {names[text]}" for text in boxes if text.get_fontsize() * pixels < LEAST]
     found += [f"outside: {names[text]}" for text, box in boxes.items() if not _inside(box, figure.bbox)]
     inner = [(names[text], box.padded(-1)) for text, box in boxes.items()]
-    for (one, box), (other, its) in combinations(inner, 2):
-        if box.overlaps(its):
-            found.append(f"collide: {one} | {other}")
+    ends = np.sort([box.get_points() for _, box in inner], axis=1)  # (n, 2, 2): lower and upper ends
+    meet = (ends[:, None, 0] <= ends[None, :, 1]).all(axis=2)
+    found += [f"collide: {inner[i][0]} | {inner[j][0]}" for i, j in np.argwhere(np.triu(meet & meet.T, 1))]
     legends = {legend: legend.get_window_extent(renderer) for legend in figure.legends}
     to_cross = [*inner, *(("legend", box.padded(-1)) for box in legends.values())]
     for axes in figure.axes:
