@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -49,22 +47,6 @@ def test_every_kernel_is_asked_for_and_compiled_for_few_types() -> None:
     assert len(called) > 10
     assert {name for name, count in called.items() if count == 0} <= inner
     assert {name: count for name, count in called.items() if count > MOST} == {}
-
-
-def test_a_process_after_it_compiles_nothing(tmp_path: Path) -> None:
-    """What one process has asked for, the next one loads: it says nothing of compiling."""
-    ask = "from milpcb.oracles.compiling import ask; ask('monotone rules')"
-    first, second = (
-        subprocess.run(
-            [sys.executable, "-c", ask],
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-            text=True,
-            capture_output=True,
-            check=True,
-        )
-        for _ in range(2)
-    )
-    assert (first.stderr, second.stderr) == (f"{kernels.KEPT}\n", "")
 
 
 def test_the_command_asks_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,10 +171,16 @@ def check_script(words: list[str]) -> None:
     options = [word for word in words if word.startswith("-")]
     assert (ROOT / script).is_file(), words
     if options:
-        shown = subprocess.run(
-            [*interpreter, script, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=600, check=True
-        )
-        assert all(re.search(rf"(?<![\w-]){option}\b", shown.stdout) for option in options), (words, shown.stdout)
+        shown = help_of(*interpreter, script)
+        assert all(re.search(rf"(?<![\w-]){option}\b", shown) for option in options), (words, shown)
+
+
+@cache
+def help_of(*command: str) -> str:
+    """Return what a script says of its options."""
+    return subprocess.run(
+        [*command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=600, check=True
+    ).stdout
 
 
 @pytest.mark.parametrize("readme", READMES, **ids)
