@@ -95,14 +95,6 @@ def test_both_names_in_a_config_are_refused():
         parse_config(tomllib.loads(text), text)
 
 
-def test_records_of_before_are_found():
-    """What the key of a cell is computed from has the old name, so that results of earlier versions are not lost."""
-    (cell,) = build_study(parse_config(tomllib.loads(STUDY), STUDY)).cells
-    options = cell.settings()["learner"]["options"]
-    assert options["noise"] == "columns"
-    assert "noise_on" not in options
-
-
 def test_old_names_are_no_arguments():
     """No learner of ours has an argument that is the old name of another, and new names are arguments."""
     old = injection.old_names(ContextualFTPL)

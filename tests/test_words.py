@@ -22,9 +22,9 @@ FORBIDDEN = re.compile(
 )
 IN_NAMES = re.compile(rf"lied?|{FORBIDDEN.pattern}")  # in a sentence, points may lie in an interval
 
-# Words that the field's have replaced, and the files that still name them, mostly because stored files do.
+# Words that the field's have replaced, and the files that still name them.
 REPLACED = {
-    "yardsticks?": ("comparator", {"milpcb/experiments/results/schemas.py", "milpcb/experiments/study/cells.py"}),
+    "yardsticks?": ("comparator", set()),
     "points systems?": ("scoring system", set()),
     "whole numbers?": ("integer", {"milpcb/CHANGES.md"}),  # of a version that is out
     "truth values?": ("boolean", set()),

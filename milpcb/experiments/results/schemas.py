@@ -14,7 +14,7 @@ from typing import (
     TypeVar,
 )
 
-from pydantic import AliasChoices, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from milpcb.errors import clipped
@@ -40,17 +40,12 @@ Actions = Annotated[str, Field(pattern=r"^[0-9a-z]*$")]
 Pictures = dict[Literal["png", "svg"], Digest]
 
 
-def _old(name: str, old: str) -> Any:
-    """Return what reads a key by its name, or by the old one that directories of earlier versions have."""
-    return Field(validation_alias=AliasChoices(name, old))
-
-
 @with_config(CLOSED)
 class CellEntry(TypedDict):
     """A cell in study.json, with the labels that curves call it by."""
 
     key: Key
-    comparator: Annotated[Key, _old("comparator", "yardstick")]
+    comparator: Key
     learner: Text
     environment: Text
     policies: Text
@@ -79,7 +74,7 @@ class LeaderEntry(TypedDict):
     title: Text
     file: File
     horizon: Round
-    comparator: Annotated[Key, _old("comparator", "yardstick")]
+    comparator: Key
 
 
 @with_config(CLOSED)
@@ -89,9 +84,7 @@ class Index(TypedDict):
     format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
     name: Annotated[str, Field(max_length=100)]
     cells: Annotated[list[CellEntry], Field(min_length=1, max_length=MOST_CELLS)]
-    comparators: Annotated[
-        list[ComparatorEntry], Field(min_length=1, max_length=MOST_CELLS), _old("comparators", "yardsticks")
-    ]
+    comparators: Annotated[list[ComparatorEntry], Field(min_length=1, max_length=MOST_CELLS)]
     leaders: Annotated[list[LeaderEntry], Field(max_length=MOST_CELLS)]
     written: list[Text]
 

@@ -16,7 +16,7 @@ from milpcb.experiments.study.fingerprints import fingerprint, source_digest
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.plugins import injection, local_classes, registry
 
-FORMAT = 8  # of run directories and of keys, which contain it: raised whenever records, states or draws change
+FORMAT = 9  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
 
 
@@ -87,8 +87,8 @@ class Comparator(Task):
     """The task to find the comparator of regret: the best policy in hindsight, of least total cost over the rounds."""
 
     def settings(self) -> dict[str, Any]:
-        """Return everything that decides the numbers; the task has its old name, by which earlier results are found."""
-        return {"task": "yardstick", **super().settings()}
+        """Return everything that decides the numbers."""
+        return {"task": "comparator", **super().settings()}
 
 
 @dataclass(frozen=True)

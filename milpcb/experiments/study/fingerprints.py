@@ -19,7 +19,7 @@ from typing import Any
 
 from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
-from milpcb.plugins import injection, local_classes, registry
+from milpcb.plugins import local_classes, registry
 from milpcb.plugins.local_classes import file_of
 
 _OWN = Path(__file__).parents[2]  # the package milpcb
@@ -35,12 +35,8 @@ def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, A
     read = {option: content_digest(Path(str(options[option]))) for option in file_options(kind, name, options)}
     foreign = {*named_classes(options)} | ({target} - {*registry.BUILTIN[kind].values()})
     sources = {cls: digest for cls in sorted(foreign) if (digest := source_digest(cls))}
-    before = {new: old for old, new in injection.old_names(registry.load(kind, name)).items()}  # results are kept so
     contents = {**options, **{key: {"sha256": read[key]} for key in read}}
-    settings: dict[str, Any] = {
-        "name": name,
-        "options": {before.get(option, option): value for option, value in contents.items()},
-    }
+    settings: dict[str, Any] = {"name": name, "options": contents}
     return {**settings, "source": sources} if sources else settings
 
 
