@@ -12,7 +12,6 @@ import pytest
 import milpcb
 from milpcb.core.renamed import by_new_names
 from milpcb.errors import InputError
-from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.learners import ContextualFTPL
 from milpcb.plugins import injection
