@@ -48,7 +48,7 @@ class Searched(FiniteClass):
         """Return the list with the lying search."""
         opened = super().on(contexts)
         right = opened.search()
-        search = LyingSearch(right._policies, right._labels, 3)
+        search = LyingSearch(right._policies, right.labels, 3)
         search.lie, search.wrong = self.lie, self.wrong
         opened.search = lambda: search
         return opened
