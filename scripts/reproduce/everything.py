@@ -65,7 +65,8 @@ def main() -> int:
         return 0
     for picture in named["picture"]:
         if picture["study"] in studies:
-            parts = [str(options.out / Path(picture[key]).stem) for key in ("study", "beside") if key in picture]
+            keys = ("study",) if options.quick else ("study", "beside")  # which are one study then
+            parts = [str(options.out / Path(picture[key]).stem) for key in keys if key in picture]
             _milpcb("plot", *parts, "--figure", picture["figure"])
     lines = [_compared(claim, options.out, quick=options.quick) for claim in claims(named) if claim.study in studies]
     outside = sum("outside" in line for line in lines)
