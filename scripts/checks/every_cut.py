@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=2000)
     parser.add_argument("--interrupts", type=int, default=50)
     arguments = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets jobs in the background ignore it
     policy_class.route = lambda *_: Route.ROOTS  # type: ignore[attr-defined]  # small ones would not
     counts = Counter(outcome for number in range(arguments.tables) for outcome in table(number))
     long_search.FIRST = -np.inf  # every search offers at once what Ctrl-C does
@@ -150,8 +151,8 @@ def interrupt(number: int) -> Iterator[str]:
     least = oracle.value(costs)
     seconds = perf_counter() - start
     timer = Timer(float(rng.random()) * seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     try:
+        timer.start()
         answer = oracle.minimise(costs)
         timer.join()
     except KeyboardInterrupt:

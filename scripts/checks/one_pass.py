@@ -218,6 +218,7 @@ def main() -> None:
     parser.add_argument("--logs", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets jobs in the background ignore it
     wrong = against_memory(given.logs, given.seed)
     console.print(f"logs {given.logs}, of which one pass finds another rule or value than memory {wrong}")
     with tempfile.TemporaryDirectory() as place:
