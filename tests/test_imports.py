@@ -31,7 +31,7 @@ LAYERS = (
     ("milpcb.bets", "milpcb.data", "milpcb.plugins", "milpcb.program", "milpcb.side_constraints"),
     ("milpcb.constraints", "milpcb.ledger"),
     ("milpcb.named_constraints", "milpcb.protocols"),
-    ("milpcb.listed", "milpcb.term_search"),
+    ("milpcb.listed",),
     ("milpcb.contexts", "milpcb.solvers", "policies"),
     ("milpcb.policies",),
     ("milpcb.environments", "milpcb.oracles", "milpcb.relaxations"),

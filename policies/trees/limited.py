@@ -23,8 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.protocols import Search, SideConstraint
-from milpcb.term_search import TermSearch
+from milpcb.protocols import Search, SideConstraint, TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
