@@ -72,14 +72,17 @@ def _inner(kernel: Callable[..., Any], flags: Collection[str]) -> Any:
 
 
 def _compile_inner(compile_for: Callable[[Any], Any], signature: Any) -> Any:
-    """Compile a function for a signature as far as its callers need it."""
+    """Compile a function for a signature as far as its callers need it.
+
+    Only a compiler at work on a caller comes here: it holds numba's lock, so no other thread compiles meanwhile.
+    """
     codegen = cpu_target.target_context.codegen()
     kept = codegen._library_class, codegen.set_env  # noqa: SLF001 (numba offers no other way)
-    codegen._library_class, codegen.set_env = _InnerLibrary, lambda *_: None  # noqa: SLF001
+    codegen._library_class, codegen.set_env = _InnerLibrary, lambda *_: None  # noqa: SLF001 - as above
     try:
         return compile_for(signature)
     finally:
-        codegen._library_class, codegen.set_env = kept  # noqa: SLF001
+        codegen._library_class, codegen.set_env = kept  # noqa: SLF001 - as above
 
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
