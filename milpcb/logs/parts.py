@@ -65,19 +65,13 @@ def who(policy: Any) -> dict[int, str]:
         if "part" in data:
             found[data["part"]] = ", ".join(way) or "everybody"
         for _, child, answer in graph.out_edges(node, data="label"):
-            step = (in_words(data["label"], holds=answer == "yes"),) if answer in ("yes", "no") else (answer,)
-            waiting.append((child, _narrowed(way, step)))
+            step = in_words(data["label"], holds=answer == "yes") if answer in ("yes", "no") else answer
+            waiting.append((child, (*(earlier for earlier in way if not _implies(step, earlier)), step)))
     return found
 
 
-def _narrowed(way: tuple[str, ...], step: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a way with one more step, without the bounds that it implies: above 6, then above 7, is above 7."""
-    kept = [earlier for earlier in way if not any(_implies(later, earlier) for later in step)]
-    return (*kept, *step)
-
-
 def _implies(later: str, earlier: str) -> bool:
-    """Return whether one bound implies another, of the same column in the same direction."""
+    """Return whether one bound implies another of the same column: above 7 implies above 6."""
     tight, loose = _BOUND.fullmatch(later), _BOUND.fullmatch(earlier)
     if not tight or not loose or tight[1] != loose[1] or tight[2] != loose[2]:
         return False
