@@ -115,29 +115,29 @@ def _fill_stumps(
     least: Array,
 ) -> None:
     """Fill ``least`` (2, shortages) with the costs of the best stumps of feature f where a root fails, and holds."""
-    inside, outside = np.zeros(len(costs)), np.zeros(len(costs))
-    least_inside = least_outside = np.inf
+    sums = np.zeros(totals.shape)
+    now_out, now_in = min(0.0, totals[0].min()), min(0.0, totals[1].min())
+    least_out = least_in = np.inf
     least[:] = np.inf
     start, stop = _fill_shortages(levels.least, counts, holds, order, shortages)
     for t in range(len(order)):
-        side = 1.0 if holds[order[t]] else 0.0
-        below_in = above_in = below_out = above_out = 0.0
+        side = holds[np.uint32(order[t])]  # numba asks of a signed number whether it is negative
+        below = above = 0.0
         for a in range(len(costs)):
-            cost = costs[a, t]
-            inside[a] += cost * side
-            outside[a] += cost * (1.0 - side)
-            below_in, above_in = min(below_in, inside[a]), min(above_in, totals[1, a] - inside[a])
-            below_out, above_out = min(below_out, outside[a]), min(above_out, totals[0, a] - outside[a])
+            total = sums[side, a] + costs[a, t]
+            sums[side, a] = total
+            below, above = min(below, total), min(above, totals[side, a] - total)
+        # Both are chosen, as a branch would be guessed wrong at every other context.
+        now_in = below + above if side else now_in
+        now_out = now_out if side else below + above
         if not gaps[t]:
             continue
         if start <= t < stop:
-            least_inside = min(least_inside, below_in + above_in)
-            least_outside = min(least_outside, below_out + above_out)
+            least_in, least_out = min(least_in, now_in), min(least_out, now_out)
         else:
             place_in, place_out = levels.places[shortages[1, t]], levels.places[shortages[0, t]]
-            least[1, place_in] = min(least[1, place_in], below_in + above_in)
-            least[0, place_out] = min(least[0, place_out], below_out + above_out)
-    least[0, 0], least[1, 0] = min(least[0, 0], least_outside), min(least[1, 0], least_inside)
+            least[1, place_in], least[0, place_out] = min(least[1, place_in], now_in), min(least[0, place_out], now_out)
+    least[0, 0], least[1, 0] = min(least[0, 0], least_out), min(least[1, 0], least_in)
     for h in range(1, least.shape[1]):
         least[0, h], least[1, h] = min(least[0, h], least[0, h - 1]), min(least[1, h], least[1, h - 1])
     shortages[:, :start], shortages[:, stop:] = 0, 0
@@ -209,14 +209,15 @@ def _segment_stumps(table: RootTable, root: int, lowest: int, starts: Array, tot
     for f in range(len(table.orders)):
         below[:] = 0.0
         for t in range(len(table.first)):
-            code = table.codes[root, table.orders[f, t]] >> lowest
+            code = np.uint32(table.codes[root, np.uint32(table.orders[f, t])] >> lowest)
             for h in range(len(starts)):
-                segment = starts[h] + (code >> h)
+                segment = np.uint64(starts[h] + np.int64(code))  # numba asks of a signed one whether it is negative
+                code >>= np.uint32(1)
                 cheapest = rest = 0.0
                 for a in range(totals.shape[1]):
-                    below[segment, a] += table.costs[f, a, t]
-                    cheapest = min(cheapest, below[segment, a])
-                    rest = min(rest, totals[segment, a] - below[segment, a])
+                    total = below[segment, a] + table.costs[f, a, t]
+                    below[segment, a] = total
+                    cheapest, rest = min(cheapest, total), min(rest, totals[segment, a] - total)
                 least[segment] = min(least[segment], cheapest + rest)
 
 
