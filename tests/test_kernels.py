@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from milpcb.core import kernels
@@ -124,6 +127,23 @@ def test_flags_reach_the_compiler_and_inner_calls_work() -> None:
     assert outer(1.0) == 4.0
     assert inner.targetoptions["fastmath"] == {"nnan", "nsz"}
     assert not outer.targetoptions["fastmath"]
+
+
+def test_a_loop_that_keeps_a_minimum_becomes_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lower of two numbers in a loop is taken of several numbers at once, as with numba's own min it is not."""
+
+    def least(numbers: npt.NDArray[np.float64]) -> float:
+        low = 0.0
+        for i in range(len(numbers)):
+            low = kernels.lower(low, numbers[i])
+        return low
+
+    monkeypatch.setattr(kernels, "_can_be_written", lambda _: False)  # machine code from disk cannot be read
+    kernel = kernels.compiled({"nnan", "nsz"})(least)
+    assert kernel(np.array([3.0, -7.0, -2.5] * 11)) == -7.0
+    assert kernel(np.array([np.inf, -np.inf])) == -np.inf
+    code = next(iter(kernel.inspect_llvm().values()))
+    assert re.search(r"<\d+ x double>", code)
 
 
 TWICE = (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, lower
 from policies.trees.semirings import NO_NAN, Array, Soft
+from policies.trees.set_ranks import next_set
 from policies.trees.state_arrays import Answers, AtContext, Given, Room, Sets
 
 _LOG2_E = 1.4426950408889634
@@ -13,18 +14,6 @@ _LOG2_E = 1.4426950408889634
 _LOG_2, _LOG_2_REST = 0.693147180369123816490, 1.90821492927058770002e-10
 # A number added to this one is rounded to the nearest whole k, and the last bits are those of k + 1023.
 _SHIFT = 1.5 * 2.0**52 + 1023.0
-
-
-@compiled()
-def next_set(chosen: Array, size: int) -> int:
-    """Move to the set of ``size`` literals of the next rank; return at which place it is first as before."""
-    i = 0
-    while i + 1 < size and chosen[i] + 1 == chosen[i + 1]:
-        chosen[i] = i
-        i += 1
-    if size:
-        chosen[i] += 1
-    return i + 1
 
 
 @compiled(NO_NAN)
@@ -57,21 +46,33 @@ def last_tests(
     soft: Soft, size: int, near: bool, sets: Sets, point: AtContext, given: Given, room: Room, found: Answers
 ) -> None:
     """Fill least and own of height 1 for all sets of ``size`` literals."""
-    p, chosen, totals = len(point.turned), sets.chosen, given.totals
-    flat = totals.reshape(len(totals), totals.shape[1] * totals.shape[2])
-    held = room.work.reshape(len(room.work), totals.shape[1], totals.shape[2])
+    p, chosen, totals, half = len(point.turned), sets.chosen, given.totals, 1 << max(size - 1, 0)
+    flat, shape = totals.reshape(len(totals), totals.shape[1] * totals.shape[2]), totals.shape
+    held, above = room.work.reshape((-1, shape[1], shape[2])), room.above.reshape((-1, shape[1], shape[2]))
     changed = size + 1
     for i in range(size):
         chosen[i] = i
     for rank in range(sets.binomial[p, size]):
-        _every_outcome(size, changed, sets, flat, room)
-        at, cell = own_outcome(chosen, size, point), sets.cells[1, size] + (rank << size)
+        _with_lowest(size, changed, sets, flat, room)
+        at, cell = own_outcome(chosen, size, point) if near else -1, sets.cells[1, size] + (rank << size)
+        if soft is None:
+            for o in range(half):
+                if held.shape[1] > 2:
+                    _first_actions(p, o, held, above, room.firsts)
+                    holds, fails = _least_tests(p, o, held, above, room.firsts)
+                else:
+                    holds, fails = _least_tests(p, o, held, above, None)
+                if size:
+                    found.least[cell + 2 * o] = fails
+                found.least[cell + (2 * o + 1 if size else 0)] = holds
         for o in range(1 << size):
-            least = last_test(p, held[o], room.sides)
-            found.least[cell + o] = least if soft is None else last_sum(p, held[o], room.sides, room.terms)
-            if near and o == at:
-                own = found.own[sets.owns[1, size] + rank]
-                _own_test(soft, p, held[o], point.sides, room.sides, room.terms, own)
+            if soft is not None or o == at:
+                here = held[_row_of(o, size, flat.shape[1], room)]
+                least = last_test(p, here, room.sides)
+                found.least[cell + o] = least if soft is None else last_sum(p, here, room.sides, room.terms)
+                if o == at:
+                    own = found.own[sets.owns[1, size] + rank]
+                    _own_test(soft, p, here, point.sides, room.sides, room.terms, own)
         changed = next_set(chosen, size)
 
 
@@ -85,24 +86,67 @@ def own_outcome(chosen: Array, size: int, point: AtContext) -> int:
 
 
 @compiled(NO_NAN)
-def _every_outcome(size: int, changed: int, sets: Sets, totals: Array, room: Room) -> None:
-    """Fill work with the totals of all outcomes of the set in hand; ``changed`` is what ``next_set`` has returned.
+def _with_lowest(size: int, changed: int, sets: Sets, totals: Array, room: Room) -> None:
+    """Fill above with the totals of all outcomes of the set in hand without its lowest literal, work where that holds.
 
-    As long as the lowest literal alone moves, ``above`` holds how the others come out. From that follows the outcome
-    where the lowest literal fails, from the one where it holds.
+    As long as the lowest literal alone moves, ``above`` stays; ``changed`` is what ``next_set`` has returned.
     """
-    half, chosen, above, work = 1 << max(size - 1, 0), sets.chosen, room.above, room.work
-    if size == 0:
-        outcomes(chosen, 0, 0, -1, sets, totals, work, 0)
-        return
     if changed > 1:
-        outcomes(chosen, 1, size, -1, sets, totals, above, 0)
-    outcomes(chosen, 1, size, chosen[0], sets, totals, work, half)
-    for o in range(half):
-        for i in range(work.shape[1]):
-            holds = work[half + o, i]
-            work[2 * o + 1, i] = holds
-            work[2 * o, i] = above[o, i] - holds
+        outcomes(sets.chosen, 1, size, -1, sets, totals, room.above, 0)
+    outcomes(sets.chosen, 1, size, sets.chosen[0] if size else -1, sets, totals, room.work, 0)
+
+
+@compiled(NO_NAN)
+def _row_of(o: int, size: int, width: int, room: Room) -> int:
+    """Return the row of work with the totals of an outcome, after filling it where the lowest literal fails."""
+    if o & 1 or size == 0:
+        return o >> 1
+    row = (o + (1 << size)) >> 1
+    for i in range(width):
+        room.work[row, i] = room.above[o >> 1, i] - room.work[o >> 1, i]
+    return row
+
+
+@compiled(NO_NAN)
+def _first_actions(p: int, o: int, held: Array, above: Array, firsts: Array) -> None:
+    """Fill firsts (4, P) with the least leaf over all actions but the last two, for each literal g.
+
+    The four: the lowest literal of the set holds and g does, it holds and g fails, it fails and g holds, both fail.
+    """
+    firsts[:] = firsts.dtype.type(0.0)
+    for a in range(held.shape[1] - 2):
+        x, v = held[o, a, p], above[o, a, p] - held[o, a, p]
+        for g in range(held.shape[2]):
+            q = held[o, a, g]
+            s = above[o, a, g] - q
+            firsts[0, g], firsts[1, g] = lower(firsts[0, g], q), lower(firsts[1, g], x - q)
+            firsts[2, g], firsts[3, g] = lower(firsts[2, g], s), lower(firsts[3, g], v - s)
+
+
+@compiled(NO_NAN)
+def _least_tests(p: int, o: int, held: Array, above: Array, firsts: Array | None) -> tuple[float, float]:
+    """Return the least of all trees of one test where the lowest literal of the set holds, and where it fails.
+
+    The totals there are held[o] (A, P), and above[o] less those. The last two actions are looked at together; that one
+    may come twice makes no least number wrong. If there are more, ``firsts`` has the others; where it is None nothing
+    is written on the way, in a third of the time.
+    """
+    zero, b = held.dtype.type(0.0), held.shape[1] - 1
+    a = max(b - 1, 0)
+    x, y = held[o, a, p], held[o, b, p]
+    v, w = above[o, a, p] - x, above[o, b, p] - y
+    holds = fails = zero
+    for g in range(held.shape[2]):
+        q, r = held[o, a, g], held[o, b, g]
+        s, t = above[o, a, g] - q, above[o, b, g] - r
+        i, j, k, m = lower(q, r), lower(x - q, y - r), lower(s, t), lower(v - s, w - t)
+        if firsts is None:
+            holds = lower(holds, lower(zero, i) + lower(zero, j))
+            fails = lower(fails, lower(zero, k) + lower(zero, m))
+        else:
+            holds = lower(holds, lower(firsts[0, g], i) + lower(firsts[1, g], j))
+            fails = lower(fails, lower(firsts[2, g], k) + lower(firsts[3, g], m))
+    return holds, fails
 
 
 @compiled(NO_NAN)
@@ -123,7 +167,7 @@ def last_test(p: int, held: Array, sides: Array) -> float:
             sides[1, g] = min(sides[1, g], every - held[a, g], other - held[b, g])
     best = zero
     for g in range(sides.shape[1]):
-        best = min(best, sides[0, g] + sides[1, g])
+        best = lower(best, sides[0, g] + sides[1, g])
     return float(best)
 
 
@@ -158,7 +202,7 @@ def _sum(p: int, least: Array, others: Array, masses: Array, factors: Array, ter
     """Return -log of the sum over g < p of masses[g] factors[g] exp(-least[g] - others[g])."""
     low = least[0] + others[0]
     for g in range(p):
-        low = min(low, least[g] + others[g])
+        low = lower(low, least[g] + others[g])
     for g in range(p):
         terms[0, g] = low - least[g] - others[g]
     exponentials(terms, p)
@@ -219,7 +263,7 @@ def _own_test(soft: Soft, p: int, held: Array, at: Array, sides: Array, terms: A
         if soft is None:
             best = sides[4, 0] + sides[6, 0]
             for g in range(p):
-                best = min(best, sides[4, g] + sides[6, g])
+                best = lower(best, sides[4, g] + sides[6, g])
             own[a] = best
         else:
             own[a] = _sum(p, sides[4], sides[6], sides[5], sides[7], terms)

@@ -24,6 +24,7 @@ import numpy as np
 
 from milpcb.core.kernels import compiled
 from policies.trees.semirings import Array
+from policies.trees.set_ranks import children, number
 from policies.trees.state_arrays import Given, Sets
 
 # Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
@@ -151,17 +152,6 @@ def _gather(f: int, level: int, n: int, literals: Array, costs: Array, rows: Arr
 
 
 @compiled()
-def number(chosen: Array, size: int, without: int, sets: Sets) -> int:
-    """Return the number of the set of the first ``size`` literals of ``chosen``, but for that at place ``without``."""
-    rank = place = 0
-    for i in range(size):
-        if i != without:
-            place += 1
-            rank += sets.binomial[chosen[i], place]
-    return int(sets.first[place] + rank)
-
-
-@compiled()
 def _keep_singles(pairs: Array, totals: Array) -> None:
     """Copy the totals of single literals, all that trees of one test need."""
     last = pairs.shape[1] - 2
@@ -184,19 +174,25 @@ def _keep(size: int, f: int, g: int, pairs: Array, sets: Sets, chosen: Array, to
 
 @compiled()
 def _keep_pairs(inner: int, pairs: Array, sets: Sets, chosen: Array, totals: Array) -> None:
-    """Copy the totals of the set of ``inner`` literals, alone and with one and two higher ones, to all their places."""
-    p, n_actions, binomial = len(sets.binomial) - 1, len(pairs), sets.binomial
+    """Copy the totals of the set of ``inner`` literals, alone and with one and two higher ones, to all their places.
+
+    The total with u and a higher v is in the row of the set with v where u is no higher than the set: the rows of sets
+    come in such an order that it is in the row of the set with u already, from where it is fetched. So what is written
+    for one set stays in the cache, which places of totals that are all over the table would not.
+    """
+    p, n_actions = len(sets.binomial) - 1, len(pairs)
+    higher, begin = chosen[inner - 1] + 1 if inner else 0, sets.first[inner + 1]
     _keep(inner, p, p, pairs, sets, chosen, totals)
-    for f in range(chosen[inner - 1] + 1 if inner else 0, p):
+    for f in range(higher, p):
         chosen[inner] = f
         _keep(inner + 1, f, p, pairs, sets, chosen, totals)
-        own = number(chosen, inner + 1, inner + 1, sets)
+    children(chosen, inner, sets)
+    for u in range(p):
+        if sets.child[u] < 0:
+            continue
+        row = begin + sets.child[u]
         for a in range(n_actions):
-            for g in range(f + 1, p):
-                totals[own, a, g] = pairs[a, f, g]
-        for i in range(inner + 1):
-            start = number(chosen, inner + 1, i, sets) - sets.first[inner] + sets.first[inner + 1]
-            u = chosen[i]
-            for g in range(f + 1, p):
-                for a in range(n_actions):
-                    totals[start + binomial[g, inner + 1], a, u] = pairs[a, f, g]
+            for v in range(max(u + 1, higher), p):
+                if u >= higher:
+                    totals[row, a, v] = pairs[a, u, v]
+                totals[begin + sets.child[v], a, u] = totals[row, a, v]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, lower
 
 Array = npt.NDArray[Any]
 Soft = float | None
@@ -25,7 +25,7 @@ _NEGLIGIBLE = 40.0
 @compiled(NO_NAN)
 def add(soft: Soft, a: float, b: float) -> float:
     """Return a (+) b."""
-    low = min(a, b)
+    low = lower(a, b)
     if soft is None:
         return low
     if low == np.inf:
@@ -39,7 +39,7 @@ def add_all(soft: Soft, ways: Array) -> float:
     """Return the sum (+) over ``ways`` (n,)."""
     low = ways[0]
     for i in range(1, len(ways)):
-        low = min(low, ways[i])
+        low = lower(low, ways[i])
     if soft is None:
         return float(low)
     weight = 0.0

@@ -84,6 +84,7 @@ class Room(NamedTuple):
     above: Array
     work: Array
     sides: Array
+    firsts: Array
     terms: Array
     ways: Array
 

@@ -27,9 +27,10 @@ import numpy as np
 
 from milpcb.core.kernels import compiled
 from policies.trees.kernels import differences
-from policies.trees.last_tests import last_test, last_tests, next_set, outcomes, own_outcome
-from policies.trees.passes import fill_totals, number
+from policies.trees.last_tests import last_test, last_tests, outcomes, own_outcome
+from policies.trees.passes import fill_totals
 from policies.trees.semirings import NO_NAN, Array, Soft, add_all
+from policies.trees.set_ranks import children, next_set, number
 from policies.trees.state_arrays import Answers, AtContext, Given, Room, Sets
 
 
@@ -68,23 +69,6 @@ def climb(
                             ways[g] = own[sets.owns[height - 1, size] + rank, a] + found.empty[height - 1]
                 own[place, a] = add_all(soft, ways)
         next_set(chosen, size)
-
-
-@compiled()
-def children(chosen: Array, size: int, sets: Sets) -> None:
-    """Fill child (p,), the rank of the set with each literal g, -1 where g is in it; place (p,), that of g there."""
-    below, over, i = 0, 0, 0
-    for j in range(size):
-        over += sets.binomial[chosen[j], j + 2]
-    for g in range(len(sets.child)):
-        sets.place[g] = i
-        if i < size and chosen[i] == g:
-            sets.child[g] = -1
-            below += sets.binomial[g, i + 1]
-            over -= sets.binomial[g, i + 2]
-            i += 1
-        else:
-            sets.child[g] = below + sets.binomial[g, i + 1] + over
 
 
 @compiled()
@@ -178,7 +162,8 @@ def _room(depth: int, p: int, totals: Array) -> Room:
     width, outcomes = totals.shape[1] * totals.shape[2], 1 << (depth - 1)
     work, sides = np.empty((2, outcomes, width), totals.dtype), np.ones((8, totals.shape[2]), totals.dtype)
     terms = np.empty((2, 2 * (totals.shape[1] + 1) * totals.shape[2]), totals.dtype)
-    return Room(work[0], work[1], sides, terms, np.empty(p, totals.dtype))
+    firsts = np.empty((4, totals.shape[2]), totals.dtype)
+    return Room(work[0], work[1], sides, firsts, terms, np.empty(p, totals.dtype))
 
 
 @compiled()
