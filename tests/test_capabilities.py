@@ -12,8 +12,8 @@ import pytest
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import EpsilonGreedy
-from milpcb.protocols import Opened
-from milpcb.protocols.capabilities import Capable, capabilities_of
+from milpcb.protocols import Opened, open_class
+from milpcb.protocols.capabilities import Capabilities, Capable, capabilities_of
 from policies import MonotoneRules, ThresholdRules
 
 CONTEXTS = np.arange(8.0).reshape(-1, 2)
@@ -65,7 +65,7 @@ def test_the_old_names_of_our_own_classes_are_the_new():
     opened = MonotoneRules(n_actions=2).on(CONTEXTS)
     assert opened.can is opened.capabilities
     assert opened.cannot is opened.unsupported
-    assert "side_rows" in opened.cannot
+    assert "constraints" in opened.cannot
     assert Opened.can is Opened.capabilities
     oracle = open_oracle(ThresholdRules(n_actions=2), CONTEXTS, kind="search")
     assert oracle.can is oracle.capabilities
@@ -81,3 +81,48 @@ def test_an_oracle_of_somebody_else_may_have_the_old_name_alone():
     assert EpsilonGreedy(theirs, horizon=5, seed=0).act(0).shape == (2,)
     with pytest.raises(InputError, match="asks its oracle to 'minimise', which this one cannot"):
         EpsilonGreedy(SimpleNamespace(**{**vars(theirs), "can": frozenset()}), horizon=5, seed=0)
+
+
+OLD = {"terms": "totals", "side_rows": "constraints"}
+LINE = "{} in capabilities is called {} now; its old name works until"
+
+
+@pytest.mark.parametrize(("old", "new"), OLD.items())
+def test_an_old_name_of_a_capability_is_the_new_with_a_line(old, new):
+    """Programs that ask whether a class has a capability by its old name get the same answer, and read the new name."""
+    for policies in (ThresholdRules(n_actions=2), MonotoneRules(n_actions=2)):
+        opened = policies.on(CONTEXTS)
+        with pytest.warns(FutureWarning, match=LINE.format(old, new)):
+            assert (old in opened.capabilities) == (new in opened.capabilities)
+        assert old not in set(opened.capabilities)
+
+
+@pytest.mark.parametrize("names", [{"search", "terms", "side_rows"}, frozenset({"search", "terms", "side_rows"})])
+def test_a_class_that_declares_capabilities_by_old_names_has_the_new(names):
+    """Old names in a class of somebody's, whether added to those of Opened or by themselves, are read as the new."""
+    with pytest.warns(FutureWarning, match="old name works until"):
+
+        class Theirs(Capable):
+            capabilities = names if isinstance(names, frozenset) else Opened.capabilities | names
+
+    assert Theirs.capabilities & {"search", "totals", "constraints"} == {"search", "totals", "constraints"}
+    assert "totals" in Theirs().capabilities
+
+
+def test_an_object_that_sets_capabilities_by_old_names_has_the_new(monkeypatch):
+    """A class of somebody's that is opened with capabilities of the object is asked by the new names."""
+    policies = ThresholdRules(n_actions=2)
+    opened = policies.on(CONTEXTS)
+    opened.capabilities = frozenset({"search", "terms"})
+    monkeypatch.setattr(ThresholdRules, "on", lambda *_: opened)
+    with pytest.warns(FutureWarning, match=LINE.format("terms", "totals")):
+        assert open_class(policies, CONTEXTS).capabilities == {"search", "totals"}
+    assert open_oracle(policies, CONTEXTS, kind="search").table("columns").totals.ndim == 1
+
+
+def test_sets_of_capabilities_stay_such_sets():
+    """What is made of capabilities by |, & and - knows old names as well, and takes any collection of names."""
+    some = Capabilities(["search", "totals"])
+    for made in (some | {"fixed"}, some & ["totals"], some - {"search": ""}.keys()):
+        assert type(made) is Capabilities
+        assert "totals" in made

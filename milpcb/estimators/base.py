@@ -287,7 +287,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
         if self.kind != "auto":
             return self.kind
-        needed = {"search", "side_rows"} if constrained else {"search"}
+        needed = {"search", "constraints"} if constrained else {"search"}
         return "search" if needed <= opened.capabilities else "milp"
 
     def _keep(self, answer: Answer, rows: Rows, costs: Floats, sign: float) -> None:

@@ -39,7 +39,7 @@ def open_oracle(
         ``"pulp:<PuLP solver name>"``
     constraints : side constraints that every policy must satisfy, by names of actions and columns as in
         ``milpcb.share_at_most``, or by row numbers (see milpcb.constraints); kinds ``"search"`` and ``"audited"`` hold
-        them for classes that can "side_rows", and guard-rails for all
+        them for classes with the capability "constraints", and guard-rails for all
     options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``),
         ``time_limit`` and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
 

@@ -95,7 +95,7 @@ class AuditedOracle(Oracle):
         return profile
 
     def _column_table(self) -> Table:
-        self._opened_class.require("terms")
+        self._opened_class.require("totals")
         return TermTable(self._opened_class.terms(), self._context, self._count)
 
     @property

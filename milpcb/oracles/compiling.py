@@ -51,7 +51,7 @@ def ask(job: str, order: Literal["C", "F"] = "C") -> str:
     half = share_at_most(0, 0.5, n_contexts=n_rows, n_actions=n_actions)
     for thresholds in (1, "all"):
         policies = registry.load("policies", name)(n_actions, thresholds=thresholds, **options)
-        for constraints in ((), (half,)) if "side_rows" in policies.on(contexts).capabilities else ((),):
+        for constraints in ((), (half,)) if "constraints" in policies.on(contexts).capabilities else ((),):
             for asked in (costs, costs / 3.0):
                 _question(policies, contexts, asked, constraints)
     return job

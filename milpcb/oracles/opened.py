@@ -18,6 +18,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, TermSearch, Within
+from milpcb.protocols.capabilities import Capabilities
 from milpcb.side_constraints import SideConstraint, merged, reduced
 from milpcb.types import Floats
 
@@ -46,7 +47,7 @@ class OpenedTerms(OnlySearched):
     """The terms of a class, with a list of contexts (m, d). ``log_size`` counts derivations, over all cut points."""
 
     reason = "a class that is known by its terms alone has no {}: open it on contexts, by open_oracle"
-    capabilities = frozenset({"search", "action_weights", "terms", "side_rows"})
+    capabilities = Capabilities({"search", "action_weights", "totals", "constraints"})
 
     def __init__(self, terms: Terms, contexts: Floats, log_size: float) -> None:
         self.n_actions = terms.n_actions
@@ -77,11 +78,11 @@ class OpenedUnder(OnlySearched):
         self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
         self.class_name, self.unsupported = opened.class_name or type(opened).__name__, opened.unsupported
         self.settings = opened.settings
-        self.capabilities = opened.capabilities & {"search", "action_weights", "terms", "fixed"}
+        self.capabilities = opened.capabilities & {"search", "action_weights", "totals", "fixed"}
         allowed, self._rows = reduced(merged(sides), (len(opened.contexts), opened.n_actions))
         self._forbidden = None if allowed.all() else ~allowed
         if self._rows:
-            opened.require("side_rows")
+            opened.require("constraints")
 
     @cached_property
     def log_size(self) -> float:  # type: ignore[override]
@@ -115,7 +116,7 @@ class OpenedUnder(OnlySearched):
 
     def _search_under_rows(self) -> Search:
         """Return the search of the terms, of a class without terms its own."""
-        if "terms" in self.capabilities:
+        if "totals" in self.capabilities:
             return TermSearch(self._terms, self.contexts)
         return cast("Search", self._opened.search().under(self._rows))
 

@@ -23,7 +23,7 @@ class SearchOracle(Oracle):
     """Exact answers from the class's own search, under side constraints too (see milpcb.oracles.opened).
 
     Constraints mean the same as to a solver, tolerance included. Forbidding actions at contexts is possible for every
-    class that has a search; all else needs a class that can "side_rows".
+    class that has a search; all else needs the capability "constraints".
     """
 
     def __init__(self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = ()) -> None:
@@ -36,7 +36,7 @@ class SearchOracle(Oracle):
         if constraints:
             opened = self._opened_class = self._under(opened, constraints)
         self.capabilities |= opened.capabilities & {"action_weights"}
-        if "terms" in opened.capabilities:
+        if "totals" in opened.capabilities:
             self.capabilities |= {"columns"}
         return opened.search()
 
@@ -71,7 +71,7 @@ class SearchOracle(Oracle):
     def _column_table(self) -> Table:
         """Return a table of the totals of the class's terms; raises InputError where there are none."""
         if "columns" not in self.capabilities:
-            self._opened_class.require("terms")
+            self._opened_class.require("totals")
             raise InputError(
                 'a list of policies has no columns; use oracle kind "search" or "milp", or put noise on contexts'
             )

@@ -38,7 +38,7 @@ def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideConstrai
     """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
     program = encoding.program
     quick = max(program.n_columns, program.n_rows) < FEWEST_COLUMNS or (program.integral and not sides)
-    if quick or not {"search", "side_rows"} <= opened.capabilities:
+    if quick or not {"search", "constraints"} <= opened.capabilities:
         return None
     return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None
 

@@ -2,11 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+from milpcb.core.renamed import by_new_names
 
 _OLD_NAMES = {"can": "capabilities", "cannot": "unsupported"}
+# Of the capabilities themselves, by old name.
+_RENAMED = {"terms": "totals", "side_rows": "constraints"}
+
+
+class Capabilities(frozenset[str]):
+    """The names of what may be asked for; an old name stands for its new one, with a line that names that.
+
+    What is added to it or left out of it may be any collection of names.
+    """
+
+    def __new__(cls, names: Iterable[str] = ()) -> Self:
+        """Take names, old ones as the new."""
+        return super().__new__(cls, by_new_names(dict.fromkeys(names), _RENAMED, "capabilities"))
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether a name is among them."""
+        if name in _RENAMED:
+            (name,) = by_new_names({str(name): None}, _RENAMED, "capabilities")
+        return super().__contains__(name)
+
+    def __or__(self, others: Iterable[str]) -> Capabilities:  # type: ignore[override]  # always strings
+        """Return these and others."""
+        return Capabilities(self.union(others))
+
+    def __and__(self, others: Iterable[str]) -> Capabilities:  # type: ignore[override]  # a view of a dict too
+        """Return those that are among others."""
+        return Capabilities(self.intersection(others))
+
+    def __sub__(self, others: Iterable[str]) -> Capabilities:  # type: ignore[override]  # as above
+        """Return those that are not among others."""
+        return Capabilities(self.difference(others))
 
 
 class _Renamed:
@@ -33,7 +66,7 @@ class Capable:
 
     """
 
-    capabilities: frozenset[str] = frozenset()
+    capabilities: frozenset[str] = Capabilities()
     unsupported: Mapping[str, str] = MappingProxyType({})
     if TYPE_CHECKING:
         can: frozenset[str]
@@ -48,6 +81,8 @@ class Capable:
             if old in vars(cls):
                 setattr(cls, new, vars(cls)[old])
                 delattr(cls, old)
+        if isinstance(declared := vars(cls).get("capabilities"), frozenset):
+            cls.capabilities = Capabilities(declared)
 
 
 def capabilities_of(oracle: Any) -> frozenset[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.core.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
-from milpcb.protocols.capabilities import Capable
+from milpcb.protocols.capabilities import Capabilities, Capable
 from milpcb.protocols.listing import Listing, Within
 from milpcb.protocols.recursion import Search, Terms, TermSearch, not_given
 from milpcb.types import Floats, Ints, Policy
@@ -99,8 +99,8 @@ class Opened(Capable, ABC):
     contexts : (g, d) one representative of each such class
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
     capabilities : what may be asked for: "program", "search", "policies" (a list of all), "action_weights" (of the
-        search), "fixed" (the class may be kept while more contexts arrive), "terms" (the recursion over running leaf
-        totals), "side_rows" (the search, and the recursion of a class with terms, keep side constraints: ``under``)
+        search), "fixed" (the class may be kept while more contexts arrive), "totals" (the recursion over running leaf
+        totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``)
     unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
     class_name, settings : what the class is called, and the class itself; ``open_class`` sets them
 
@@ -110,7 +110,7 @@ class Opened(Capable, ABC):
     group: Ints
     contexts: Floats
     log_size: float
-    capabilities: frozenset[str] = frozenset({"program", "policies"})
+    capabilities: frozenset[str] = Capabilities({"program", "policies"})
     class_name: str = ""
     settings: PolicyClass | None = None
 
@@ -125,7 +125,7 @@ class Opened(Capable, ABC):
 
     def search(self) -> Search:
         """Return the class's own exact search: of a class with terms, unless it has a quicker one, that over these."""
-        if "terms" not in self.capabilities:
+        if "totals" not in self.capabilities:
             raise not_given(self, "search")
         return TermSearch(self.terms(), self.contexts)
 
@@ -135,7 +135,7 @@ class Opened(Capable, ABC):
 
     def terms(self) -> Terms:
         """Return the terms of the class with the cut points that are in use on these contexts."""
-        raise not_given(self, "terms")
+        raise not_given(self, "totals")
 
     def steps(self) -> tuple[float, float]:
         """Return about how many steps a query takes: of the search, from costs, and of the terms, from totals kept.
@@ -150,7 +150,7 @@ class Opened(Capable, ABC):
 
         Any oracle lists them by its own queries then.
         """
-        return self.terms().near(self.contexts, asked) if {"terms", "side_rows"} <= self.capabilities else None
+        return self.terms().near(self.contexts, asked) if {"totals", "constraints"} <= self.capabilities else None
 
     @abstractmethod
     def policies(self) -> Iterator[Policy]:
@@ -178,8 +178,8 @@ _ASKED_FOR = {
         "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'"
     ),
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
-    "terms": "recursion over totals that can be kept; put noise on contexts, or use oracle kind 'milp'",
-    "side_rows": "search under side constraints; open the oracle with kind 'milp'",
+    "totals": "recursion over totals that can be kept; put noise on contexts, or use oracle kind 'milp'",
+    "constraints": "search under side constraints; open the oracle with kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",
 }
 
@@ -207,7 +207,7 @@ class PolicyClass(ABC):
 
         Raises InputError where the class has no terms, or where its cut points depend on the contexts.
         """
-        raise InputError(f"{type(self).__name__} has no {_ASKED_FOR['terms']}")
+        raise InputError(f"{type(self).__name__} has no {_ASKED_FOR['totals']}")
 
     def log_size(self, contexts: Any) -> float:
         """Return the natural log of the number of policies on ``contexts``; see Opened.log_size."""
@@ -235,6 +235,7 @@ def open_class(policies: PolicyClass, contexts: Any) -> Opened:
     opened = policies.on(contexts)
     if not isinstance(opened, Opened):
         raise InputError(f"{name}.on must return an Opened, got {shown(opened)}")
-    for attribute, value in (("class_name", name), ("settings", policies)):
+    own = {"capabilities": Capabilities(opened.capabilities)} if "capabilities" in vars(opened) else {}
+    for attribute, value in {"class_name": name, "settings": policies, **own}.items():
         object.__setattr__(opened, attribute, value)  # it may be a frozen dataclass
     return opened

@@ -54,10 +54,10 @@ class Recursion(ABC, Generic[Place]):
         """Return the recursion over the policies alone that keep ``rows``, on the same totals.
 
         Where none keeps them, values and profiles are infinite and minimise raises InfeasibleError. Asked only where
-        the Opened has the capability "side_rows".
+        the Opened has the capability "constraints".
         """
         del rows
-        raise not_given(self, "side_rows")
+        raise not_given(self, "constraints")
 
 
 class Search(Recursion[int]):
@@ -204,4 +204,4 @@ def not_given(owner: Any, capability: str) -> InputError:
     )
 
 
-_METHODS = {"action_weights": "log_weights", "side_rows": "under"}
+_METHODS = {"action_weights": "log_weights", "totals": "terms", "constraints": "under"}

@@ -191,7 +191,7 @@ def check_action_weights(policies: PolicyClass, contexts: Floats, costs: Floats,
 
 def check_terms(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
     """Over kept totals of the class's terms, profile and minimum are those of the definition; a policy attains it."""
-    _declared("terms", policies, contexts)
+    _declared("totals", policies, contexts)
     terms = policies.on(contexts).terms()
     labelings, totals = _labelings(policies, contexts), brute_force(policies, contexts, costs)
     kept = np.zeros(terms.n_terms)
@@ -222,7 +222,7 @@ def check_forbidden(policies: PolicyClass, contexts: Floats, costs: Floats, row:
 
 def check_side_constraints(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
     """The class's own search under one side constraint, under one and its negative, and under both kinds together."""
-    _declared("side_rows", policies, contexts)
+    _declared("constraints", policies, contexts)
     rng, labelings = np.random.default_rng(row), _labelings(policies, contexts)
     weights = [rng.integers(0, 4, costs.shape).astype(float), rng.normal(size=costs.shape)]
     # A labeling that keeps them all, and attains a bound of each.

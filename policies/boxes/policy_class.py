@@ -78,8 +78,8 @@ class OpenedBoxes(Opened):
         self.group, self.contexts = boxes.group, boxes.contexts
         n_rules = self.n_actions * (1 + (len(boxes) - 1) * (self.n_actions - 1))
         self.log_size = log(n_rules)
-        self.unsupported = {"side_rows": reason} if (reason := too_many(2 * n_rules)) else {}
-        every = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
+        self.unsupported = {"constraints": reason} if (reason := too_many(2 * n_rules)) else {}
+        every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
         self.capabilities = every - self.unsupported.keys()
 
     def program(self, *, constrained: bool = False) -> BoxEncoding:

@@ -77,7 +77,7 @@ class OpenedHalfspaces(Opened):
                 f"{g} contexts may have more than {MOST_LISTED} labelings by halfspaces, too many to list: "
                 "use oracle kind 'milp'"
             )
-        self.capabilities = frozenset({"program", "policies"} - self.unsupported.keys())
+        self.capabilities = Opened.capabilities - self.unsupported.keys()
 
     def program(self, *, constrained: bool = False) -> HalfspaceEncoding:
         """Return the polytope of labels; its cost map serves with and without side constraints."""

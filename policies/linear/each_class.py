@@ -34,7 +34,7 @@ class OpenedEach(OpenedLinear):
             found["program"] = reason
         if self._no_tables:
             reason = f"rules with a score for each action are searched by support tables alone; {self._no_tables}"
-            for what in ("search", "action_weights", "side_rows", "terms"):
+            for what in ("search", "action_weights", "constraints", "totals"):
                 found[what] = f"{reason}; or use oracle kind 'milp'"
         return found
 

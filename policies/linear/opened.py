@@ -38,8 +38,8 @@ class OpenedLinear(Opened):
     @cached_property
     def capabilities(self) -> frozenset[str]:  # type: ignore[override]  # found when first asked for, as it may build tables
         """Everything but "fixed", less the keys of ``unsupported``."""
-        every = {"program", "search", "action_weights", "policies", "side_rows", "terms"}
-        return frozenset(every) - self.unsupported.keys()
+        every = Opened.capabilities | {"search", "action_weights", "totals", "constraints"}
+        return every - self.unsupported.keys()
 
     @cached_property
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
@@ -49,8 +49,8 @@ class OpenedLinear(Opened):
             found["program"] = reason
         if not self._no_tables:
             return found | self._of_tables()
-        found["terms"] = f"there are no support tables, as {self._no_tables}; put noise on contexts"
-        found["side_rows"] = (
+        found["totals"] = f"there are no support tables, as {self._no_tables}; put noise on contexts"
+        found["constraints"] = (
             f"branch and bound knows no side constraints, and there are no support tables, as {self._no_tables}; "
             "or use oracle kind 'milp'"
         )
@@ -66,7 +66,7 @@ class OpenedLinear(Opened):
 
     def _of_tables(self) -> dict[str, str]:
         """Return what is too large although there are support tables."""
-        large = {"action_weights": self._supports.too_many_to_sum(), "terms": self._supports.too_many_to_keep()}
+        large = {"action_weights": self._supports.too_many_to_sum(), "totals": self._supports.too_many_to_keep()}
         return {what: reason for what, reason in large.items() if reason}
 
     @cached_property
@@ -105,7 +105,7 @@ class OpenedLinear(Opened):
 
     def terms(self) -> TableTerms:
         """Return the totals by support and pattern, where there are support tables."""
-        self.require("terms")
+        self.require("totals")
         return TableTerms(self._supports)
 
     def near(self, asked: Within) -> Listing | None:

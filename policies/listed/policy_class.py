@@ -21,7 +21,7 @@ from policies.listed.rule import ListedPolicy
 class OpenedList(Opened):
     """Listed policies on fixed contexts: each with labels (N, m). ``log_size`` counts different labelings, exactly."""
 
-    capabilities = Opened.capabilities | {"search", "action_weights", "side_rows"}
+    capabilities = Opened.capabilities | {"search", "action_weights", "constraints"}
 
     def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int, contexts: Floats) -> None:
         distinct = _merged(labels, contexts)

@@ -79,7 +79,7 @@ class RuleLists(CuttingClass):
 class OpenedRuleLists(Opened):
     """Rule lists on fixed contexts. ``log_size`` is exact for lists as written, an upper bound for labelings."""
 
-    capabilities = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
+    capabilities = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
 
     def __init__(self, lists: RuleLists, literals: Literals, names: Names) -> None:
         """Take rule lists with explicit cut points."""
@@ -91,9 +91,9 @@ class OpenedRuleLists(Opened):
         self.log_size = log(k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1)))
         if reason := lists.too_large(p, len(literals.contexts)):
             self.capabilities = Opened.capabilities - {"program"} | {"fixed"}
-            self.unsupported = dict.fromkeys(("program", "search", "action_weights", "terms", "side_rows"), reason)
+            self.unsupported = dict.fromkeys(("program", "search", "action_weights", "totals", "constraints"), reason)
         elif reason := too_many(self._n_listed(most, p)):
-            self.capabilities, self.unsupported = self.capabilities - {"side_rows"}, {"side_rows": reason}
+            self.capabilities, self.unsupported = self.capabilities - {"constraints"}, {"constraints": reason}
 
     def program(self, *, constrained: bool = False) -> RuleListEncoding:
         """Return the shortest-path encoding; an LP suffices unless side constraints are added."""

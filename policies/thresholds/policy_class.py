@@ -65,8 +65,8 @@ class OpenedThresholds(Opened):
         self.log_size = log(sum(self._counts()))
         sizes = [len(points) for points in bins.cuts.values()]
         reason = too_many(n_rules(sizes, rules.max_cuts, rules.n_actions) * (rules.max_cuts + 1))
-        self.unsupported = {"side_rows": reason} if reason else {}
-        every = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
+        self.unsupported = {"constraints": reason} if reason else {}
+        every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
         self.capabilities = every - self.unsupported.keys()
 
     def program(self, *, constrained: bool = False) -> ThresholdEncoding:

@@ -181,10 +181,10 @@ class OpenedTrees(Opened):
         if self._limits:
             self.unsupported |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
-            self.unsupported["terms"] = no_terms
+            self.unsupported["totals"] = no_terms
         if no_rows := trees.too_many_leaves(p) or too_many(fewest_pairs(p, depth)):
-            self.unsupported.setdefault("side_rows", no_rows)
-        every = Opened.capabilities | {"search", "action_weights", "fixed", "terms", "side_rows"}
+            self.unsupported.setdefault("constraints", no_rows)
+        every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
         self.capabilities = every - self.unsupported.keys()
 
     def _cannot_under_limits(self) -> dict[str, str]:
@@ -200,7 +200,7 @@ class OpenedTrees(Opened):
                 "trees with max_features are found set by set of features, and some are in several sets: their weights "
                 "do not add up; use oracle kind 'enumeration'"
             )
-            cannot["side_rows"] = (
+            cannot["constraints"] = (
                 "the search holds no side constraints together with max_features, as a subtree then depends on more "
                 "than the contexts it is for; use oracle kind 'milp'"
             )
@@ -211,7 +211,7 @@ class OpenedTrees(Opened):
             no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
         if no_search:
             kept = {"search"} if self.route is Route.ROOTS else set()
-            cannot |= dict.fromkeys({"search", "action_weights", "side_rows"} - kept, no_search)
+            cannot |= dict.fromkeys({"search", "action_weights", "constraints"} - kept, no_search)
         return cannot
 
     @property
@@ -276,7 +276,7 @@ class OpenedTrees(Opened):
 
     def near(self, asked: Within) -> Listing | None:
         """Return the trees asked for, of a class that has terms."""
-        return self.terms().near(self.contexts, asked) if "terms" in self.capabilities else None
+        return self.terms().near(self.contexts, asked) if "totals" in self.capabilities else None
 
     def policies(self) -> Iterator[DecisionTree]:
         """List all trees within the limits, small depths first; a split has two different sides."""

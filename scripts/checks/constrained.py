@@ -40,7 +40,7 @@ def check(case: Case) -> Iterator[tuple[str, str]]:
     except InfeasibleError:
         search = None
     except InputError as error:
-        yield "refused", str(error) if "side_rows" in opened.capabilities else ""
+        yield "refused", str(error) if "constraints" in opened.capabilities else ""
         return
     if not len(labelings):
         yield "no policy", "the search has found one" if search else _found_some(case, opened)

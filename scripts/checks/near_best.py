@@ -56,7 +56,7 @@ def check(case: Case) -> Iterator[tuple[str, str]]:
         try:
             oracle = open_oracle(case.policies, case.contexts, kind, constraints=case.constraints)
         except InputError as error:
-            yield "refused", "" if "side_rows" not in opened.capabilities else str(error)
+            yield "refused", "" if "constraints" not in opened.capabilities else str(error)
             continue
         yield "oracles", ""
         yield from _compare(case, oracle, kind, labelings, totals, slack)

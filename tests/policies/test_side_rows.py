@@ -116,7 +116,7 @@ def test_a_class_too_long_to_list_says_how_long_it_is(monkeypatch: pytest.Monkey
     monkeypatch.setattr(derivations, "MOST_HELD", 1_000)
     lists = RuleLists(2, max_rules=3).on(CONTEXTS)
     # 8 * 7 pairs of tests, 4 sides, 4 pairs of actions, 2 parts; 28 * 4 sets, 6 tests, 4 pairs of actions, 2 parts
-    assert lists.unsupported["side_rows"].startswith(
+    assert lists.unsupported["constraints"].startswith(
         "under side constraints the search lists the class by 7,168 numbers"
     )
     budget = share_at_most(0, 0.2, n_contexts=40, n_actions=2)
@@ -125,7 +125,7 @@ def test_a_class_too_long_to_list_says_how_long_it_is(monkeypatch: pytest.Monkey
     assert open_oracle(lists, CONTEXTS, "search").value(np.zeros((40, 2))) == 0.0
     for rules in (BoxRules(3, max_features=2), ThresholdRules(3, max_cuts=3, thresholds=9)):
         opened = rules.on(REALS)
-        assert "side_rows" not in opened.capabilities
+        assert "constraints" not in opened.capabilities
         assert "search" in opened.capabilities
 
 
@@ -136,9 +136,9 @@ def test_the_counted_numbers_are_those_that_are_held(name: str, monkeypatch: pyt
     listed = rules.on(contexts).terms().derivations()
     held = listed.heads.size + listed.tails.size
     monkeypatch.setattr(derivations, "MOST_HELD", held)
-    assert "side_rows" in rules.on(contexts).capabilities
+    assert "constraints" in rules.on(contexts).capabilities
     monkeypatch.setattr(derivations, "MOST_HELD", held - 1)
-    assert f"{held:,} numbers" in rules.on(contexts).unsupported["side_rows"]
+    assert f"{held:,} numbers" in rules.on(contexts).unsupported["constraints"]
 
 
 def test_scoring_rules_without_tables_have_no_side_rows() -> None:

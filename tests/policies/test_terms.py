@@ -155,6 +155,6 @@ def test_classes_say_why_they_have_no_terms() -> None:
     for policies, reason in refused:
         with pytest.raises(InputError, match=reason):
             policies.terms()
-    assert "terms" not in DecisionTrees(2, min_leaf_size=2).on(POOLS["bits"]).capabilities
+    assert "totals" not in DecisionTrees(2, min_leaf_size=2).on(POOLS["bits"]).capabilities
     with pytest.raises(InputError, match="no recursion over totals"):
-        MonotoneRules(2).on(POOLS["bits"]).require("terms")
+        MonotoneRules(2).on(POOLS["bits"]).require("totals")

@@ -221,8 +221,8 @@ def test_single_and_double_precision_agree(depth: int) -> None:
         ({"depth": 4, "max_leaves": 5}, "search", "deeper than 3 knows no max_leaves.*kind 'milp'"),
         ({"depth": 4, "max_leaves": 5}, "action_weights", "deeper than 3"),
         ({"max_features": 1}, "action_weights", "max_features.*do not add up.*kind 'enumeration'"),
-        ({"max_features": 1}, "side_rows", "no side constraints together with max_features.*kind 'milp'"),
-        ({"depth": 4, "max_leaves": 5}, "side_rows", "deeper than 3"),
+        ({"max_features": 1}, "constraints", "no side constraints together with max_features.*kind 'milp'"),
+        ({"depth": 4, "max_leaves": 5}, "constraints", "deeper than 3"),
         ({"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}, "fixed", "no others may arrive"),
     ],
 )

@@ -183,9 +183,9 @@ def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) ->
 def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its size and with the way out: by the class where no rule is small enough, else when the rows are known."""
     opened = DecisionTrees(3, depth=3, thresholds=50).on(np.random.default_rng(0).normal(size=(99, 1)))
-    assert "side_rows" not in opened.capabilities
+    assert "constraints" not in opened.capabilities
     with pytest.raises(InputError, match=r"lists the class by 54,020,000 numbers, more than .* kind 'milp'"):
-        opened.require("side_rows")  # 50 * 100 * 102^2 + 50 * 100^2 * 2^2
+        opened.require("constraints")  # 50 * 100 * 102^2 + 50 * 100^2 * 2^2
     terms = DecisionTrees(3, depth=2, thresholds=((*range(5),),)).terms()
     monkeypatch.setattr(pairings, "MOST_LEFT", 4)
     with pytest.raises(SearchTooLargeError, match=r"compares (5|10,125) policies, more than 4; use oracle kind 'milp'"):

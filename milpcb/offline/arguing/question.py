@@ -49,7 +49,7 @@ class Question:
     def oracle(self) -> Oracle:
         """The oracle, opened when it is first asked."""
         opened = open_class(self.policies, self.contexts)
-        needed = {"search", "side_rows"} if self.constraints else {"search"}
+        needed = {"search", "constraints"} if self.constraints else {"search"}
         kind = self.kind if self.kind != "search" or needed <= opened.capabilities else "milp"
         return open_oracle(opened, self.contexts, kind=kind, constraints=list(self.constraints))
 
