@@ -35,6 +35,9 @@ class KeptTerms(RestrictedTerms):
         self._parts = np.append(terms.parts(rows[0].weights), 0.0)  # the last stands for no part, and is kept
         self._played = lru_cache(1 + _MOST_KEPT // size)(self._played_at)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._listed, self._rows)
+
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms under these rows as well."""
         return KeptTerms(self._listed, (*self._rows, *rows))

@@ -35,6 +35,8 @@ class AuditedOracle(Oracle):
 
     """
 
+    _counters = ("calls", "seconds", "_closed", "_asked", "audits")
+
     def __init__(
         self,
         opened: Opened,

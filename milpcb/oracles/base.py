@@ -37,6 +37,8 @@ class Oracle(Capable, ABC):
     opening: Opening | None = None  # how it was opened; set by open_oracle
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False
+    # What queries have changed: all that a copy has beyond what it is opened from.
+    _counters: tuple[str, ...] = ("calls", "seconds", "_closed")
 
     def __init__(self, opened: Opened, contexts: Floats, *, grouped: bool = True) -> None:
         """Take a class that is opened on ``contexts`` (m, d); where ``grouped``, queries go on with costs (g, K)."""
@@ -47,6 +49,12 @@ class Oracle(Capable, ABC):
         self.calls = 0
         self.seconds = 0.0
         self._grouping = _Grouping(opened.group) if grouped else None
+
+    def __reduce__(self) -> Any:
+        """Be copied, and pickled, as what it was opened from: the class, the contexts, the constraints, the options."""
+        if self.opening is None:  # it was made by its constructor
+            return super().__reduce__()
+        return *self.opening.pickled(), {name: vars(self)[name] for name in self._counters if name in vars(self)}
 
     def __repr__(self) -> str:
         by = f", solver {self._solver}" if self._solver else ""

@@ -95,6 +95,10 @@ class GrowingOracle:
         if contexts is not None:
             self.extend(contexts)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the oracle on the contexts so far, which the next query opens again."""
+        return vars(self) | {"_opened": None, "_calls": self.calls, "_seconds": self.seconds}
+
     def __repr__(self) -> str:
         kind, name = self._options["kind"], type(self._policies).__name__
         return f"<GrowingOracle: {name}, kind {kind}, {self.n_contexts} contexts so far, {self.n_actions} actions>"

@@ -68,8 +68,8 @@ class OpenedMonotone(Opened):
         "action_weights": "monotone rules have no action weights: their number does not factorise (to count them is "
         "#P-hard: Provan and Ball 1983); use oracle kind 'enumeration' on few contexts, "
         "or a learner that asks for values",
-        "constraints": "under side constraints the best monotone rule is no minimum cut any more (a budget makes it the "
-        "partially ordered knapsack, NP-hard: Johnson and Niemi 1983); use oracle kind 'milp'",
+        "constraints": "under side constraints the best monotone rule is no minimum cut any more (a budget makes it "
+        "the partially ordered knapsack, NP-hard: Johnson and Niemi 1983); use oracle kind 'milp'",
     }
 
     def __init__(self, order: Order, n_actions: int) -> None:
