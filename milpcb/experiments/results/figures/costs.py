@@ -22,7 +22,7 @@ from milpcb.experiments.results.figures.drawing import (
     scale_axis,
     shade,
 )
-from milpcb.experiments.results.figures.results import Panel, Results, curve, longest, spread
+from milpcb.experiments.results.figures.results import Panel, Results, curve, spread
 from milpcb.experiments.results.figures.words import FEW_PANELS, at_their_longest, band, count, legible, sentences
 from milpcb.types import Floats
 
@@ -37,7 +37,7 @@ MEANING = (
 
 def costs(results: Results) -> list[Drawing]:
     """Draw the mean cost of rounds 1 to t against t, a curve per learner, and that of the best policy in hindsight."""
-    panels = results.panels(longest(results.frame))
+    panels = results.longest_panels
     figure, every = curve_grid(len(panels), f"{results.title} ({count(results.seeds, 'seed')})", results.width)
     for axes, panel in zip(every, panels, strict=True):
         _draw_panel(axes, panel, results)

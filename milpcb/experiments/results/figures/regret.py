@@ -88,7 +88,7 @@ def regret_figure(frame: pl.DataFrame, title: str, names: Mapping[str, str]) -> 
 
 
 def _figure(results: Results, *, loglog: bool) -> Figure:
-    panels, finals = results.panels(longest(results.frame)), results.panels(results.finals)
+    panels, finals = results.longest_panels, results.panels(results.finals)
     title = f"{results.title} ({count(results.seeds, 'seed')})"
     figure, every = curve_grid(len(panels), title, results.width)
     with_fits, marked = loglog and len(results.horizons) > 1, dict[str, Mark]()
@@ -169,8 +169,7 @@ def _certificates(results: Results) -> str:
 
 def _far(panel: Panel) -> float:
     """Return from where on a guarantee or a certificate would flatten the curves of a panel."""
-    highest = (float(curve(panel.frame, learner)[1].mean(axis=0).max()) for learner in panel.learners)
-    return FAR * max(1.0, *highest)
+    return FAR * max(1.0, panel.highest)
 
 
 def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> None:
@@ -197,15 +196,12 @@ def _finite_guarantees(panel: Panel) -> dict[str, float]:
 
 def _not_drawn(results: Results) -> str:
     """Return the sentences on guarantees that are not drawn on a linear axis; "" where all are."""
-    panels = results.panels(longest(results.frame))
-    left = [
-        (value, most_rounds(panel.frame))
-        for panel in panels
-        for learner, value in _finite_guarantees(panel).items()
-        if learner not in _near(panel, loglog=False)
-    ]
-    void = any(value >= rounds for value, rounds in left)
-    far = any(value < rounds for value, rounds in left)
+    void = far = False
+    for panel in results.longest_panels:
+        near, rounds = _near(panel, loglog=False), most_rounds(panel.frame)
+        left = [value for learner, value in _finite_guarantees(panel).items() if learner not in near]
+        void |= any(value >= rounds for value in left)
+        far |= any(value < rounds for value in left)
     return sentences(
         "Guarantees of T or more, the largest regret there can be, are void and not drawn." if void else "",
         f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if far else "",

@@ -39,10 +39,15 @@ class Panel:
     name: str
     frame: pl.DataFrame
 
-    @property
+    @cached_property
     def learners(self) -> list[str]:
         """The learners, in the order of the study."""
         return self.frame["learner"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def highest(self) -> float:
+        """The highest point of all learners' mean regret."""
+        return max(float(curve(self.frame, learner)[1].mean(axis=0).max()) for learner in self.learners)
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,11 @@ class Results:
     def seeds(self) -> int:
         """The number of seeds."""
         return self.frame["seed"].n_unique()
+
+    @cached_property
+    def longest_panels(self) -> list[Panel]:
+        """The panels with the curves of each learner at its longest horizon."""
+        return self.panels(longest(self.frame))
 
     def panels(self, frame: pl.DataFrame) -> list[Panel]:
         """Cut rows of the study into panels, in the order of the study."""
