@@ -1,8 +1,9 @@
 """Sketches: what is written in place of a picture where a test is about something else.
 
 Nearly all the time of a small study is that of its pictures, and of these that of placing letters. A sketch is well
-formed, of the picture's size, and has its words: as an SVG in the comments that matplotlib writes beside every text.
-What pictures show is tested in tests/experiments/results/figures, and where they are drawn by real commands.
+formed, of the picture's size, and has its words, numbers along axes apart: as an SVG in the comments that matplotlib
+writes beside every text. What pictures show is tested in tests/experiments/results/figures, and where they are drawn
+by real commands.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from html import escape
 from typing import IO, Any
 
 from matplotlib.figure import Figure
-from matplotlib.text import Text
+
+from milpcb.experiments.results.figures.drawing import texts_of
 
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR4nGP4DwQACfsD/fteaysAAAAASUVORK5CYII=")
 
@@ -23,7 +25,7 @@ def sketch(figure: Figure, file: IO[bytes], *, format: str, **_: Any) -> None:  
         file.write(PIXEL)
         return
     width, height = (f"{72 * inches:g}pt" for inches in figure.get_size_inches())
-    words = [escape(text.get_text()).replace("--", "- -") for text in figure.findobj(Text) if text.get_text()]
+    words = [escape(text.get_text()).replace("--", "- -") for text in texts_of(figure) if text.get_text()]
     file.write(
         "\n".join(
             [

@@ -9,17 +9,18 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from milpcb.core.decimals import THIN
 from milpcb.core.text import escaped
@@ -201,10 +202,19 @@ def line_handle(look: Look) -> Line2D:
 
 def finish(figure: Figure) -> Figure:
     """Return the figure with all text drawn as written: a dollar sign starts no formula, no character is obeyed."""
-    for text in figure.findobj(Text):
+    for text in texts_of(figure):
         text.set_parse_math(False)
         text.set_text(escaped(text.get_text(), "\n"))
     return figure
+
+
+def texts_of(artist: Any) -> Iterator[Text]:
+    """Yield all text of a figure but numbers along axes: asking for those would make every tick at once."""
+    if isinstance(artist, Text):
+        yield artist
+    numbers = isinstance(artist, Axis) and not isinstance(artist.get_major_locator(), FixedLocator)
+    for child in (artist.label, artist.offsetText) if numbers else artist.get_children():
+        yield from texts_of(child)
 
 
 def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:

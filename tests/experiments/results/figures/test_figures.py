@@ -17,6 +17,7 @@ from matplotlib.text import Text
 from milpcb.core.decimals import number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures import results as results_module
 from milpcb.experiments.results.figures.against import against_key, varied
 from milpcb.experiments.results.figures.drawing import GREY, render
 from milpcb.experiments.results.figures.horizons import local_slopes, theorem
@@ -366,6 +367,17 @@ def test_fifteen_learners_and_eight_environments_have_room(make_frame, name):
     texts = [text.get_window_extent(renderer) for text in figure.axes[0].get_yticklabels() if text.get_text()]
     for first, second in combinations(texts, 2):
         assert not first.overlaps(second)
+
+
+def test_the_curves_of_a_panel_are_computed_once(make_frame, monkeypatch):
+    """However many learners a study has: each curve is computed once for the height of its panel, not for each."""
+    asked = []
+    real = results_module.curve
+    monkeypatch.setattr(results_module, "curve", lambda *arguments: asked.append(arguments[1]) or real(*arguments))
+    names = [f"learner {i}" for i in range(6)]
+    results = Results(make_frame(names, points=3), "t")
+    list(draw(results, ["regret", "regret_loglog"]))
+    assert sorted(asked) == names
 
 
 def test_colours_are_the_same_in_all_figures(make_frame):

@@ -83,7 +83,7 @@ def test_every_alternative_text_states_a_finding(make_frame):
 
 def test_phones_have_pictures_of_their_own(make_frame):
     """Every wide picture has a narrow one beside it; those of half a page are narrow in any case."""
-    results = Results(make_frame([f"learner {i}" for i in range(9)], ["a", "b", "c"], points=4), "t")
+    results = Results(make_frame(["exp4", "uniform"], [*"abcde"], seeds=[0], points=4), "t")
     page = report_page(results, "")
     n_figures = len(re.findall(r'<figure id="figure-', page))
     widths = [int(width) for width in re.findall(r'media="[^"]*" srcset="[^"]*" width="(\d+)"', page)]
@@ -104,7 +104,7 @@ def test_places_in_a_picture_have_two_decimals(results):
 @pytest.mark.drawn
 def test_a_study_of_many_rounds_is_a_small_page(make_frame):
     """Six learners, four worlds, 400 checkpoints: all figures together are below a megabyte."""
-    frame = make_frame([f"learner {i}" for i in range(6)], [f"world {i}" for i in range(4)], seeds=range(5), points=400)
+    frame = make_frame([f"learner {i}" for i in range(6)], [f"world {i}" for i in range(4)], seeds=[0, 1], points=400)
     total = sum(len(picture(drawing)["source"]) for drawing in draw(Results(frame, "t")))
     assert total < 1e6
 

@@ -39,11 +39,11 @@ STUDIES = {
     "three environments": {"learners": [*"abc"], "environments": ["planted", "K = 3", "c"], "points": 4},
     "gallery": {
         "learners": [f"learner {i}" for i in range(18)],
-        "environments": ["planted", "alternating_leader", *(f"environment {i}" for i in range(8))],
+        "environments": ["planted", "alternating_leader", *(f"environment {i}" for i in range(5))],
         "seeds": [0, 1],
         "points": 3,
     },
-    "odd names": {"learners": ODD, "environments": ODD[:4], "horizons": (100, 1000), "seeds": [0], "points": 3},
+    "odd names": {"learners": ODD, "environments": ODD[1:4], "horizons": (100, 1000), "seeds": [0], "points": 3},
 }
 PHONES = ("two learners", "three environments", "odd names")  # studies that are drawn narrow too
 
