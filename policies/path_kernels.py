@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,26 @@ from milpcb.core.kernels import compiled
 Array = npt.NDArray[Any]
 
 
+class SideRoom(NamedTuple):
+    """Side constraints on labelings: R sums of the weights of labels (R, K, P), and their ``bounds`` (R, 2).
+
+    ``lowest`` and ``highest`` (R, P + 1) are what patterns from each on weigh at the least and at the most; ``sums``
+    (R, P + 1) what a labeling in the making weighs before each pattern.
+    """
+
+    weights: Array
+    bounds: Array
+    lowest: Array
+    highest: Array
+    sums: Array
+
+
 @compiled()
 def list_paths(
     child: Array,
     first: Array,
     cost: Array,
-    weights: Array,
-    limits: Array,
+    room: SideRoom,
     bound: float,
     low: Array,
     totals: Array,
@@ -28,15 +41,19 @@ def list_paths(
     """List the labelings of total cost at most ``bound`` after those ``found``; return how many there are in all.
 
     ``child`` (states, K) and ``first`` (P + 1,) are those of a diagram, ``cost`` (K, P) that of each label. Only
-    labelings count whose sums of ``weights`` (R, K, P) are within ``limits`` (R, 2). They go to ``totals`` (n,) and
-    ``labels`` (n, P); where these are full it ends, and returns n + 1. ``low`` (states + 2,) is room for what the
-    labelings below each state cost at least: no way is gone that no labeling within the bound ends.
+    labelings count that keep the constraints of ``room``, of which weights and bounds are given. They go to ``totals``
+    (n,) and ``labels`` (n, P); where these are full it ends, and returns n + 1. ``low`` (states + 2,) is room for what
+    the labelings below each state cost at least: no way is gone that no labeling within the bound ends.
     """
     K, P = cost.shape
-    R = len(weights)
-    ahead = np.zeros((R, P + 1, 2))
-    _look_ahead(child, first, cost, weights, low, ahead)
-    total, sums = np.zeros(P + 1), np.zeros((R, P + 1))
+    weigh_ahead(room)
+    low[first[P]], low[first[P] + 1] = 0.0, np.inf
+    for p in range(P - 1, -1, -1):
+        for s in range(first[p], first[p + 1]):
+            low[s] = np.inf
+            for a in range(K):
+                low[s] = min(low[s], cost[a, p] + low[child[s, a]])
+    total = np.zeros(P + 1)
     state, tried = np.zeros(P + 1, np.int64), np.zeros(P + 1, np.int64)
     p = 0
     while p >= 0:
@@ -47,7 +64,7 @@ def list_paths(
         tried[p] += 1
         onward = child[state[p], a]
         total[p + 1] = total[p] + cost[a, p]
-        if total[p + 1] + low[onward] > bound or not _goes(p, a, weights, limits, ahead, sums):
+        if total[p + 1] + low[onward] > bound or not may_keep(room, p, a):
             continue
         if p + 1 < P:
             p += 1
@@ -63,26 +80,23 @@ def list_paths(
 
 
 @compiled()
-def _look_ahead(child: Array, first: Array, cost: Array, weights: Array, low: Array, ahead: Array) -> None:
-    """Fill what the labelings below each state cost at least, and the least and the most that later patterns weigh."""
-    K, P = cost.shape
-    low[first[P]], low[first[P] + 1] = 0.0, np.inf
-    for p in range(P - 1, -1, -1):
-        for s in range(first[p], first[p + 1]):
-            low[s] = np.inf
-            for a in range(K):
-                low[s] = min(low[s], cost[a, p] + low[child[s, a]])
-        for r in range(len(weights)):
-            ahead[r, p, 0] = ahead[r, p + 1, 0] + weights[r, :, p].min()
-            ahead[r, p, 1] = ahead[r, p + 1, 1] + weights[r, :, p].max()
+def weigh_ahead(room: SideRoom) -> None:
+    """Fill ``lowest`` and ``highest`` from the weights."""
+    R, K, P = room.weights.shape
+    for r in range(R):
+        for p in range(P - 1, -1, -1):
+            low = high = room.weights[r, 0, p]
+            for a in range(1, K):
+                low, high = min(low, room.weights[r, a, p]), max(high, room.weights[r, a, p])
+            room.lowest[r, p], room.highest[r, p] = room.lowest[r, p + 1] + low, room.highest[r, p + 1] + high
 
 
 @compiled()
-def _goes(p: int, a: int, weights: Array, limits: Array, ahead: Array, sums: Array) -> bool:
-    """Return whether labelings that go on with a label at a pattern may keep the limits; the sums move on."""
-    for r in range(len(weights)):
-        total = sums[r, p] + weights[r, a, p]
-        sums[r, p + 1] = total
-        if total + ahead[r, p + 1, 0] > limits[r, 1] or total + ahead[r, p + 1, 1] < limits[r, 0]:
+def may_keep(room: SideRoom, p: int, a: int) -> bool:
+    """Return whether labelings that go on with a label at a pattern may keep the constraints; the sums move on."""
+    for r in range(len(room.weights)):
+        total = room.sums[r, p] + room.weights[r, a, p]
+        room.sums[r, p + 1] = total
+        if total + room.lowest[r, p + 1] > room.bounds[r, 1] or total + room.highest[r, p + 1] < room.bounds[r, 0]:
             return False
     return True

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.core.kernels import compiled
-from policies.path_kernels import list_paths
+from policies.path_kernels import SideRoom, list_paths, may_keep, weigh_ahead
 
 Array = npt.NDArray[Any]
 
@@ -78,6 +78,7 @@ def search_supports(
             turned[:, p] = cost[:, axes.turns[axis, p]]
         _look_ahead(turned, axes, line, path)
         _enter_sides(sides, i, axes.turns[axis], room)
+        weigh_ahead(room)
         found, row, _ = _walk(child, before, turned, path, room, best - base[i], 0.0, 0.0, False)
         if row >= 0:
             best, where, number, turn = found + base[i], i, row, axis
@@ -104,8 +105,7 @@ def list_supports(
     ``totals`` and ``labels``; ``where`` is the support of each row.
     """
     n, K, P = len(prices), child.shape[1], prices.shape[2]
-    cost, line, weights = np.zeros((K, P)), np.zeros(K), np.zeros((len(sides.weights), K, P))
-    limits = np.zeros((len(weights), 2))
+    cost, line, room = np.zeros((K, P)), np.zeros(K), _side_room(sides, K, P)
     found = 0
     for i in range(n):
         if found + spare > len(totals):
@@ -113,12 +113,9 @@ def list_supports(
         _enter(prices[i], 0, -1, cost)
         if _best_axis(cost, axes, np.inf, line)[1] > bound:
             continue
-        for r in range(len(weights)):
-            limits[r, 0], limits[r, 1] = sides.lower[r, i], sides.upper[r, i]
-            for a in range(1, K):
-                weights[r, a] = sides.weights[r, a - 1, :, i]
+        _enter_sides(sides, i, axes.turns[-1], room)
         before = found
-        found = list_paths(child, first, cost, weights, limits, bound, low, totals, labels, found)
+        found = list_paths(child, first, cost, room, bound, low, totals, labels, found)
         where[before:found] = i
     return n, found
 
@@ -132,6 +129,7 @@ def weigh_kept(
     cost, line, room, path = np.zeros((K, P)), np.zeros(K), _side_room(sides, K, P), _path(P)
     for i in range(len(out)):
         _enter_sides(sides, i, axes.turns[-1], room)
+        weigh_ahead(room)
         for action in range(K):
             _enter(prices[i], patterns[i], action, cost)
             _look_ahead(cost, axes, line, path)
@@ -239,45 +237,21 @@ def _look_ahead(cost: Array, axes: Axes, line: Array, path: _Path) -> None:
             ahead[_ANY, p] = min(ahead[_RISE, p], ahead[_FALL, p])
 
 
-class _SideRoom(NamedTuple):
-    """The side constraints on one support: what labels weigh, and what patterns from each on weigh at the least."""
-
-    weights: Array  # (R, K, P)
-    lowest: Array  # (R, P + 1)
-    highest: Array
-    bounds: Array  # (R, 2)
-    sums: Array  # (R, P + 1): of a walk, before each pattern
-
-
 @compiled()
-def _side_room(sides: Sides, n_labels: int, n_patterns: int) -> _SideRoom:
+def _side_room(sides: Sides, n_labels: int, n_patterns: int) -> SideRoom:
     R = len(sides.weights)
     ends = np.zeros((3, R, n_patterns + 1))
-    return _SideRoom(np.zeros((R, n_labels, n_patterns)), ends[0], ends[1], np.zeros((R, 2)), ends[2])
+    return SideRoom(np.zeros((R, n_labels, n_patterns)), np.zeros((R, 2)), ends[0], ends[1], ends[2])
 
 
 @compiled()
-def _enter_sides(sides: Sides, i: int, turn: Array, room: _SideRoom) -> None:
+def _enter_sides(sides: Sides, i: int, turn: Array, room: SideRoom) -> None:
+    """Fill the side constraints on a support, with its patterns in the order ``turn`` (P,)."""
     for r in range(len(sides.weights)):
         room.bounds[r, 0], room.bounds[r, 1] = sides.lower[r, i], sides.upper[r, i]
-        for p in range(room.weights.shape[2] - 1, -1, -1):
-            low = high = 0.0
-            for a in range(1, room.weights.shape[1]):
-                weight = sides.weights[r, a - 1, turn[p], i]
-                room.weights[r, a, p] = weight
-                low, high = min(low, weight), max(high, weight)
-            room.lowest[r, p], room.highest[r, p] = room.lowest[r, p + 1] + low, room.highest[r, p + 1] + high
-
-
-@compiled()
-def _goes(room: _SideRoom, p: int, a: int) -> bool:
-    """Return whether labelings that go on with a label at a pattern may keep the constraints; the sums move on."""
-    for r in range(len(room.weights)):
-        total = room.sums[r, p] + room.weights[r, a, p]
-        room.sums[r, p + 1] = total
-        if total + room.lowest[r, p + 1] > room.bounds[r, 1] or total + room.highest[r, p + 1] < room.bounds[r, 0]:
-            return False
-    return True
+        for a in range(1, room.weights.shape[1]):
+            for p in range(len(turn)):
+                room.weights[r, a, p] = sides.weights[r, a - 1, turn[p], i]
 
 
 @compiled()
@@ -286,7 +260,7 @@ def _walk(
     before: Array,
     cost: Array,
     path: _Path,
-    room: _SideRoom,
+    room: SideRoom,
     best: float,
     least: float,
     rate: float,
@@ -317,7 +291,7 @@ def _walk(
             if a != last:
                 goes = _RISE if a > last else _FALL
         total[p + 1] = total[p] + cost[a, p]
-        if total[p + 1] + ahead[goes, p + 1] >= best or not _goes(room, p, a):
+        if total[p + 1] + ahead[goes, p + 1] >= best or not may_keep(room, p, a):
             continue
         if p + 1 < P:
             p += 1

@@ -72,7 +72,14 @@ def _drain(
     u, length = start, 0
     while supply[start] > 0:
         if demand[u] > 0:
-            amount = _send(path[:length], min(supply[start], demand[u]), need, flow)
+            amount = min(supply[start], demand[u])
+            for e in path[:length]:
+                amount = min(amount, _room(need[e], flow))
+            for e in path[:length]:
+                if need[e] >= 0:
+                    flow[need[e]] += amount
+                else:
+                    flow[-1 - need[e]] -= amount
             supply[start] -= amount
             demand[u] -= amount
             u, length = start, 0
@@ -89,19 +96,6 @@ def _drain(
             arc[u] += 1
         else:
             return
-
-
-@compiled()
-def _send(path: Ints, amount: float, need: Ints, flow: Floats) -> float:
-    """Send along the path as much of ``amount`` as it has room for; return how much."""
-    for e in path:
-        amount = min(amount, _room(need[e], flow))
-    for e in path:
-        if need[e] >= 0:
-            flow[need[e]] += amount
-        else:
-            flow[-1 - need[e]] -= amount
-    return amount
 
 
 @compiled()

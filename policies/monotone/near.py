@@ -55,17 +55,18 @@ def ways(order: Order, n_actions: int) -> Ways | None:
 
 def near_rules(order: Order, found: Ways, asked: Within) -> Listing | None:
     """Return the rules asked for, those within a lower bound where they are too many; None where that has none."""
-    from policies.path_kernels import list_paths  # with it numba, which takes a second to import
+    from policies.path_kernels import SideRoom, list_paths  # with it numba, which takes a second to import
 
     cost = np.ascontiguousarray(asked.costs[found.order].T)
     weights = np.array([row.weights[found.order].T for row in asked.rows]).reshape(len(asked.rows), *cost.shape)
-    limits = np.array([(row.lower, row.upper) for row in asked.rows]).reshape(len(asked.rows), 2)
+    bounds = np.array([(row.lower, row.upper) for row in asked.rows]).reshape(len(asked.rows), 2)
+    room = SideRoom(weights, bounds, *np.zeros((3, len(asked.rows), 1 + len(found.order))))
     most = min(MOST_LISTED, MOST_LABELS // len(found.order))
     totals, labels = np.empty(most), np.empty((most, len(found.order)), dtype=np.int8)
     low = np.empty(len(found.child) + 2)
 
     def listed(bound: float) -> int:
-        return int(list_paths(found.child, found.first, cost, weights, limits, bound, low, totals, labels, 0))
+        return int(list_paths(found.child, found.first, cost, room, bound, low, totals, labels, 0))
 
     n = listed(asked.bound)
     complete = n <= most
