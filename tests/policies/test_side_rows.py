@@ -141,7 +141,7 @@ def test_the_counted_numbers_are_those_that_are_held(name: str, monkeypatch: pyt
     assert f"{held:,} numbers" in rules.on(contexts).unsupported["constraints"]
 
 
-def test_scoring_rules_without_tables_have_no_side_rows() -> None:
+def test_scoring_rules_without_tables_hold_no_side_constraints() -> None:
     """Branch and bound says so; guard-rails are answered all the same."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (30, 8)).astype(float)
