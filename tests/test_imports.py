@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import networkx as nx
 import pytest
 
 from milpcb.plugins.registry import BUILTIN
+from tests.processes import one_by_one
 
 ROOT = Path(__file__).parents[1]
 
@@ -351,26 +351,29 @@ def test_an_import_against_the_rules_is_found(module: str, line: str, fragment: 
 MADE_BY_ACTIONS = ["BoxRules", "DecisionTrees", "LinearRules", "MonotoneRules", "RuleLists", "ThresholdRules"]
 
 
-@pytest.mark.parametrize(
-    ("options", "loaded"),
-    [
-        ("kind='milp', solver='highs'", {"highspy"}),
-        ("kind='milp', solver='scipy'", set()),
-        ("kind='milp', solver='pulp:PULP_CBC_CMD'", {"pulp", *REACHED_BY_PULP}),
-        ("kind='search'", {"numba"}),
-        ("kind='enumeration'", set()),
-        ("kind='audited', solver='scipy'", {"numba"}),
-    ],
-)
-def test_a_vendor_is_loaded_by_its_own_users_only(options: str, loaded: set[str]) -> None:
+USERS: dict[str, set[str]] = {  # options of an oracle, and what is loaded where it is asked
+    "kind='milp', solver='highs'": {"highspy"},
+    "kind='milp', solver='scipy'": set(),
+    "kind='milp', solver='pulp:PULP_CBC_CMD'": {"pulp", *REACHED_BY_PULP},
+    "kind='search'": {"numba"},
+    "kind='enumeration'": set(),
+    "kind='audited', solver='scipy'": {"numba"},
+}
+
+
+def test_a_vendor_is_loaded_by_its_own_users_only() -> None:
     """Opening an oracle and asking it loads the package of its own solver, and of no other."""
-    code = (
-        "import sys, milpcb, milpcb.learners, policies\n"
+    programs = [
+        "import sys, milpcb, policies\n"
         "contexts, costs = [[0.0], [1.0], [3.0]], [[0, 1], [1, 0], [0, 1]]\n"
         f"for name in {MADE_BY_ACTIONS}:\n"
         f"    oracle = milpcb.open_oracle(getattr(policies, name)(2), contexts, {options})\n"
         "    assert oracle.value(costs) <= 1\n"
         f"print(*{set(VENDORS)} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) <= loaded
+        for options in USERS
+    ]
+    for done, (options, loaded) in zip(
+        one_by_one("import milpcb, milpcb.learners, policies", *programs), USERS.items(), strict=True
+    ):
+        assert (done.returncode, done.stderr) == (0, ""), options
+        assert set(done.stdout.split()) <= loaded, options

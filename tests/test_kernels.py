@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from milpcb.core import kernels
+from tests.processes import Ended, one_by_one
 
 FIRST_QUESTION = (
     "from milpcb import open_oracle; from policies import MonotoneRules;"
@@ -22,16 +21,16 @@ FIRST_QUESTION = (
 )
 
 
-def _ask(folder: Path) -> subprocess.CompletedProcess[str]:
-    environ = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
-    return subprocess.run(
-        [sys.executable, "-c", FIRST_QUESTION], env=environ, text=True, capture_output=True, check=True
-    )
+def programs(folder: Path, *codes: str) -> list[Ended]:
+    """Return how programs end that keep machine code in a folder; each has imported what compiles, and no code yet."""
+    ended = one_by_one("import milpcb.core.kernels, policies", *codes, NUMBA_CACHE_DIR=str(folder))
+    assert [done.returncode for done in ended] == [0] * len(codes), ended
+    return ended
 
 
 def test_the_first_question_says_that_it_compiles(tmp_path: Path) -> None:
     """With no machine code on disk one line says that it is made; the next process finds it, and says nothing."""
-    first, second = _ask(tmp_path), _ask(tmp_path)
+    first, second = programs(tmp_path, FIRST_QUESTION, FIRST_QUESTION)
     assert first.stderr == f"{kernels.KEPT}\n"
     assert second.stderr == ""
     assert first.stdout == second.stdout == "0.0 0.0\n"
@@ -68,19 +67,18 @@ OUTER = IMPORT + "from inner import inner\n@compiled()\ndef outer(x):\n    retur
 def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Path) -> None:
     """A kernel is compiled anew where one that it calls, in another file, has changed; a copy elsewhere shares it."""
 
-    def answer(place: Path, added: int) -> subprocess.CompletedProcess[str]:
-        (place / "policies").mkdir(parents=True, exist_ok=True)
-        (place / "policies" / "inner.py").write_text(INNER.format(added=added))
-        (place / "policies" / "outer.py").write_text(OUTER)
-        code = (
-            "import sys; from pathlib import Path; import milpcb.core.kernels as kernels;"
-            f"kernels.__file__ = {str(place / 'milpcb' / 'kernels.py')!r};"
-            f"sys.path.insert(0, {str(place / 'policies')!r}); from outer import outer; print(outer(1.0))"
+    def asked(place: Path, added: int) -> str:
+        return (
+            "import sys; from pathlib import Path; import milpcb.core.kernels as kernels\n"
+            f"place = Path({str(place)!r}); (place / 'policies').mkdir(parents=True, exist_ok=True)\n"
+            f"(place / 'policies' / 'inner.py').write_text({INNER.format(added=added)!r})\n"
+            f"(place / 'policies' / 'outer.py').write_text({OUTER!r})\n"
+            "kernels.__file__ = str(place / 'milpcb' / 'kernels.py')\n"
+            "sys.path.insert(0, str(place / 'policies')); from outer import outer; print(outer(1.0))"
         )
-        environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-        return subprocess.run([sys.executable, "-c", code], env=environ, text=True, capture_output=True, check=True)
 
-    first, changed, copied = answer(tmp_path / "a", 1), answer(tmp_path / "a", 2), answer(tmp_path / "b", 2)
+    places = (tmp_path / "a", 1), (tmp_path / "a", 2), (tmp_path / "b", 2)
+    first, changed, copied = programs(tmp_path / "kept", *(asked(*place) for place in places))
     assert (first.stdout, changed.stdout, copied.stdout) == ("2.0\n", "3.0\n", "3.0\n")
     assert changed.stderr == f"{kernels.KEPT}\n"
     assert copied.stderr == ""
@@ -163,12 +161,10 @@ def more(x):
 def test_python_may_call_what_other_kernels_call(tmp_path: Path) -> None:
     """Whichever calls first, in the process that compiles and in the next one, which loads; each has its own code."""
     (tmp_path / "both.py").write_text(TWICE)
-    environ = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-    for calls in ("more(3.0), twice(4.0)", "twice(4.0), more(3.0)"):
-        for said in (f"{kernels.KEPT}\n", ""):
-            code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from both import *; print({calls})"
-            done = subprocess.run([sys.executable, "-c", code], env=environ, text=True, capture_output=True, check=True)
-            assert sorted(done.stdout.split()) == ["7.0", "8.0"]
-            assert done.stderr == said
-        for kept in (tmp_path / "kept").rglob("*.nb*"):
-            kept.unlink()
+    start = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from both import *"
+    first, second = (f"{start}; print({calls})" for calls in ("more(3.0), twice(4.0)", "twice(4.0), more(3.0)"))
+    forget = f"from pathlib import Path\nfor kept in Path({str(tmp_path / 'kept')!r}).rglob('*.nb*'): kept.unlink()"
+    *compiled, _, again, loaded = programs(tmp_path / "kept", first, first, forget, second, second)
+    for done, said in zip((*compiled, again, loaded), (f"{kernels.KEPT}\n", "") * 2, strict=True):
+        assert sorted(done.stdout.split()) == ["7.0", "8.0"]
+        assert done.stderr == said

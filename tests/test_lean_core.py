@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from milpcb.core import extras
+from tests.processes import Ended, one_by_one
 
 CORE = {"numpy", "scipy", "highspy", "pulp", "numba", "networkx"}
 MODULE_OF = {"scikit-learn": "sklearn", "tomli-w": "tomli_w"}  # where a package and its module differ in name
@@ -63,11 +64,47 @@ print(plays)
 """
 
 PLAYED = "import milpcb, policies; milpcb.play('planted', 'uniform', 9, policies=policies.DecisionTrees(3, depth=1))"
+NEEDS = {  # code, and what its error names
+    "import milpcb; milpcb.load": "milpcb.load",
+    "from milpcb import load": "milpcb.load",
+    f"{PLAYED}.frame()": "frame()",
+    f"{PLAYED}.plot('x.png')": "plot()",
+    "from milpcb.environments.supervised import Supervised; Supervised().n_actions": "the environment 'supervised'",
+    "from milpcb.data.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))": "x.parquet",
+    "import milpcb.estimators": "milpcb.estimators",
+}
+EACH = f"""
+for code in {list(NEEDS)!r}:
+    try:
+        exec(code, {{}})
+        print("no error")
+    except ImportError as error:
+        print(f"{{type(error).__module__}}.{{type(error).__name__}}: {{error}}")
+"""
+
+COMMANDS = """
+import sys
+for sys.argv[1:] in ([], ["--help"], ["list"], ["run", "study.toml"]):
+    try:
+        from milpcb.__main__ import main
+        main()
+    except SystemExit as ended:
+        print(ended.code)
+"""
 
 
-def run(code: str) -> subprocess.CompletedProcess[str]:
-    """Run Python code in a new process."""
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    """Return how programs end where the extra is missing, in processes that have imported milpcb and the policies."""
+    folder = tmp_path_factory.mktemp("without")
+    (folder / "x.parquet").touch()
+    parts = {
+        "modules": IMPORT_ALL,
+        "round": ONE_ROUND,
+        "needs": f"import os; os.chdir({str(folder)!r})\n{EACH}",
+        "commands": COMMANDS,
+    }
+    return dict(zip(parts, one_by_one(f"{WITHOUT}\nimport milpcb, policies", *parts.values()), strict=True))
 
 
 def test_pyproject_says_which_packages_are_core_and_which_extra() -> None:
@@ -84,15 +121,15 @@ def named(requirement: str) -> str:
     return MODULE_OF.get(package, package)
 
 
-def test_all_but_studies_is_imported_without_the_extra() -> None:
+def test_all_but_studies_is_imported_without_the_extra(without: dict[str, Ended]) -> None:
     """Every module outside experiments and the command line can be imported from the core alone."""
-    done = run(WITHOUT + IMPORT_ALL)
+    done = without["modules"]
     assert done.returncode == 0, done.stderr
 
 
-def test_an_oracle_and_a_learner_run_without_the_extra() -> None:
+def test_an_oracle_and_a_learner_run_without_the_extra(without: dict[str, Ended]) -> None:
     """Every kind of oracle answers, learners play a round, and milpcb.play plays, from the core alone."""
-    done = run(WITHOUT + ONE_ROUND)
+    done = without["round"]
     assert done.returncode == 0, done.stderr
 
 
@@ -102,33 +139,13 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
         f"{ONE_ROUND}\nimport sys, milpcb, policies, milpcb.learners\n"
         f"sys.exit(str({extras.MODULES['studies']} & set(sys.modules)))"
     )
-    assert run(code).stderr == "set()\n"
+    (done,) = one_by_one("", code)
+    assert done.stderr == "set()\n"
 
 
-NEEDS = {  # code, and what its error names
-    "import milpcb; milpcb.load": "milpcb.load",
-    "from milpcb import load": "milpcb.load",
-    f"{PLAYED}.frame()": "frame()",
-    f"{PLAYED}.plot('x.png')": "plot()",
-    "from milpcb.environments.supervised import Supervised; Supervised().n_actions": "the environment 'supervised'",
-    "from milpcb.data.tables import read_table; from pathlib import Path; read_table(Path('x.parquet'))": "x.parquet",
-    "import milpcb.estimators": "milpcb.estimators",
-}
-EACH = """
-for code in {codes}:
-    try:
-        exec(code, {{}})
-        print("no error")
-    except ImportError as error:
-        print(f"{{type(error).__module__}}.{{type(error).__name__}}: {{error}}")
-"""
-
-
-def test_what_needs_an_extra_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_needs_an_extra_says_so(without: dict[str, Ended]) -> None:
     """The error names what was asked for and the pip line, and is an ImportError too."""
-    (tmp_path / "x.parquet").touch()
-    monkeypatch.chdir(tmp_path)
-    lines = run(WITHOUT + EACH.format(codes=list(NEEDS))).stdout.splitlines()
+    lines = without["needs"].stdout.splitlines()
     for line, what in zip(lines, NEEDS.values(), strict=True):
         extra = "learn" if what == "milpcb.estimators" else "studies"
         assert line.startswith("milpcb.errors.ExtraMissingError: ")
@@ -137,19 +154,9 @@ def test_what_needs_an_extra_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert issubclass(extras.ExtraMissingError, ImportError)
 
 
-COMMANDS = """
-for sys.argv[1:] in ([], ["--help"], ["list"], ["run", "study.toml"]):
-    try:
-        from milpcb.__main__ import main
-        main()
-    except SystemExit as ended:
-        print(ended.code)
-"""
-
-
-def test_the_command_line_says_so_in_one_line() -> None:
+def test_the_command_line_says_so_in_one_line(without: dict[str, Ended]) -> None:
     """Without click there is one line, exit code 2 and no traceback."""
-    done = run(WITHOUT + COMMANDS)
+    done = without["commands"]
     line = "milpcb: this command needs the extra 'studies': pip install 'milpcb[studies]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n" * 4, line * 4)
 

@@ -15,8 +15,8 @@ def test_no_adversary_breaks_the_promise_more_often_than_it_may_be(judged: Promi
 
 @pytest.mark.parametrize("judged", PROMISING_MUTANTS, ids=lambda judged: judged.name)
 def test_promises_with_one_thing_wrong_are_caught(judged: Promising) -> None:
-    """Every mutant breaks one more often than it may, and the verdict says where."""
-    verdict = judge_promise(judged, GAMES[:1])
+    """Every mutant breaks the first more often than it may, in the first game, and the verdict says where."""
+    verdict = judge_promise(judged, GAMES[:1], PROMISES[:1])
     assert not verdict.passes
     assert "above" in verdict.violations()[0]
 

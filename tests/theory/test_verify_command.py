@@ -63,10 +63,9 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Verify:
     monkeypatch.setattr(mutants, "MUTANTS", mutants.MUTANTS[:3])
     monkeypatch.setattr(confidence, "CONFIDENT", confidence.CONFIDENT[:1])
     monkeypatch.setattr(confidence, "CONFIDENT_MUTANTS", confidence.CONFIDENT_MUTANTS[:2])
-    monkeypatch.setattr(baseline, "PROMISES", baseline.PROMISES[:2])
     monkeypatch.setattr(baseline, "PROMISING", baseline.PROMISING[:1])
     monkeypatch.setattr(baseline, "PROMISING_MUTANTS", baseline.PROMISING_MUTANTS[:2])
-    judge = functools.partial(baseline.judge_promise, games=baseline.GAMES[:1])
+    judge = functools.partial(baseline.judge_promise, games=baseline.GAMES[:1], promises=baseline.PROMISES[:1])
     monkeypatch.setattr(baseline, "judge_promise", judge)
     return lambda *arguments: CliRunner().invoke(command, ["--quick", *arguments])
 

@@ -8,7 +8,7 @@ kept whatever q depends on. As there, nothing is rounded on the way to the verdi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -90,9 +90,11 @@ class PromiseVerdict:
         ]
 
 
-def judge_promise(judged: Promising, games: Iterable[CoinGame] = GAMES) -> PromiseVerdict:
-    """Return the verdict over ``games`` and PROMISES."""
-    places = [(game, promise) for game in games for promise in PROMISES]
+def judge_promise(
+    judged: Promising, games: Iterable[CoinGame] = GAMES, promises: Sequence[Promise] = PROMISES
+) -> PromiseVerdict:
+    """Return the verdict over ``games`` and ``promises``."""
+    places = [(game, promise) for game in games for promise in promises]
     found = [[chance - place[1].allowed for chance in broken(judged, *place)] for place in places]
     floor, promise = (max(range(len(found)), key=lambda place: found[place][which]) for which in (0, 1))
     return PromiseVerdict(judged.name, Broken(found[floor][0], found[promise][1]), (places[floor], places[promise]))
