@@ -53,14 +53,15 @@ def names() -> Iterator[tuple[str, str]]:
                     yield f"{place}:{node.lineno}", node.arg
 
 
-def words(name: str) -> set[str]:
-    """Return the words of ``a_name`` or ``AName``, in small letters."""
-    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+@cache
+def is_private(name: str) -> bool:
+    """Return whether one of the words of ``a_name`` or ``AName`` is in the list above; most names come often."""
+    return any(IN_NAMES.fullmatch(word.lower()) for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name))
 
 
 def test_no_private_vocabulary_in_names():
     """No module, class, function or argument has a word of the list above in its name."""
-    found = [f"{place}: {name}" for place, name in names() if any(map(IN_NAMES.fullmatch, words(name)))]
+    found = [f"{place}: {name}" for place, name in names() if is_private(name)]
     assert not found, "\n".join(found)
 
 
@@ -114,14 +115,17 @@ ABBREVIATION = re.compile(
 FITS = 112  # so wide a line has room for a short word, indented as docstrings of methods are
 
 
-def docstrings() -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of every docstring of ours, those of tests included."""
+@cache
+def docstrings() -> list[tuple[str, str]]:
+    """Return the place and the text of every docstring of ours, those of tests included."""
+    found = []
     for top in (*PACKAGES, "tests"):
         for path in sorted((ROOT / top).rglob("*.py")):
             for node in ast.walk(parsed(path)):
                 documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
                 if documented and (text := ast.get_docstring(node)):
-                    yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text
+                    found.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text))
+    return found
 
 
 def lone_words(text: str) -> Iterator[str]:
