@@ -111,21 +111,21 @@ def _slide(
     for i in range(side.start[s], side.start[s + 1]):
         first, stop = low[i], high[i]
         for j in range(end, stop):
-            rear, rear_weight = _add(soft, rear, rear_weight, _cost(costs, j), 1.0)
+            rear, rear_weight = add(soft, rear, rear_weight, _cost(costs, j), 1.0)
         end = stop
         if first > middle:
             least, weight = np.inf, 0.0
             for j in range(end - 1, first - 1, -1):
-                least, weight = _add(soft, least, weight, _cost(costs, j), 1.0)
+                least, weight = add(soft, least, weight, _cost(costs, j), 1.0)
                 front[j, 0], front[j, 1] = least, weight
             middle, rear, rear_weight = end, np.inf, 0.0
         least, weight = rear, rear_weight
         if first < middle:
-            least, weight = _add(soft, least, weight, front[first, 0], front[first, 1])
+            least, weight = add(soft, least, weight, front[first, 0], front[first, 1])
         for column in range(_n_columns(own_costs)):
             a, cost = own_actions[i] + column, _cost(own_costs, i, column) + least
             if soft is not None:
-                answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, weight)
+                answers[a], weights[a] = add(soft, answers[a], weights[a], cost, weight)
             elif cost < answers[a]:
                 answers[a], chosen[a] = cost, i
 
@@ -150,7 +150,7 @@ def _compare(
                 if cost < answers[a] + room and _fits(side.weights[i], other.weights[j], bounds):
                     if cost < answers[a]:
                         chosen[a] = i
-                    answers[a], weights[a] = _add(soft, answers[a], weights[a], cost, 1.0)
+                    answers[a], weights[a] = add(soft, answers[a], weights[a], cost, 1.0)
 
 
 @compiled()
@@ -175,8 +175,8 @@ def _fits(one: Array, other: Array, bounds: Array) -> bool:
 
 
 @compiled()
-def _add(soft: Soft, least: float, weight: float, other: float, other_weight: float) -> tuple[float, float]:
-    """Return the sum of two sums; that of nothing is (infinity, 0)."""
+def add(soft: Soft, least: float, weight: float, other: float, other_weight: float) -> tuple[float, float]:
+    """Return the sum of two sums in the making; that of nothing is (infinity, 0)."""
     if soft is None:
         return min(least, other), 0.0
     if other < least:

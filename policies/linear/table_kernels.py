@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.core.kernels import compiled
+from policies.weighted_kernels import add
 
 Array = npt.NDArray[Any]
 
@@ -117,11 +118,7 @@ def _add_up(
             for a in range(from_label, to_label):
                 total += cost[a] * weight[child[s, a]]
         else:
-            least = np.inf
+            low[s] = np.inf
             for a in range(from_label, to_label):
-                least = min(least, cost[a] + low[child[s, a]])
-            low[s] = least
-            if least < np.inf:
-                for a in range(from_label, to_label):
-                    total += weight[child[s, a]] * np.exp(least - cost[a] - low[child[s, a]])
+                low[s], total = add(1.0, low[s], total, cost[a] + low[child[s, a]], weight[child[s, a]])
         weight[s] = total
