@@ -37,9 +37,9 @@ import numpy as np
 
 from milpcb.core.long_search import LongSearch
 from milpcb.types import Bools, Floats, Stop
-from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
+from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.root_search import NO_LIMITS, Hunt, Root, RootQuestion, find, levels_of
+from policies.trees.root_search import Hunt, Root, RootQuestion, find, levels_of
 from policies.trees.root_tables import RootTable, all_rows, kept_rows
 from policies.trees.rule import DecisionTree, Leaf
 
@@ -134,23 +134,10 @@ class EveryCutSearch(FeaturePairSearch):
     @cached_property
     def _question(self) -> RootQuestion:
         """All trees of the class."""
-        every = np.ones((1, len(self._literals.features)), bool)
-        return RootQuestion(self._depth, 2**self._depth, every, NO_LIMITS)
+        tested = self._sets[:, 1 + self._literals.first[:-1]]
+        return RootQuestion(self._depth, self._most, tested, levels_of(self._row_limits[0]))
 
     @cached_property
     def _sizes(self) -> Floats:
         """The counts (g, C) of rows that limits ask for."""
-        return np.zeros((len(self._contexts), 0))
-
-
-class LimitedEveryCutSearch(EveryCutSearch, LimitedFeaturePairSearch):
-    """The same under structure limits."""
-
-    @cached_property
-    def _question(self) -> RootQuestion:
-        below = self._sets[:, 1 + self._literals.first[:-1]]
-        return RootQuestion(self._depth, self._most, below, levels_of(self._limits.asked(self._rows)[0]))
-
-    @cached_property
-    def _sizes(self) -> Floats:
-        return np.ascontiguousarray(self._limits.asked(self._rows)[1].T)
+        return np.ascontiguousarray(self._row_limits[1].T)

@@ -55,6 +55,9 @@ class Limits:
         )
 
 
+FREE = Limits()
+
+
 def context_counts(group: Ints, n_actions: int, logged_actions: Sequence[int] | None) -> Floats:
     """Return (g, 1 or 1 + K): the counts of each distinct context, where ``group`` (m,) is the one of each row."""
     rows = np.bincount(group)[:, None].astype(float)

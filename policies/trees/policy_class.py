@@ -237,21 +237,15 @@ class OpenedTrees(Opened):
     def search(self) -> Search:
         """Return the exact search."""
         # The compiler takes its time: only for those who search.
-        from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
-        from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
-        from policies.trees.limited import LimitedLiteralSearch
+        from policies.trees.every_cut import EveryCutSearch
+        from policies.trees.feature_search import FeaturePairSearch
+        from policies.trees.search import TreeSearch
         from policies.trees.state_search import StateSearch
 
+        by_literals = TreeSearch if self._limits else StateSearch
+        kinds = {Route.LITERALS: by_literals, Route.FEATURES: FeaturePairSearch, Route.ROOTS: EveryCutSearch}
         trees = self._literals, self.n_actions, self._depth, self._names
-        searches = {
-            Route.LITERALS: (StateSearch, LimitedLiteralSearch),
-            Route.FEATURES: (FeaturePairSearch, LimitedFeaturePairSearch),
-            Route.ROOTS: (EveryCutSearch, LimitedEveryCutSearch),
-        }
-        free, limited = searches[self.route]
-        if self._limits:
-            return limited(*trees, self._limits, self._counts)
-        return free(*trees)
+        return kinds[self.route](*trees, self._limits, self._counts)
 
     def describe_search(self) -> str:
         """Name the route with the sizes that it was chosen for."""

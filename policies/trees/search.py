@@ -8,9 +8,10 @@ over all p literals f. In (min, +) T_D[all, a] is the least total cost of the tr
 2^D - 1 inner nodes, any action at each of the 2^D leaves; there are exp(log_size) of them. The value is the same
 recursion asked about a context at which every literal holds, whether there is one or not.
 
-Heights 1 to 3 are compiled (policies/trees/kernels.py); above them the recursion is the few lines below. From depth 3
-on sets of tests answer instead, where there are no structure limits (policies/trees/states.py). There a best tree is
-read from what its cost was found by (policies/trees/tracing.py); otherwise each of its nodes takes a search.
+Heights 1 to 3 are compiled (policies/trees/kernels.py), and keep structure limits (policies/trees/limited.py); above
+them the recursion is the few lines below. From depth 3 on sets of tests answer instead, where there are no structure
+limits (policies/trees/states.py). There a best tree is read from what its cost was found by
+(policies/trees/tracing.py); otherwise each of its nodes takes a search.
 
 The work is the pair histogram, H[f, g, a] = the total cost of action a where f and g hold. Three things make it cheaper
 than the matrix product X' diag(costs) X, at every size measured: only g >= f is added up, only differences to action 0,
@@ -22,22 +23,24 @@ double precision are, by about 1e-16 of the summed absolute costs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.protocols import Search
+from milpcb.protocols import Search, SideConstraint, TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees.block import zeros
-from policies.trees.geometry import cheapest_leaf, grow
+from policies.trees.geometry import cheapest_leaf, grow, path_totals
 from policies.trees.kernels import Sets, search, three_tests
+from policies.trees.limited import COMPILED_DEPTH, Choice, feature_sets, small_leaves
+from policies.trees.limits import FREE, Limits
 from policies.trees.rule import DecisionTree, Leaf
 from policies.trees.semirings import Array, Soft
 
-COMPILED_DEPTH = 3
 # Integers up to here are exact in single precision, and so is every partial sum bounded by it.
 SINGLE = 2.0**24
 # Contexts of a block: the rows of two and four literals then fit the first-level cache.
@@ -46,14 +49,28 @@ _LANES = 32
 
 
 class TreeSearch(Search):
-    """The recursion above on fixed contexts; what the kernels need is allocated once."""
+    """The recursion above on fixed contexts with ``counts`` (g, 1 or 1 + K), within limits up to depth 3.
 
-    def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
+    What the kernels need is allocated once.
+    """
+
+    def __init__(
+        self,
+        literals: Literals,
+        n_actions: int,
+        depth: int,
+        names: Names,
+        limits: Limits = FREE,
+        counts: Floats | None = None,
+    ) -> None:
         self._n_actions, self._depth, self._names = n_actions, depth, names
-        self._literals, self._contexts = literals, literals.contexts
-        self._anywhere = np.ones(len(literals) + 1, bool)
+        self._literals, self._contexts, self._limits = literals, literals.contexts, limits
+        self._rows = np.ones((len(literals.contexts), 1)) if counts is None else counts
+        self._anywhere, self._everyone = np.ones(len(literals) + 1, bool), np.ones(len(literals.contexts), bool)
         self._table = np.empty((len(literals.contexts), n_actions))
-        self._leaves, self._compiled = 1, COMPILED_DEPTH
+        self._limited = bool(limits)
+        self._leaves = 2**depth if limits else 1  # whose numbers are kept apart
+        self._most = min(2**depth, limits.max_leaves or 2**depth)
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -69,26 +86,92 @@ class TreeSearch(Search):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
-        everyone = np.ones(len(self._contexts), bool)
-        root = grow(lambda path, here: self._chosen(costs, path, here), self._literals, everyone)
-        tree = DecisionTree(root, self._names)
+        sets, first = self._root(costs)
+        most: dict[tuple[int, ...], int] = {(): self._most}  # how many leaves there may be below each path
+
+        def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
+            split = self._split(costs, path, here, sets, most[path]) if path else first
+            if split is None:
+                return cheapest_leaf(costs, here)
+            f, most[(*path, split.literal, 1)], most[(*path, split.literal, 0)] = split
+            return f
+
+        tree = DecisionTree(grow(choose, self._literals, self._everyone), self._names)
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum()), tree
 
-    def root(self, costs: Floats) -> int | None:
-        """Return the literal at the root of the best tree."""
-        return int(self._by_root(None, costs, self._anywhere, self._depth).min(axis=1).argmin())
+    def under(self, rows: Sequence[SideConstraint]) -> Any:
+        """Return the search over the trees within limits that keep ``rows``; the class has no ``max_features``."""
+        if not self._limited:
+            return super().under(rows)
+        from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
+        from policies.trees.side_arrays import Ends
+        from policies.trees.terms import TreeTerms
+
+        terms = TreeTerms(self._literals.tests, self._n_actions, self._depth, self._names)
+        truth = self._patterns[:, 1:].astype(float)
+        counts = [path_totals(truth, self._rows, length) for length in range(self._depth + 1)]
+        allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
+        add_up = terms.adder(self._contexts)
+        of_terms = [row.mapped(add_up) for row in rows]
+        trees = self._literals.tests, self._depth, self._names
+        return TermSearch(ConstrainedTrees(terms, *trees, of_terms, Ends(allowed, self._most)), self._contexts)
 
     def _pattern(self, row: int) -> Bools:
         """Return (p + 1,): which literals hold at a context, the constant first."""
         return np.asarray(self._patterns[row])
 
-    def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
-        """Return the test for the node below ``path``, whose contexts are ``here`` (g,), or the leaf at full depth."""
+    def _root(self, costs: Floats) -> tuple[Sets, Choice | None]:
+        """Return the one set (1, p + 1) of tests that a best tree is made of, by halving the list of sets; its root."""
+        sets = self._allowed.sets
+        least = self._least(costs, sets) if sets is not None and len(sets) > 1 else 0.0
+        while sets is not None and len(sets) > 1:
+            first, second = np.array_split(sets, 2)
+            sets = first if self._least(costs, first) == least else second
+        return sets, self._split(costs, (), self._everyone, sets, self._most)
+
+    def _least(self, costs: Floats, sets: Sets) -> float:
+        """Return the least total cost of the trees with tests from these sets (n, p + 1), but for a constant."""
+        _, filled = self._run(None, costs, self._anywhere, self._depth, Allowed(self._allowed.small, sets))
+        return float(filled.best[: self._most].min())
+
+    def _split(self, costs: Floats, path: tuple[int, ...], here: Bools, sets: Sets, most: int) -> Choice | None:
+        """Return the choice below ``path``, whose contexts are ``here`` (g,).
+
+        Return None where one leaf is best; ``most`` is the number of leaves that there may be.
+        """
         height = self._depth - len(path) // 2
-        if height == 0:
-            return cheapest_leaf(costs, here)
-        by_root = self._by_root(None, np.where(here[:, None], costs, 0.0), self._anywhere, height)
-        return int(by_root.min(axis=1).argmin())
+        if height == 0 or most == 1:
+            return None
+        costs = np.where(here[:, None], costs, 0.0)
+        if sets is None:
+            return Choice(self._best_test(costs, height), most, most)
+        allowed = Allowed(self._too_small(path, here) if path else self._allowed.small, sets)
+        _, filled = self._run(None, costs, self._anywhere, height, allowed)
+        leaves = np.arange(2 ** (height - 1))
+        near, far = filled.near[leaves, 1:].min(axis=-1).T, filled.far[leaves, 1:].T
+        ways = np.where(leaves[:, None] + leaves + 2 <= most, near[:, :, None] + far[:, None, :], np.inf)
+        ways[~sets[0, 1:]] = np.inf
+        if filled.best[0].min() <= ways.min():
+            return None
+        f, i, j = np.unravel_index(ways.argmin(), ways.shape)
+        return Choice(int(f), int(i) + 1, int(j) + 1)
+
+    def _best_test(self, costs: Floats, height: int) -> int:
+        """Return the lowest literal at the root of a best tree of a height; nothing is limited."""
+        return int(self._by_root(None, costs, self._anywhere, height).min(axis=1).argmin())
+
+    def _too_small(self, path: tuple[int, ...], here: Bools) -> Array:
+        """Return which leaves below ``path``, whose contexts are ``here`` (g,), are too small, as kernels have it.
+
+        Here that is a part of one table.
+        """
+        del here
+        if not path:
+            small = small_leaves(self._patterns.astype(float), self._rows, self._limits, self._depth)
+            return np.ascontiguousarray(small).reshape((1, 1) * (COMPILED_DEPTH - self._depth) + small.shape)
+        numbers = (part if i % 2 else part + 1 for i, part in enumerate(path))
+        index = [slice(None)] * (2 * (COMPILED_DEPTH - self._depth)) + [slice(n, n + 1) for n in numbers]
+        return np.ascontiguousarray(self._allowed.small[tuple(index)])
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         """Return T (K,) of all trees of this height, for the context where the literals ``pattern`` (p + 1,) hold.
@@ -100,7 +183,13 @@ class TreeSearch(Search):
         if height > self._compiled:
             return np.asarray(add_up(soft, self._by_root(soft, costs, pattern, height)))
         everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
-        return np.asarray(np.add(filled.best[0], everywhere, dtype=float))
+        best = add_up(soft, filled.best[: self._most]) if self._limited else filled.best[0]
+        return np.asarray(np.add(best, everywhere, dtype=float))
+
+    @cached_property
+    def _compiled(self) -> int:
+        """Up to which height trees are compiled."""
+        return COMPILED_DEPTH
 
     def _by_root(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         """Return (p, K): as ``_answers``, but for each test at the root by itself."""
@@ -138,8 +227,17 @@ class TreeSearch(Search):
 
     @cached_property
     def _allowed(self) -> Allowed:
-        """All trees of full depth."""
-        return Allowed(None, None)
+        """All trees of full depth, or within the limits, but for their numbers of leaves."""
+        return Allowed(self._too_small((), self._everyone), self._sets) if self._limited else Allowed(None, None)
+
+    @cached_property
+    def _sets(self) -> Bools:
+        return feature_sets(self._literals, self._limits, self._depth)
+
+    @cached_property
+    def _row_limits(self) -> tuple[Floats, Floats]:
+        """What a leaf must have at least (C,), and such counts (C, g) of the contexts."""
+        return self._limits.asked(self._rows)
 
     @cached_property
     def _patterns(self) -> Bools:

@@ -6,16 +6,15 @@ beyond MOST_NUMBERS trees are searched root by root, with the states of the grea
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, cached_property, partial
 
 import numpy as np
 
 from milpcb.types import Bools, Floats
-from policies.literals import Literals
-from policies.names import Names
-from policies.trees.rule import DecisionTree, Leaf
-from policies.trees.search import COMPILED_DEPTH, SINGLE, TreeSearch
+from policies.trees.limited import COMPILED_DEPTH
+from policies.trees.rule import DecisionTree
+from policies.trees.search import SINGLE, TreeSearch
 from policies.trees.semirings import Array, Soft
 from policies.trees.state_arrays import StateArrays, kept, n_numbers
 from policies.trees.states import search
@@ -26,16 +25,9 @@ FEWEST_LEVELS = 3  # below, pairs of literals take no longer, and are compiled s
 
 
 class StateSearch(TreeSearch):
-    """The recursion of TreeSearch on fixed contexts, by states; what the kernels need is allocated once."""
+    """The recursion of TreeSearch on fixed contexts, by states; nothing is limited."""
 
-    def __init__(self, literals: Literals, n_actions: int, depth: int, names: Names) -> None:
-        super().__init__(literals, n_actions, depth, names)
-        heights = range(depth, 0, -1)
-        fits = (height for height in heights if n_numbers(len(literals), n_actions, height) <= MOST_NUMBERS)
-        self._fits = next(fits, 0)
-        self._compiled = max(COMPILED_DEPTH, self._fits)
-        self._kept, self._whole = cache(self._allocated), False
-        self._truth = np.ascontiguousarray(literals.truth)
+    _whole = False  # whether any costs were
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -51,11 +43,10 @@ class StateSearch(TreeSearch):
         total, tree = traced(self._table, self._truth, self._tests(costs, self._depth))
         return total, DecisionTree(tree.grown(self._literals), self._names)
 
-    def _chosen(self, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
-        height = self._depth - len(path) // 2
+    def _best_test(self, costs: Floats, height: int) -> int:
         if not FEWEST_LEVELS <= height <= self._fits:
-            return super()._chosen(costs, path, here)
-        return int(self._tests(np.where(here[:, None], costs, 0.0), height)[0])
+            return super()._best_test(costs, height)
+        return int(self._tests(costs, height)[0])
 
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
         if not FEWEST_LEVELS <= height <= self._fits:
@@ -95,5 +86,21 @@ class StateSearch(TreeSearch):
         everywhere, _ = search(soft, height, np.inf, *asked, *kept)
         return everywhere, kept
 
-    def _allocated(self, height: int, dtype: type[np.floating[Any]]) -> StateArrays:
-        return kept(self._truth, self._n_actions, height, dtype)
+    @cached_property
+    def _fits(self) -> int:
+        """The greatest height whose states fit, 0 if there is none."""
+        p, heights = len(self._literals), range(self._depth, 0, -1)
+        return next((height for height in heights if n_numbers(p, self._n_actions, height) <= MOST_NUMBERS), 0)
+
+    @cached_property
+    def _compiled(self) -> int:
+        return max(COMPILED_DEPTH, self._fits)
+
+    @cached_property
+    def _truth(self) -> Bools:
+        return np.ascontiguousarray(self._literals.truth)
+
+    @cached_property
+    def _kept(self) -> Callable[..., StateArrays]:
+        """The arrays for trees of a height, in single or double precision."""
+        return cache(partial(kept, self._truth, self._n_actions))

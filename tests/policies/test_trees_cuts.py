@@ -17,9 +17,8 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTrees, root_search
 from policies.trees import policy_class as trees_class
-from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
-from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
-from policies.trees.limited import LimitedLiteralSearch
+from policies.trees.every_cut import EveryCutSearch
+from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.limits import Limits, context_counts
 from policies.trees.routes import Route, route, too_many_cuts
 from policies.trees.search import TreeSearch
@@ -112,8 +111,7 @@ def test_root_cuts_keep_limits_as_pairs_of_features(
         patch.setattr(root_search, "SMALLEST", smallest)
         patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
         slow, fast = (
-            route(literals, n_actions, 2, NAMES, kept, counts)
-            for route in (LimitedFeaturePairSearch, LimitedEveryCutSearch)
+            route(literals, n_actions, 2, NAMES, kept, counts) for route in (FeaturePairSearch, EveryCutSearch)
         )
         g = len(literals.contexts)
         costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
@@ -138,10 +136,7 @@ def test_pairs_of_features_keep_limits_as_pairs_of_literals(
     counts = context_counts(literals.group, n_actions, np.arange(m) % 3 if kept.min_action_rows else None)
     if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
         return
-    slow, fast = (
-        route(literals, n_actions, depth, NAMES, kept, counts)
-        for route in (LimitedLiteralSearch, LimitedFeaturePairSearch)
-    )
+    slow, fast = (route(literals, n_actions, depth, NAMES, kept, counts) for route in (TreeSearch, FeaturePairSearch))
     g = len(literals.contexts)
     costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
     whole = np.rint(costs)
@@ -162,9 +157,7 @@ def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, kept: Limits | 
     if kept is None:
         slow, fast = FeaturePairSearch(*trees), EveryCutSearch(*trees)
     else:
-        slow, fast = (
-            search(*trees, kept, np.ones((400, 1))) for search in (LimitedFeaturePairSearch, LimitedEveryCutSearch)
-        )
+        slow, fast = (search(*trees, kept, np.ones((400, 1))) for search in (FeaturePairSearch, EveryCutSearch))
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
     assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-9)
 

@@ -20,8 +20,8 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTrees, root_search
 from policies.trees import policy_class as trees_class
-from policies.trees.every_cut import EveryCutSearch, LimitedEveryCutSearch
-from policies.trees.feature_search import FeaturePairSearch, LimitedFeaturePairSearch
+from policies.trees.every_cut import EveryCutSearch
+from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.limits import Limits, context_counts
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.root_search import Hunt
@@ -77,7 +77,7 @@ def test_depth_3_keeps_limits_as_pairs_of_features(draw_costs: Callable[..., Flo
     if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
         return
     trees = literals, 2, 3, NAMES, kept, counts
-    slow, fast = LimitedFeaturePairSearch(*trees), LimitedEveryCutSearch(*trees)
+    slow, fast = FeaturePairSearch(*trees), EveryCutSearch(*trees)
     costs = draw_costs(data, len(literals.contexts), 2)
     row = int(rng.integers(len(costs)))
     least, tree = fast.minimise(costs)
