@@ -245,7 +245,7 @@ class OpenedTrees(Opened):
         by_literals = TreeSearch if self._limits else StateSearch
         kinds = {Route.LITERALS: by_literals, Route.FEATURES: FeaturePairSearch, Route.ROOTS: EveryCutSearch}
         trees = self._literals, self.n_actions, self._depth, self._names
-        return kinds[self.route](*trees, self._limits, self._counts)
+        return kinds[self.route](*trees, self._limits, self._counts, self.terms)
 
     def describe_search(self) -> str:
         """Name the route with the sizes that it was chosen for."""

@@ -23,13 +23,13 @@ double precision are, by about 1e-16 of the summed absolute costs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.protocols import Search, SideConstraint, TermSearch
+from milpcb.protocols import Search, SideConstraint, Terms, TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
@@ -51,7 +51,7 @@ _LANES = 32
 class TreeSearch(Search):
     """The recursion above on fixed contexts with ``counts`` (g, 1 or 1 + K), within limits up to depth 3.
 
-    What the kernels need is allocated once.
+    What the kernels need is allocated once. Under side constraints leaf totals are asked, those of ``terms``.
     """
 
     def __init__(
@@ -62,13 +62,14 @@ class TreeSearch(Search):
         names: Names,
         limits: Limits = FREE,
         counts: Floats | None = None,
+        terms: Callable[[], Terms] | None = None,
     ) -> None:
         self._n_actions, self._depth, self._names = n_actions, depth, names
         self._literals, self._contexts, self._limits = literals, literals.contexts, limits
         self._rows = np.ones((len(literals.contexts), 1)) if counts is None else counts
         self._anywhere, self._everyone = np.ones(len(literals) + 1, bool), np.ones(len(literals.contexts), bool)
         self._table = np.empty((len(literals.contexts), n_actions))
-        self._limited = bool(limits)
+        self._limited, self._terms = bool(limits), terms
         self._leaves = 2**depth if limits else 1  # whose numbers are kept apart
         self._most = min(2**depth, limits.max_leaves or 2**depth)
 
@@ -101,13 +102,12 @@ class TreeSearch(Search):
 
     def under(self, rows: Sequence[SideConstraint]) -> Any:
         """Return the search over the trees within limits that keep ``rows``; the class has no ``max_features``."""
-        if not self._limited:
+        if not self._limited or self._terms is None:
             return super().under(rows)
         from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
         from policies.trees.side_arrays import Ends
-        from policies.trees.terms import TreeTerms
 
-        terms = TreeTerms(self._literals.tests, self._n_actions, self._depth, self._names)
+        terms = self._terms()
         truth = self._patterns[:, 1:].astype(float)
         counts = [path_totals(truth, self._rows, length) for length in range(self._depth + 1)]
         allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
