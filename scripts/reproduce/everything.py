@@ -152,4 +152,7 @@ def _milpcb(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # the command that was at work has kept what it had
+        sys.exit("stopped; the same command again plays only what is missing")
