@@ -84,6 +84,18 @@ def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Pa
     assert copied.stderr == ""
 
 
+def test_the_digest_is_of_what_all_kernels_share_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code is another where the module of the decorator, whose ``lower`` is compiled in, has changed."""
+    module = tmp_path / "milpcb" / "core" / "kernels.py"
+    module.parent.mkdir(parents=True)
+    monkeypatch.setattr(kernels, "__file__", str(module))
+    digests = set()
+    for text in ("def compiled(): 'one'", "def compiled(): 'another'"):
+        module.write_text(text)
+        digests.add(kernels.kernels_digest.__wrapped__())
+    assert len(digests) == 2
+
+
 def test_the_notice_is_ours_and_once(notice: kernels._Notice, capsys: pytest.CaptureFixture[str]) -> None:
     """What others compile is not announced; of our functions the first is, the next are not."""
     ours = [kernels.compiled()(lambda x: x + 1), kernels.compiled()(lambda x: x - 1)]
