@@ -76,6 +76,7 @@ def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Pa
             f"(place / 'policies' / 'inner.py').write_text({INNER.format(added=added)!r})\n"
             f"(place / 'policies' / 'outer.py').write_text({OUTER!r})\n"
             "kernels.__file__ = str(place / 'milpcb' / 'kernels.py')\n"
+            "kernels.kernels_digest.cache_clear()\n"
             "sys.path.insert(0, str(place / 'policies')); from outer import outer; print(outer(1.0))"
         )
 

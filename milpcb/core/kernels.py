@@ -232,3 +232,14 @@ def _announced_elsewhere() -> bool:
 
 _notice = _Notice()
 event.register("numba:compile", _notice)
+
+
+@compiled()
+def copy(source: Any, target: Any) -> None:
+    """Copy numbers (n,) to ``target`` (n,).
+
+    An assignment to a slice would do the same, but the first one makes numba compile how a text is made of an integer,
+    for a message about shapes: a second and a half in every process that compiles.
+    """
+    for i in range(len(source)):
+        target[i] = source[i]

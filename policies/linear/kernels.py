@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, copy
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +82,8 @@ def branch(
     now = np.zeros(n, np.int64)
     spare = np.empty(len(tables) - room[1])
     changes, window = np.empty(width[n] + 2 * reach.max()), np.empty(width[n] + 4 * reach.max())
-    tables[0 : 2 * len(gains) : 2], tables[1 : 2 * len(gains) : 2] = gains, 0.0
+    copy(gains, tables[0 : 2 * len(gains) : 2])
+    tables[1 : 2 * len(gains) : 2] = 0.0
     left[0] = limit
     level, new = 0, True
     while level >= 0:
@@ -103,7 +104,8 @@ def branch(
                     choices[level, k], floors[level, k] = w, floor
                     k += 1
             ranks = np.argsort(floors[level, :k])
-            choices[level, :k], floors[level, :k] = choices[level, :k][ranks], floors[level, :k][ranks]
+            copy(choices[level, :k][ranks], choices[level])
+            copy(floors[level, :k][ranks], floors[level])
             taken[level], n_choices[level], new = 0, k, False
         if taken[level] == n_choices[level] or floors[level, taken[level]] >= best - slack:
             level -= 1
@@ -113,7 +115,7 @@ def branch(
         now[level] = w
         if level + 1 == n:
             best = floor
-            weights[:] = now
+            copy(now, weights)
             continue
         down, up = min(w * lowest[level], w * highest[level]), max(w * lowest[level], w * highest[level])
         child = tables[room[level + 1] : room[level + 2]].reshape((-1, width[level + 1]))
@@ -201,7 +203,7 @@ def _slide(row: Array, span: int, h: int, window: Array) -> None:
     """Fill ``window`` with the least of 2h + 1 neighbours, from h places left of the row to h places right of it."""
     size, length = 2 * h + 1, span + 4 * h
     window[: 2 * h] = row[0]
-    window[2 * h : 2 * h + span] = row[:span]
+    copy(row[:span], window[2 * h :])
     window[2 * h + span : length] = row[span - 1]
     step = 1  # each entry is the least of so many
     while step < size:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, copy
 from policies.path_kernels import SideRoom, list_paths, may_keep, weigh_ahead
 
 Array = npt.NDArray[Any]
@@ -75,7 +75,7 @@ def search_supports(
         if bound >= best - base[i]:
             continue
         for p in range(P):
-            turned[:, p] = cost[:, axes.turns[axis, p]]
+            copy(cost[:, axes.turns[axis, p]], turned[:, p])
         _look_ahead(turned, axes, line, path)
         _enter_sides(sides, i, axes.turns[axis], room)
         weigh_ahead(room)
@@ -144,7 +144,8 @@ def weigh_kept(
 def _enter(prices: Array, pattern: int, action: int, cost: Array) -> None:
     """Fill what the labels cost on each pattern (K, P), given what they cost more than label 0 (K-1, P)."""
     cost[0] = 0.0
-    cost[1:] = prices
+    for a in range(len(prices)):
+        copy(prices[a], cost[a + 1])
     if action >= 0:
         for a in range(len(cost)):
             if a != action:
@@ -180,7 +181,7 @@ def _line(cost: Array, p: int, size: int, stride: int, low: Array) -> tuple[floa
         return min(stay, cost[0, p] + cost[1, q]), min(stay, cost[1, p] + cost[0, q])
     up = down = np.inf
     for rising in (True, False):
-        low[:] = cost[:, p]
+        copy(cost[:, p], low)
         for v in range(1, size):
             least = np.inf
             for j in range(K):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, copy
 from milpcb.types import Bools, Floats, Ints
 
 
@@ -23,7 +23,7 @@ def maximum_flow(first: Ints, to: Ints, need: Ints, supply: Floats, demand: Floa
     n_nodes = len(supply)
     depth, queue, arc, path = np.empty((4, n_nodes), np.int64)
     while _layer(first, to, need, supply, demand, flow, depth, queue):
-        arc[:] = first[:n_nodes]
+        copy(first[:n_nodes], arc)
         for start in range(n_nodes):
             if supply[start] > 0:
                 _drain(start, first, to, need, supply, demand, flow, depth, arc, path)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, copy
 from policies.trees.feature_pairs import add_pair
-from policies.trees.kernels import Sets, Tests, _choose, _one_leaf
+from policies.trees.kernels import Sets, Tests, _choose, _one_leaf, _subtract
 from policies.trees.semirings import NO_NAN, Array, Soft, add
 from policies.trees.small_leaves import accumulate, add_up, fill_pair, too_few
 
@@ -65,9 +65,11 @@ def _add_roots(
     side_totals, best = np.empty((2, n_roots, len(planes))), np.empty((len(near), n_actions))
     sorted_codes, sorted_planes = np.empty_like(codes), np.empty_like(planes)
     for f in range(last):
-        sorted_codes[f] = codes[f][order]
+        for j in range(len(order)):
+            sorted_codes[f, j] = codes[f, order[j]]
     for a in range(len(planes)):
-        sorted_planes[a] = planes[a][order]
+        for j in range(len(order)):
+            sorted_planes[a, j] = planes[a, order[j]]
     stops = np.empty(n_roots, dtype=np.int64)
     for j in range(len(order)):
         stops[sorted_codes[root, j] :] = j + 1
@@ -104,7 +106,7 @@ def _keep_side(soft: Soft, on_side_of_x: bool, root: int, best: Array, near: Arr
     """Fill near[., root] or far[., root] with the answers ``best`` (leaves, K) of the subtrees on one side."""
     for i in range(len(best)):
         if on_side_of_x:
-            near[i, root] = best[i]
+            copy(best[i], near[i, root])
         else:
             far[i, root] = np.inf
             for a in range(best.shape[1]):
@@ -140,11 +142,11 @@ def _add_below(
     for k in range(len(stops)):
         add_up(codes, others, planes, start, stops[k], added)
         start = stops[k]
-        held[:] = added
+        copy(added.ravel(), held.ravel())
         accumulate(held)
         for side in (1, 0):
             if side == 0:
-                held[:] = whole - held
+                _subtract(whole.ravel(), held.ravel(), held.ravel())
             if least is not None and small is not None:
                 fill_pair(least, held[n_differences:], small)
             add_pair(soft, pattern, small, held[:n_differences], own[0], other_own[0], near[side, k], far[side, k])

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, copy
 from policies.trees.passes import add_up, restrict
 from policies.trees.semirings import NO_NAN, Array, Soft, add
 
@@ -238,7 +238,7 @@ def three_tests(
                 _choose(soft, small, 2, tests, near[1], far[1], best[1])
                 for i in range(near.shape[1]):
                     if side == pattern[f]:
-                        near[0, i, f] = best[1, i]
+                        copy(best[1, i], near[0, i, f])
                     else:
                         far[0, i, f] = np.inf
                         for a in range(best.shape[2]):

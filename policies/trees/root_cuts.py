@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, copy
 from policies.trees.root_frontier import LINE, Frontier, Levels, Lines, Segments, give_back, take
 from policies.trees.root_tables import RootTable
 from policies.trees.semirings import NO_NAN, Array
@@ -76,7 +76,7 @@ def evaluate(
                 found[side, h] = min(found[side, h], sides[side, h, f])
     for side in range(2):
         if leaves[side] > 1:
-            best[side] = found[side]
+            copy(found[side], best[side])
 
 
 @compiled(NO_NAN)
@@ -224,9 +224,8 @@ def _segment_stumps(table: RootTable, root: int, lowest: int, starts: Array, tot
 @compiled(NO_NAN)
 def _fill_trees(lowest: int, starts: Array, stumps: Array, trees: Array) -> None:
     """Fill in T from S: a segment's root cut is in one of its halves, and the other half has a stump alone."""
-    trees[: starts[1]] = stumps[: starts[1]]
-    if lowest:
-        trees[: starts[1]] = 0.0
+    for n in range(starts[1]):
+        trees[n] = 0.0 if lowest else stumps[n]
     for h in range(1, len(starts) - 1):
         for n in range(starts[h + 1] - starts[h]):
             first, second = starts[h - 1] + 2 * n, starts[h - 1] + 2 * n + 1

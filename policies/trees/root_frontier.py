@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, copy
 from policies.trees.root_tables import RootTable
 from policies.trees.semirings import NO_NAN, Array
 
@@ -238,7 +238,8 @@ def _put(frontier: Frontier, key: float, line: int, height: int, number: int, lo
     at = frontier.state[ITEMS]
     frontier.state[ITEMS] += 1
     while at > 0 and keys[(at - 1) // 2] > key:
-        keys[at], items[at] = keys[(at - 1) // 2], items[(at - 1) // 2]
+        keys[at] = keys[(at - 1) // 2]
+        copy(items[(at - 1) // 2], items[at])
         at = (at - 1) // 2
     keys[at] = key
     items[at, 0], items[at, 1], items[at, 2], items[at, 3], items[at, 4] = line, height, number, low, high
@@ -258,6 +259,8 @@ def _remove_first(frontier: Frontier) -> None:
             child += 1
         if keys[child] >= key:
             break
-        keys[at], items[at] = keys[child], items[child]
+        keys[at] = keys[child]
+        copy(items[child], items[at])
         at = child
-    keys[at], items[at] = key, item
+    keys[at] = key
+    copy(item, items[at])
