@@ -63,13 +63,7 @@ def _add_roots(
     n_roots, last, n_actions = first[root + 1] - first[root], len(codes) - 1, near.shape[2]
     side_near, side_far = np.full((2, n_roots, *near.shape), np.inf), np.full((2, n_roots, *far.shape), np.inf)
     side_totals, best = np.empty((2, n_roots, len(planes))), np.empty((len(near), n_actions))
-    sorted_codes, sorted_planes = np.empty_like(codes), np.empty_like(planes)
-    for f in range(last):
-        for j in range(len(order)):
-            sorted_codes[f, j] = codes[f, order[j]]
-    for a in range(len(planes)):
-        for j in range(len(order)):
-            sorted_planes[a, j] = planes[a, order[j]]
+    sorted_codes, sorted_planes = _in_order(codes, order), _in_order(planes, order)
     stops = np.empty(n_roots, dtype=np.int64)
     for j in range(len(order)):
         stops[sorted_codes[root, j] :] = j + 1
@@ -87,6 +81,16 @@ def _add_roots(
             _one_leaf(here[: n_actions - 1], small, best)
             _choose(soft, least, 2, tests, side_near[side, k], side_far[side, k], best)
             _keep_side(soft, side == pattern[first[root] + k], first[root] + k, best, near, far)
+
+
+@compiled(NO_NAN)
+def _in_order(numbers: Array, order: Array) -> Array:
+    """Return the columns of ``numbers`` (n, g) in this order."""
+    found = np.empty_like(numbers)
+    for i in range(len(numbers)):
+        for j in range(len(order)):
+            found[i, j] = numbers[i, order[j]]
+    return found
 
 
 @compiled(NO_NAN)
