@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
+from policies.chains import ChainRule
 from policies.cuts import describe_test
-from policies.drawing import chain
-from policies.exports import AllOf, Decision, Test, chain_of
-from policies.leaves import LeafSummary
+from policies.exports import AllOf, Test
 from policies.names import Names
-from policies.rule import Rule
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class Interval:
 
 
 @dataclass(frozen=True, repr=False)
-class BoxRule(Rule):
+class BoxRule(ChainRule):
     """Play ``inside`` where all intervals hold, else ``outside``; a constant has no interval, so it is one rule."""
 
     intervals: tuple[Interval, ...]
@@ -76,10 +69,10 @@ class BoxRule(Rule):
         """The largest number of a tested feature, plus one."""
         return 1 + max((interval.feature for interval in self.intervals), default=0)
 
-    def decision(self) -> Decision:
-        """Return the one decision, inside or outside."""
+    @property
+    def _conditions(self) -> list[AllOf]:
         tests = tuple(test for interval in self.intervals for test in interval.tests())
-        return chain_of([AllOf(tests)] if tests else [], self.leaf_actions)
+        return [AllOf(tests)] if tests else []
 
     def _leaf(self, contexts: Floats) -> Ints:
         outside = np.zeros(len(contexts), dtype=np.int64)
@@ -90,13 +83,3 @@ class BoxRule(Rule):
     @property
     def _tests(self) -> list[str]:
         return [" and ".join(interval.condition(self.names) for interval in self.intervals)] if self.intervals else []
-
-    def __str__(self) -> str:
-        inside, outside = self.names.action(self.inside), self.names.action(self.outside)
-        if not self.intervals:
-            return f"play {inside}"
-        return f"if {self._tests[0]}:\n    play {inside}\nelse:\n    play {outside}"
-
-    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the one test with its two leaves; see Rule.graph."""
-        return chain(self._tests, self.leaf_actions, self.names, leaves)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.drawing import chain
-from policies.exports import AllOf, AnyOf, Decision, Test, chain_of
-from policies.leaves import LeafSummary
+from policies.chains import ChainRule
+from policies.exports import AllOf, AnyOf, Test
 from policies.names import Names
-from policies.rule import Rule
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 Point = tuple[float, ...]
 
@@ -55,7 +49,7 @@ class Axis:
 
 
 @dataclass(frozen=True, repr=False)
-class MonotoneRule(Rule):
+class MonotoneRule(ChainRule):
     """Play the last of the ``levels`` (action, floors) of which some floor is reached, else ``least``.
 
     A floor (d,) is a place on each axis; it is reached by contexts that stand there or further on every axis. The
@@ -78,10 +72,9 @@ class MonotoneRule(Rule):
         """One feature an axis."""
         return len(self.axes)
 
-    def decision(self) -> Decision:
-        """Return the chain of levels, from the largest action down."""
-        levels = [AnyOf(tuple(map(self._reached, floors))) for _, floors in reversed(self.levels)]
-        return chain_of(levels, self.leaf_actions)
+    @property
+    def _conditions(self) -> list[AnyOf]:
+        return [AnyOf(tuple(map(self._reached, floors))) for _, floors in reversed(self.levels)]
 
     def _reached(self, floor: Point) -> AllOf:
         tests = (axis.test(place) for axis, place in zip(self.axes, floor, strict=True))
@@ -99,20 +92,9 @@ class MonotoneRule(Rule):
     def _tests(self) -> list[str]:
         return ["\nor ".join(map(self._condition, floors)) for _, floors in reversed(self.levels)]
 
-    def __str__(self) -> str:
-        *plays, least = (f"play {self.names.action(action)}" for action in self.leaf_actions)
-        if not plays:
-            return least
-        rules = (f"if {test}:\n    {play}\n" for test, play in zip(self._tests, plays, strict=True))
-        return "el".join(rules) + f"else:\n    {least}"
-
     def _condition(self, floor: Point) -> str:
         parts = (axis.condition(place, self.names) for axis, place in zip(self.axes, floor, strict=True))
         return " and ".join(part for part in parts if part)
-
-    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the chain of tests from the largest action down; see Rule.graph."""
-        return chain(self._tests, self.leaf_actions, self.names, leaves)
 
 
 def places(contexts: Floats, axes: Sequence[Axis]) -> Floats:

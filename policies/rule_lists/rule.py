@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
+from policies.chains import ChainRule
 from policies.cuts import describe_test
-from policies.drawing import chain
-from policies.exports import Decision, Test, chain_of
-from policies.leaves import LeafSummary
+from policies.exports import Test
 from policies.names import Names
-from policies.rule import Rule
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -40,7 +33,7 @@ class Clause:
 
 
 @dataclass(frozen=True, repr=False)
-class RuleList(Rule):
+class RuleList(ChainRule):
     """The first of the ``rules`` whose condition holds plays its action, else ``default`` is played.
 
     Last rules that play the default are dropped, and "if not l play a, else b" becomes "if l play b, else a", so that
@@ -72,10 +65,9 @@ class RuleList(Rule):
         """The largest number of a tested feature, plus one."""
         return 1 + max((rule.feature for rule in self.rules), default=0)
 
-    def decision(self) -> Decision:
-        """Return the chain of conditions."""
-        tests = [Test(rule.feature, "<=" if rule.below else ">", rule.threshold) for rule in self.rules]
-        return chain_of(tests, self.leaf_actions)
+    @property
+    def _conditions(self) -> list[Test]:
+        return [Test(rule.feature, "<=" if rule.below else ">", rule.threshold) for rule in self.rules]
 
     def _leaf(self, contexts: Floats) -> Ints:
         first = np.full(len(contexts), len(self.rules), dtype=np.int64)
@@ -86,15 +78,3 @@ class RuleList(Rule):
     @property
     def _tests(self) -> list[str]:
         return [rule.condition(self.names) for rule in self.rules]
-
-    def __str__(self) -> str:
-        plays = [f"play {self.names.action(action)}" for action in self.leaf_actions]
-        if not self.rules:
-            return plays[0]
-        first, *others = self._tests
-        heads = [f"if {first}:", *(f"elif {condition}:" for condition in others), "else:"]
-        return "\n".join(f"{head}\n    {play}" for head, play in zip(heads, plays, strict=True))
-
-    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
-        """Return the chain of conditions; see Rule.graph."""
-        return chain(self._tests, self.leaf_actions, self.names, leaves)
