@@ -73,11 +73,7 @@ class Boxes(BoxList):
         )
         self.group, self.contexts = distinct.group, contexts[distinct.first]
         super().__init__(cuts, [is_binary(column) for column in contexts.T], pairs=pairs, contexts=self.contexts)
-        self._totals = self.totals_of(self.contexts)
-
-    def totals(self, costs: Floats) -> tuple[Floats, Floats]:
-        """Return the total costs (K, B + 1) inside and outside each box; whole costs stay exact."""
-        return self._totals(costs)
+        self.totals = self.totals_of(self.contexts)  # of costs (g, K); whole costs stay exact
 
 
 class BoxTotals:
@@ -105,11 +101,6 @@ class BoxTotals:
         for less in self._taken:
             inside -= totals.take(less, axis=1)
         return inside, inside[:, :1] - inside
-
-
-def cheapest(inside: Floats, outside: Floats, b: int) -> tuple[int, int]:
-    """Return the cheapest actions inside and outside box ``b``, given the ``totals`` of all boxes."""
-    return int(inside[:, b].argmin()), int(outside[:, b].argmin())
 
 
 def _sides(cuts: list[Floats]) -> list[list[tuple[int, int]]]:

@@ -29,7 +29,7 @@ import numpy as np
 
 from milpcb.protocols import Objective
 from milpcb.types import Floats
-from policies.boxes.geometry import Boxes, cheapest
+from policies.boxes.geometry import Boxes
 from policies.boxes.rule import BoxRule
 from policies.names import Names
 from policies.one_hot import OneHotEncoding
@@ -58,8 +58,8 @@ class BoxEncoding(OneHotEncoding):
     def policy(self, number: int, costs: Floats) -> BoxRule:
         """Return the rule of the box that is picked."""
         if not self._different:
-            actions = cheapest(*self._boxes.totals(costs), number)
-            return BoxRule(self._boxes.intervals(number), *actions, self._names)
+            inside, outside = (int(totals[:, number].argmin()) for totals in self._boxes.totals(costs))
+            return BoxRule(self._boxes.intervals(number), inside, outside, self._names)
         if number < self._n_actions:
             return BoxRule((), number, number, self._names)
         b, n = divmod(number - self._n_actions, len(self._different))
