@@ -20,11 +20,11 @@ import numpy as np
 from milpcb.types import Bools, Floats, Ints
 from policies.boxes.geometry import BoxList
 from policies.boxes.rule import BoxRule
-from policies.derivations import Derivations, ListedTerms
+from policies.derivations import Derivations, FoldedTerms
 from policies.names import Names
 
 
-class BoxTerms(ListedTerms):
+class BoxTerms(FoldedTerms):
     """The K constants, then for every other box the actions inside and those outside."""
 
     def __init__(self, boxes: BoxList, n_actions: int, names: Names) -> None:
@@ -76,14 +76,6 @@ class BoxTerms(ListedTerms):
         """Return the least total and a rule that attains it, the first box, then the first action inside, in a tie."""
         total, box, inside, outside = self._least(totals)
         return total, BoxRule(self._boxes.intervals(box), inside, outside, self._names)
-
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total by the action at ``place``."""
-        return self._by_action(totals, place, np.minimum)
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
-        return self._by_action(-rate * totals, place, np.logaddexp)
 
     def _by_action(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
         held: Bools = place[1:, 0] // self.n_actions % 2 == 1  # whether a box holds the context, but for the first

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import Derivations, ListedTerms
+from policies.derivations import Derivations, FoldedTerms
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.rule_lists.geometry import Cells, clauses
@@ -33,7 +33,7 @@ from policies.rule_lists.rule import RuleList
 Step = tuple[int, int, int]  # a literal, its outcome that goes on, the action of the other
 
 
-class RuleListTerms(ListedTerms):
+class RuleListTerms(FoldedTerms):
     """The cells of levels 1 to D, or the one of level 0 where there are no literals, each with every action.
 
     ``turned`` (p,) marks the literals of which outcome 1 means that they do not hold; ``write`` makes the list that is
@@ -126,14 +126,6 @@ class RuleListTerms(ListedTerms):
             cell = int(on[s, cell, i])
         return float(best[0][0]), self._write(steps, int(tables[-1][:, cell].argmin()))
 
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total by the action at ``place``."""
-        return self._at(totals, place, np.minimum)
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
-        return self._at(-rate * totals, place, np.logaddexp)
-
     def _best(self, ends: list[Floats], add: np.ufunc) -> list[Floats]:
         """Return Best of each level, (n_l,); ``ends`` are the sums over actions of each cell."""
         best = [ends[-1]]
@@ -141,7 +133,7 @@ class RuleListTerms(ListedTerms):
             best.append(add.reduce(end.take(fired) + best[-1].take(on), axis=(0, 2)))
         return best[::-1]
 
-    def _at(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
+    def _by_action(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
         """Return At of the empty cell, (K,)."""
         cells, tables, own = self._cells, self._tables(totals), self._own(place)
         ends = [add.reduce(table, axis=0) for table in tables]

@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import Derivations, ListedTerms
+from policies.derivations import Derivations, FoldedTerms
 from policies.names import Names
 from policies.thresholds.geometry import bin_totals
 from policies.thresholds.pieces import Pieces
 from policies.thresholds.rule import ThresholdRule
 
 
-class ThresholdTerms(ListedTerms):
+class ThresholdTerms(FoldedTerms):
     """The bins between the cut points, a feature after the other, from low to high, each with every action."""
 
     def __init__(
@@ -90,21 +90,12 @@ class ThresholdTerms(ListedTerms):
             actions.append(action)
         return float(last.min()), self._rule(f, bins[::-1], tuple(actions[::-1]))
 
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return V[a]: the pieces that hold the context are priced out unless they play a."""
-        return np.asarray(self._forced(totals, place, np.minimum, np.inf).min(axis=(1, 2, 3)))
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return the log of the summed weights by the action at the context."""
-        folded = self._forced(-rate * totals, place, np.logaddexp, -np.inf)
-        return np.asarray(np.logaddexp.reduce(folded.reshape(self.n_actions, -1), axis=1))
-
     def _states(self, tables: Floats, add: np.ufunc) -> list[Floats]:
         """Fold the bins from low to high: after each, (..., features, cuts used, last action).
 
         ``add`` is min or log-sum-exp, and the last of them the sum over the rules that end so.
         """
-        nothing = np.inf if add is np.minimum else -np.inf
+        nothing = _nothing(add)
         state = np.full((*tables.shape[:-2], self._max_cuts + 1, self.n_actions), nothing)
         state[..., 0, :] = tables[..., 0, :]
         states = [state]
@@ -117,13 +108,13 @@ class ThresholdTerms(ListedTerms):
             states.append(state)
         return states
 
-    def _forced(self, totals: Floats, place: Ints, add: np.ufunc, nothing: float) -> Floats:
-        """Return (K, features, cuts used, last action), the bins of the context held to each action in turn."""
+    def _by_action(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
+        """Return (K,): the sums with the bins of the context held to each action in turn."""
         tables, bins, features = self._tables(totals), self._own(place), np.arange(len(self._cuts))
         forced = np.repeat(tables[None], self.n_actions, axis=0)
         other = ~np.eye(self.n_actions, dtype=bool)
-        forced[:, features, bins, :] = np.where(other[:, None, :], nothing, tables[features, bins][None])
-        return self._states(forced, add)[-1]
+        forced[:, features, bins, :] = np.where(other[:, None, :], _nothing(add), tables[features, bins][None])
+        return np.asarray(add.reduce(self._states(forced, add)[-1].reshape(self.n_actions, -1), axis=1))
 
     def _tables(self, totals: Floats) -> Floats:
         """Return the totals (features, bins, K), padded with zeros."""
@@ -149,3 +140,8 @@ class ThresholdTerms(ListedTerms):
     def _pieces(self) -> Pieces:
         """The pieces of the rules: listed for side constraints alone, as there may be many."""
         return Pieces([len(points) for points in self._cuts.values()], self._max_cuts, self.n_actions)
+
+
+def _nothing(add: np.ufunc) -> float:
+    """Return the sum of no terms."""
+    return np.inf if add is np.minimum else -np.inf
