@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from policies.pairings import Pairing, Weighed, pairing
 from policies.weighted_kernels import Array, Side, Soft, add_up, pair
 
 _MOST_KEPT = 10**8  # actions of heads and tails that are kept from query to query, of a byte each
+# The states in which tails decide the action at a place, and both sides with their actions there.
+_Played = tuple[Bools, Side, Side]
 _OTHER = -1  # the action of a head where tails decide it, and of a tail where heads do
 
 
@@ -84,38 +86,20 @@ class KeptTerms(RestrictedTerms):
         return self._sides(np.zeros(len(self._pairing.heads.start) - 1, dtype=bool), heads, tails)
 
     def _sides(self, by_tails: Bools, heads: Array, tails: Array) -> _Played:
-        return _Played(
-            by_tails, self._pairing.heads._replace(actions=heads), self._pairing.tails._replace(actions=tails)
-        )
+        pairing = self._pairing
+        return by_tails, pairing.heads._replace(actions=heads), pairing.tails._replace(actions=tails)
 
 
-class _Played(NamedTuple):
-    """The states in which tails decide the action at a place, and both sides with their actions there."""
-
-    by_tails: Bools
-    heads: Side
-    tails: Side
-
-
-class _Kept(NamedTuple):
-    """The derivations in order of weight, and the parts of heads and of tails in that order."""
-
-    pairing: Pairing
-    head_parts: Array
-    tail_parts: Array
-
-
-def _kept(terms: Any, rows: Sequence[SideConstraint]) -> _Kept:
-    """Return the derivations in the order of the row that leaves the fewest."""
+def _kept(terms: Any, rows: Sequence[SideConstraint]) -> tuple[Pairing, Array, Array]:
+    """Return the derivations in the order of the row that leaves the fewest, and their heads' and tails' parts so."""
     every = terms.derivations()
     parts = [np.append(terms.parts(row.weights), 0.0) for row in rows]
     heads = Weighed(every.head_state, np.array([part[every.heads].sum(axis=1) for part in parts]))
     tails = Weighed(every.tail_state, np.array([part[every.tails].sum(axis=1) for part in parts]))
     found = pairing(heads, tails, np.array([[row.lower for row in rows], [row.upper for row in rows]]))
-    head_parts, tail_parts = every.heads[found.by_head].T, every.tails[found.by_tail].T
-    return _Kept(
-        found, np.ascontiguousarray(head_parts, dtype=np.int32), np.ascontiguousarray(tail_parts, dtype=np.int32)
-    )
+    parts_by_weight = (every.heads[found.by_head].T, every.tails[found.by_tail].T)
+    head_parts, tail_parts = (np.ascontiguousarray(part, dtype=np.int32) for part in parts_by_weight)
+    return found, head_parts, tail_parts
 
 
 def _most(parts: Array, chosen: Array) -> Array:
