@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 from math import comb, log
 
 import numpy as np
 
 from milpcb.protocols import Encoding
-from milpcb.types import Ints
 from policies.linear.each_tables import different, feature_weights, highest, n_placements, n_vectors
 from policies.linear.geometry import ScoringRule
 from policies.linear.opened import OpenedLinear
-from policies.linear.program_each import EachEncoding, beyond_tolerance
+from policies.linear.program_bigm import beyond_tolerance
+from policies.linear.program_each import EachEncoding, big_m
 from policies.linear.program_tables import TableEncoding
 
 
@@ -30,7 +30,7 @@ class OpenedEach(OpenedLinear):
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
         """What is too large on these contexts, and what would fix it."""
         found = self._of_tables() if not self._no_tables else {}
-        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored)):
+        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, float(big_m(self.scored).max()))):
             found["program"] = reason
         if self._no_tables:
             reason = f"rules with a score for each action are searched by support tables alone; {self._no_tables}"
@@ -62,7 +62,9 @@ class OpenedEach(OpenedLinear):
 
         Weights that are alike but for a shift come once.
         """
-        for weights in self._each_weights():
+        vectors = feature_weights(self.scored.max_weight, self.n_actions)[1:]
+        for support, chosen in self._chosen(vectors):
+            weights = self._spread(support, chosen, self.n_actions)
             scores = self.scored.points.astype(np.int64) @ weights
             spans = scores[:, :, None] - scores[:, None, :]
             furthest = (self.n_actions - 1) * (int(spans.max()) + 1)
@@ -74,23 +76,10 @@ class OpenedEach(OpenedLinear):
         """Return a random rule: features, weights and labels that some bases give, each with equal chances."""
         points, limit = self.scored.points, self.scored.limit
         features = np.flatnonzero(np.ptp(points, axis=0))
-        weights = np.zeros((points.shape[1], self.n_actions), dtype=np.int64)
         support = rng.choice(features, int(rng.integers(min(limit, len(features)) + 1)), replace=False)
         largest = self.scored.max_weight
-        weights[support] = rng.integers(-largest, largest + 1, (len(support), self.n_actions))
+        values = rng.integers(-largest, largest + 1, (len(support), self.n_actions))
+        weights = self._spread(support, values, self.n_actions)
         scores = points @ weights
         bases = rng.integers(-1, int(np.ptp(scores)) + 2, self.n_actions)
         return self.scored.labelled(weights, (scores + bases).argmax(axis=1))
-
-    def _each_weights(self) -> Iterator[Ints]:
-        """Yield weights (d, K) in the box, few features first, 0 on columns that are constant."""
-        points = self.scored.points
-        vectors = feature_weights(self.scored.max_weight, self.n_actions)[1:]
-        features = np.flatnonzero(np.ptp(points, axis=0)).tolist()
-        for size in range(min(self.scored.limit, len(features)) + 1):
-            for support in combinations(features, size):
-                for chosen in product(vectors, repeat=size):
-                    weights = np.zeros((points.shape[1], self.n_actions), dtype=np.int64)
-                    if size:
-                        weights[list(support)] = chosen
-                    yield weights

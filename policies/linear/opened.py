@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, product
 from math import comb, gcd, log
@@ -14,7 +14,7 @@ from milpcb.protocols import Encoding, Listing, Opened, Within
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.near import near_rules
-from policies.linear.program_bigm import LinearEncoding, beyond_tolerance
+from policies.linear.program_bigm import LinearEncoding, beyond_tolerance, largest_big_m
 from policies.linear.program_tables import TableEncoding, too_many_rows
 from policies.linear.search_branching import BranchingSearch, too_wide
 from policies.linear.supports import Supports
@@ -45,7 +45,7 @@ class OpenedLinear(Opened):
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
         """What is too large on these contexts, and what would fix it."""
         found = {}
-        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored)):
+        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, largest_big_m(self.scored))):
             found["program"] = reason
         if not self._no_tables:
             return found | self._of_tables()
@@ -126,11 +126,11 @@ class OpenedLinear(Opened):
         """Return a random rule that splits the contexts (any such rule can come), or a constant one if none does."""
         points, limit = self.scored.points, self.scored.limit
         features = np.flatnonzero(np.ptp(points, axis=0))
-        weights = _spread(points.shape[1], (), ())
+        weights = self._spread((), ())
         while len(features) and not np.ptp(points @ weights):
             support = rng.choice(features, rng.integers(1, limit + 1), replace=False)
             size = rng.integers(1, self.scored.max_weight + 1, len(support))
-            weights = _spread(points.shape[1], support, size * rng.choice((-1, 1), len(support)))
+            weights = self._spread(support, size * rng.choice((-1, 1), len(support)))
         places = _places(points @ weights)
         splitting = rng.choice(places[1:-1] or places)  # the first place has no context below it, the last none above
         others = rng.choice(places, self.n_actions - 2)
@@ -151,22 +151,27 @@ class OpenedLinear(Opened):
 
     def _weights(self) -> Iterator[Ints]:
         """Yield primitive weights (d,) in the box, few features first, 0 on columns that are constant."""
-        points, largest = self.scored.points, self.scored.max_weight
+        largest = self.scored.max_weight
         values = sorted((w for w in range(-largest, largest + 1) if w), key=lambda w: (abs(w), -w))
-        features = np.flatnonzero(np.ptp(points, axis=0))
-        for size in range(self.scored.limit + 1):
+        every = self._chosen(values)
+        return (self._spread(support, chosen) for support, chosen in every if gcd(*chosen) <= 1)
+
+    def _chosen(self, values: Iterable[Any]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+        """Yield sets of features that are not constant, few first, each with all choices of one of ``values`` each."""
+        features = np.flatnonzero(np.ptp(self.scored.points, axis=0)).tolist()
+        for size in range(min(self.scored.limit, len(features)) + 1):
             for support in combinations(features, size):
-                primitive = (chosen for chosen in product(values, repeat=size) if gcd(*chosen) <= 1)
-                yield from (_spread(points.shape[1], support, chosen) for chosen in primitive)
+                yield from ((support, chosen) for chosen in product(values, repeat=size))
+
+    def _spread(self, support: Any, values: Any, *each: int) -> Ints:
+        """Return weights (d,), or (d, ``each``), with these values on some features, and 0 elsewhere."""
+        weights = np.zeros((self.scored.points.shape[1], *each), dtype=np.int64)
+        if len(support):
+            weights[list(support)] = values
+        return weights
 
 
 def _places(scores: Floats) -> list[int]:
     """Return where a cut can be: at each score, or above all of them."""
     found = [int(score) for score in np.unique(scores)]
     return [*found, found[-1] + 1]
-
-
-def _spread(size: int, support: Any, values: Any) -> Ints:
-    weights = np.zeros(size, dtype=np.int64)
-    weights[list(support)] = values
-    return weights

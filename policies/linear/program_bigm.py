@@ -48,9 +48,8 @@ from policies.linear.rule import LinearRule
 LARGEST_BIG_M = 1e5
 
 
-def beyond_tolerance(scored: Scored) -> str:
-    """Return why scores span too much for a solver's tolerances and what would fix it, or nothing when they do not."""
-    big = 2.0 * float(_reach(scored).max()) + 1.0
+def beyond_tolerance(scored: Scored, big: float) -> str:
+    """Return why a big M is too large for a solver's tolerances and what would fix it, or nothing when it is not."""
     if big <= LARGEST_BIG_M:
         return ""
     feature, _ = scored.columns[int(np.abs(scored.table()).max(axis=0).argmax())].members[0]
@@ -58,6 +57,11 @@ def beyond_tolerance(scored: Scored) -> str:
         f"scores may differ by {big:.0f}, where a solver resolves a difference of 1 only up to {LARGEST_BIG_M:.0f}: "
         f"give feature {scored.names.feature(feature)} in larger units or in classes, or lower max_weight"
     )
+
+
+def largest_big_m(scored: Scored) -> float:
+    """Return the largest M of (1) and (2)."""
+    return 2.0 * float(_reach(scored).max()) + 1.0
 
 
 def _reach(scored: Scored) -> Floats:

@@ -32,18 +32,7 @@ from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Floats, Ints
 from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.geometry import Scored, ScoringRule
-from policies.linear.program_bigm import LARGEST_BIG_M, add_support, reach_of
-
-
-def beyond_tolerance(scored: Scored) -> str:
-    """Return why scores span too much for a solver's tolerances and what would fix it, or nothing when they do not."""
-    big = float(_big(scored).max())
-    if big <= LARGEST_BIG_M:
-        return ""
-    return (
-        f"scores may differ by {big:.0f}, where a solver resolves a difference of 1 only up to {LARGEST_BIG_M:.0f}: "
-        "give large columns in larger units or in classes, or lower max_weight"
-    )
+from policies.linear.program_bigm import add_support, reach_of
 
 
 class EachEncoding(InvertibleEncoding):
@@ -81,7 +70,7 @@ class EachEncoding(InvertibleEncoding):
     def _polytope(self) -> Program:
         """Return the program; sets the columns w (d, K), c (K-1,), y (g, K), and n (d,) or None."""
         X, scored = self._X.astype(float), self._scored
-        K, big, copies = scored.n_cuts + 1, _big(scored), scored.copies
+        K, big, copies = scored.n_cuts + 1, big_m(scored), scored.copies
         b = ProgramBuilder()
         widest = np.repeat((scored.max_weight * copies).astype(float)[:, None], K, axis=1)
         self._w = b.columns("w", widest.shape, -widest, widest, integer=True)
@@ -109,7 +98,8 @@ def _apart(scored: Scored) -> float:
     return scored.n_cuts * (2.0 * float(_reach(scored).max()) + 1.0)
 
 
-def _big(scored: Scored) -> Floats:
+def big_m(scored: Scored) -> Floats:
+    """Return M (g,)."""
     return 2.0 * _reach(scored) + _apart(scored) + 1.0
 
 
