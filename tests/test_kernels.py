@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from numba.core.dispatcher import Dispatcher
 
+import milpcb
 from milpcb.core import kernels
 from tests.processes import Ended, one_by_one
 
@@ -75,7 +80,7 @@ def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Pa
             f"place = Path({str(place)!r}); (place / 'policies').mkdir(parents=True, exist_ok=True)\n"
             f"(place / 'policies' / 'inner.py').write_text({INNER.format(added=added)!r})\n"
             f"(place / 'policies' / 'outer.py').write_text({OUTER!r})\n"
-            "kernels.__file__ = str(place / 'milpcb' / 'kernels.py')\n"
+            "kernels.__file__ = str(place / 'milpcb' / 'core' / 'kernels.py')\n"
             "kernels.kernels_digest.cache_clear()\n"
             "sys.path.insert(0, str(place / 'policies')); from outer import outer; print(outer(1.0))"
         )
@@ -97,6 +102,43 @@ def test_the_digest_is_of_what_all_kernels_share_too(tmp_path: Path, monkeypatch
         module.write_text(text)
         digests.add(kernels.kernels_digest.__wrapped__())
     assert len(digests) == 2
+
+
+ROOT = Path(milpcb.__file__).parents[1]
+SOURCES = [file for package in ("milpcb", "policies") for file in sorted((ROOT / package).rglob("*.py"))]
+
+
+def _compiled_in() -> set[str]:
+    """Return the names of the files that define a kernel, or anything else by a name that a kernel has."""
+    modules = set()
+    for file in SOURCES:
+        text = file.read_text(encoding="utf-8")
+        if "core.kernels import" not in text:
+            continue
+        module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        members = vars(importlib.import_module(module)).values()
+        own = [member for member in members if isinstance(member, Dispatcher) and member.py_func.__module__ == module]
+        modules |= {module} if own else set()
+        named = {name for kernel in own for name in kernel.py_func.__code__.co_names}
+        imports = [line for line in ast.parse(text).body if isinstance(line, ast.ImportFrom)]
+        modules |= {str(line.module) for line in imports if named & {alias.name for alias in line.names}}
+    return {f"{name.replace('.', '/')}.py" for name in modules if name.startswith(("milpcb.", "policies."))}
+
+
+def test_the_digest_is_of_every_file_that_is_compiled_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever file of a copy changes, with a kernel, a constant or a named tuple that kernels read: it is another."""
+    names = _compiled_in()
+    assert {"policies/trees/states.py", "policies/trees/state_arrays.py", "milpcb/core/kernels.py"} <= names
+    for package in ("milpcb", "policies"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "milpcb" / "core" / "kernels.py"))
+    now = kernels.kernels_digest.__wrapped__()
+    for name in sorted(names):
+        text = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(text.replace(b"min", b"max") + b"#")
+        assert kernels.kernels_digest.__wrapped__() != now, f"{name} may change without new machine code"
+        (tmp_path / name).write_bytes(text)
+    assert kernels.kernels_digest.__wrapped__() == now
 
 
 def test_the_notice_is_ours_and_once(notice: kernels._Notice, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,14 +2,16 @@
 
 Numba compiles at the first call and keeps the machine code in NUMBA_CACHE_DIR, else in the user's cache folder, else
 beside the source, so that the next process loads it. Where none of these can be written, every process compiles again.
-Machine code is kept under a digest of all files that define compiled functions, as numba compiles one function into
-another: it is never older than any of them, and every copy of the same files on a machine shares it.
+Machine code is kept under a digest of all files that define compiled functions or that these import, as numba compiles
+one function, and constants, into another: it is never older than any of them, and every copy of the same files on a
+machine shares it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, partial
@@ -31,6 +33,9 @@ NOT_KEPT = (
     "milpcb: compiling to machine code (about 10 s), in every process, as no folder for machine code can be written: "
     "set NUMBA_CACHE_DIR to one that can"
 )
+
+# The modules of ours that a file imports when it is imported itself.
+_IMPORTED = re.compile(rb"^from ((?:milpcb|policies)[.\w]*) import", re.MULTILINE)
 
 # Environment variable: a file that several processes share, made by the first of them that writes the line.
 ANNOUNCED = "MILPCB_COMPILING"
@@ -164,12 +169,18 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]  # numba has no types
 
 @cache
 def kernels_digest() -> str:
-    """Return the SHA-256 of all files of milpcb and policies that define compiled functions, and of this one."""
+    """Return the SHA-256 of all files of milpcb and policies that define compiled functions, this one among them.
+
+    It is of the files that these import, too: their constants, and the order of the fields of their named tuples, are
+    compiled in.
+    """
     package = Path(__file__).parents[1]
-    files = [file for root in (package, package.with_name("policies")) for file in sorted(root.rglob("*.py"))]
-    texts = (file.read_bytes() for file in files)
-    kept = (text for text in texts if b"@compiled(" in text or b"def compiled(" in text)
-    return hashlib.sha256(b"\0".join(kept)).hexdigest()
+    files = (file for root in (package, package.with_name("policies")) for file in root.rglob("*.py"))
+    texts = {file.relative_to(package.parent).as_posix(): file.read_bytes() for file in files}
+    kernels = {name for name, text in texts.items() if b"@compiled(" in text or b"def compiled(" in text}
+    modules = {module.decode() for name in kernels for module in _IMPORTED.findall(texts[name])}
+    names = kernels | {f"{module.replace('.', '/')}.py" for module in modules} & texts.keys()
+    return hashlib.sha256(b"\0".join(texts[name] for name in sorted(names))).hexdigest()
 
 
 def _folders(file: Path) -> Iterator[Path]:
