@@ -7,22 +7,22 @@ import numpy as np
 from milpcb.core.decimals import MOST_DIGITS
 from milpcb.program import ProgramBuilder
 from milpcb.types import Bools, Floats
-from policies.halfspaces.geometry import Points, highs, scaled, vertex
+from policies.halfspaces.geometry import highs, scaled, vertex
 from policies.halfspaces.rule import HalfspaceRule
+from policies.names import Names
 
 # The cut is at most this share of the gap away from its middle; the rest of each half is kept clear of scores.
 _OFF = 0.4
 
 
-def rule_of(points: Points, labels: Bools) -> HalfspaceRule:
-    """Return a rule that gives these labels (g,) to the contexts, by real numbers and by float64 alike.
+def rule_of(contexts: Floats, labels: Bools, names: Names) -> HalfspaceRule:
+    """Return a rule that gives these labels (g,) to the ``contexts`` (g, d), by real numbers and by float64 alike.
 
     It has the fewest digits with at least half the widest margin, and a distance of every score from the cut that is
     beyond all rounding: of scores, and of numbers that are printed as decimals and read back.
     """
-    contexts, d = points.contexts, points.contexts.shape[1]
     if labels.all() or not labels.any():
-        return HalfspaceRule((0.0,) * d, 0.0 if labels.all() else 1.0, points.names)
+        return HalfspaceRule((0.0,) * contexts.shape[1], 0.0 if labels.all() else 1.0, names)
     exact = _widest(contexts, labels)
     *_, widest = _gap(contexts, labels, exact)
     for digits in range(1, MOST_DIGITS + 1):
@@ -30,7 +30,7 @@ def rule_of(points: Points, labels: Bools) -> HalfspaceRule:
         low, high, margin = _gap(contexts, labels, weights)
         if margin >= widest / 2 and (0.5 - _OFF) * (high - low) > _rounding(contexts, weights):
             break
-    return HalfspaceRule(tuple(weights.tolist()), _between(low, high), points.names)
+    return HalfspaceRule(tuple(weights.tolist()), _between(low, high), names)
 
 
 def _rounding(contexts: Floats, weights: Floats) -> float:

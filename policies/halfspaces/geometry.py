@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -11,27 +10,10 @@ from milpcb.errors import SolverFailedError
 from milpcb.plugins import registry
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Session, Solver
-from milpcb.types import Floats, Ints
-from policies.cuts import Distinct
-from policies.names import Names
+from milpcb.types import Floats
 
 # The margin of a labeling as a share of the largest score; ten times what solvers are exact to.
 MARGIN = 1e-6
-
-
-@dataclass(frozen=True)
-class Points:
-    """The distinct contexts; ``group`` (m,) and ``contexts`` (g, d) are those of Opened."""
-
-    group: Ints
-    contexts: Floats
-    names: Names
-
-    @classmethod
-    def of(cls, contexts: Floats, names: Names) -> Points:
-        """Return the points of ``contexts`` (m, d)."""
-        distinct = Distinct.rows(contexts)
-        return cls(distinct.group, contexts[distinct.first], names)
 
 
 def highs() -> Solver:

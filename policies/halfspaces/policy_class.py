@@ -12,8 +12,9 @@ from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Floats
+from policies.cuts import Distinct
 from policies.halfspaces.fitting import rule_of
-from policies.halfspaces.geometry import Points, scaled
+from policies.halfspaces.geometry import scaled
 from policies.halfspaces.program import HalfspaceEncoding
 from policies.halfspaces.rule import HalfspaceRule
 from policies.halfspaces.separator import LabelSeparator
@@ -50,7 +51,7 @@ class Halfspaces(NamedClass):
             )
 
     def _on(self, contexts: Floats, names: Names) -> OpenedHalfspaces:
-        return OpenedHalfspaces(Points.of(contexts, names))
+        return OpenedHalfspaces(contexts, names)
 
 
 class OpenedHalfspaces(Opened):
@@ -63,9 +64,10 @@ class OpenedHalfspaces(Opened):
 
     n_actions = 2
 
-    def __init__(self, points: Points) -> None:
-        self.group, self.contexts = points.group, points.contexts
-        self._points = points
+    def __init__(self, contexts: Floats, names: Names) -> None:
+        distinct = Distinct.rows(contexts)
+        self.group, self.contexts = distinct.group, contexts[distinct.first]
+        self._names = names
         g, d = len(self.contexts), int(np.ptp(self.contexts, axis=0).astype(bool).sum())
         self.log_size = log(min(2**g, 2 * sum(comb(g - 1, k) for k in range(d + 1))))
         self.unsupported = {
@@ -82,20 +84,20 @@ class OpenedHalfspaces(Opened):
     def program(self, *, constrained: bool = False) -> HalfspaceEncoding:
         """Return the polytope of labels; its cost map serves with and without side constraints."""
         del constrained
-        return HalfspaceEncoding(self._points)
+        return HalfspaceEncoding(self.contexts, self._names)
 
     def policies(self) -> Iterator[HalfspaceRule]:
         """List a rule for each labeling of the contexts by halfspaces; raises InputError when there may be too many."""
         self.require("policies")
-        return (rule_of(self._points, labels) for labels in LabelSeparator(self.contexts).labelings())
+        return (rule_of(self.contexts, labels, self._names) for labels in LabelSeparator(self.contexts).labelings())
 
     def draw(self, rng: np.random.Generator) -> HalfspaceRule:
         """Return a rule for the labels of normal weights on columns scaled alike, cut between two of the contexts."""
         if len(self.contexts) == 1:
-            return rule_of(self._points, rng.random(1) < 0.5)
+            return rule_of(self.contexts, rng.random(1) < 0.5, self._names)
         separator, points = LabelSeparator(self.contexts), scaled(self.contexts)[0]
         while True:
             scores = points @ rng.normal(size=points.shape[1])
             labels = scores > rng.choice(np.delete(scores, scores.argmax()))
             if separator.conflict(labels) is None:
-                return rule_of(self._points, labels)
+                return rule_of(self.contexts, labels, self._names)

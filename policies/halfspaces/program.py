@@ -28,20 +28,20 @@ from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective
 from milpcb.types import Floats
 from policies.halfspaces.fitting import rule_of
-from policies.halfspaces.geometry import Points
 from policies.halfspaces.rule import HalfspaceRule
 from policies.halfspaces.separator import LabelSeparator
+from policies.names import Names
 
 
 class HalfspaceEncoding(Encoding):
     """The cube of the labels and its cost map; the separator cuts it down to the labelings of halfspaces."""
 
-    def __init__(self, points: Points) -> None:
-        self._points = points
-        self.separator = LabelSeparator(points.contexts)
+    def __init__(self, contexts: Floats, names: Names) -> None:
+        self._contexts, self._names = contexts, names
+        self.separator = LabelSeparator(contexts)
         self.why = "labels and inseparable sets, as weights are real numbers"
         b = ProgramBuilder()
-        b.columns("y", (len(points.contexts),), upper=1.0, integer=True)
+        b.columns("y", (len(contexts),), upper=1.0, integer=True)
         self.program = b.build()
 
     def objective(self, costs: Floats) -> Objective:
@@ -50,4 +50,4 @@ class HalfspaceEncoding(Encoding):
 
     def decode(self, x: Floats, costs: Floats) -> HalfspaceRule:  # noqa: ARG002 - the labels alone determine the rule
         """Return the rule of the widest margin that labels so."""
-        return rule_of(self._points, x > 0.5)
+        return rule_of(self._contexts, x > 0.5, self._names)

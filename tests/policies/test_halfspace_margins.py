@@ -6,7 +6,6 @@ import numpy as np
 
 from milpcb.types import Bools, Floats
 from policies.halfspaces.fitting import _widest, rule_of
-from policies.halfspaces.geometry import Points
 from policies.names import Names
 
 
@@ -24,7 +23,7 @@ def test_few_digits_keep_half_the_widest_margin() -> None:
         labels = contexts @ rng.normal(size=3) >= 0.2
         if labels.all() or not labels.any():
             continue
-        rule = rule_of(Points.of(contexts, Names()), labels)
+        rule = rule_of(contexts, labels, Names())
         widest = _widest(contexts, labels)
         assert margin(contexts, labels, np.array(rule.weights)) >= 0.5 * margin(contexts, labels, widest) > 0.0
         assert (rule.predict(contexts) == labels).all()

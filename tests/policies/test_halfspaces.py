@@ -19,7 +19,6 @@ from milpcb.types import Floats
 from policies import Halfspaces, LinearRules, from_json
 from policies.halfspaces import HalfspaceRule
 from policies.halfspaces.fitting import rule_of
-from policies.halfspaces.geometry import Points
 from policies.halfspaces.separator import LabelSeparator
 from policies.names import Names
 
@@ -211,17 +210,17 @@ def test_a_rule_has_few_digits_and_half_the_widest_margin() -> None:
     """The rule for age + 2 dose >= 2.5 on a grid is said in one or two digits each; constants have no weights."""
     contexts = np.array(list(product(range(3), repeat=2)), dtype=float)
     names = Names(("age", "dose"), ("wait", "treat"))
-    rule = rule_of(Points.of(contexts, names), contexts @ [1.0, 2.0] >= 2.5)
+    rule = rule_of(contexts, contexts @ [1.0, 2.0] >= 2.5, names)
     assert str(rule) == "score = +0.5*age +1*dose\nplay treat if score >= 1.2, else play wait"
-    assert str(rule_of(Points.of(contexts, names), np.ones(9, dtype=bool))) == "play treat"
-    assert str(rule_of(Points.of(contexts, names), np.zeros(9, dtype=bool))) == "play wait"
+    assert str(rule_of(contexts, np.ones(9, dtype=bool), names)) == "play treat"
+    assert str(rule_of(contexts, np.zeros(9, dtype=bool), names)) == "play wait"
 
 
 def test_a_rule_keeps_its_labels_where_little_tells_them_apart() -> None:
     """Digits are added until the labels are right: contexts 1e-5 of the range apart."""
     contexts = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1e-5], [0.0, 1.00001], [0.5, 0.5]])
     labels = np.array([False, False, True, True, False])
-    assert (rule_of(Points.of(contexts, Names()), labels).predict(contexts) == labels).all()
+    assert (rule_of(contexts, labels, Names()).predict(contexts) == labels).all()
 
 
 def test_a_rule_keeps_clear_of_rounding() -> None:
