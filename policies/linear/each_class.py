@@ -10,7 +10,7 @@ from math import comb, log
 import numpy as np
 
 from milpcb.protocols import Encoding
-from policies.linear.each_tables import different, feature_weights, highest, n_placements, n_vectors
+from policies.linear.each_tables import feature_weights, highest, n_placements, n_vectors
 from policies.linear.geometry import ScoringRule
 from policies.linear.opened import OpenedLinear
 from policies.linear.program_bigm import beyond_tolerance
@@ -70,7 +70,8 @@ class OpenedEach(OpenedLinear):
             furthest = (self.n_actions - 1) * (int(spans.max()) + 1)
             box = np.array(list(product(range(-furthest, furthest + 1), repeat=self.n_actions - 1)))
             labels = highest(scores[None], np.pad(box, ((0, 0), (1, 0)))[None])[0]
-            yield from (self.scored.labelled(weights, labels[place]) for place in different(labels))
+            _, first = np.unique(labels, axis=0, return_index=True)
+            yield from (self.scored.labelled(weights, labels[place]) for place in np.sort(first))
 
     def draw(self, rng: np.random.Generator) -> ScoringRule:
         """Return a random rule: features, weights and labels that some bases give, each with equal chances."""

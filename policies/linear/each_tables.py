@@ -8,7 +8,7 @@ labelings come from placing the actions one after the other, in every order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import permutations, product
 from math import factorial, prod
@@ -142,8 +142,3 @@ def feature_weights(bound: int, n_actions: int) -> Ints:
     for vector in box:
         smallest.setdefault(tuple(w - vector[0] for w in vector), vector)
     return np.array(list(smallest.values()), dtype=np.int64)
-
-
-def different(labels: Labels) -> Iterator[int]:
-    """Yield the first place of each different row of ``labels`` (n, P)."""
-    yield from sorted(np.unique(labels, axis=0, return_index=True)[1].tolist())

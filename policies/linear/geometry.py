@@ -56,9 +56,15 @@ class Scored:
         self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
         self.limit = size.limit(int(self.copies.sum()))
 
+    def whole_table(self) -> Ints:
+        """Return the columns side by side (g, columns)."""
+        values = [column.values for column in self.columns]
+        return np.array(values, dtype=np.int64).reshape(len(values), len(self.points)).T
+
     def table(self) -> Floats:
-        """Return the columns side by side (g, columns), see ``_table``."""
-        return _table(self.columns, len(self.points))
+        """Return ``whole_table`` without the common factor of all its entries, which scales scores and cuts alike."""
+        table = self.whole_table()
+        return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)
 
     def columns_of(self, contexts: Floats) -> list[Floats]:
         """Return the values (n,) that contexts (n, d) have in each of ``columns``."""
@@ -116,12 +122,6 @@ def _columns(points: Floats) -> list[ScoredColumn]:
             values = sign * column
             found.setdefault(values.tobytes(), ScoredColumn(values, [])).members.append((i, sign))
     return list(found.values())
-
-
-def _table(columns: list[ScoredColumn], n_rows: int) -> Floats:
-    """Return X (g, columns) without the common factor of all its entries, which scales scores and cuts alike."""
-    table = np.array([column.values for column in columns], dtype=np.int64).reshape(len(columns), n_rows).T
-    return (table // max(1, int(np.gcd.reduce(table, axis=None)))).astype(float)
 
 
 def steps_of(contexts: Floats, thresholds: Thresholds) -> Steps:

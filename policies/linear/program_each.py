@@ -29,7 +29,7 @@ import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import InvertibleEncoding, Objective
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.program_bigm import add_support, reach_of
@@ -40,7 +40,7 @@ class EachEncoding(InvertibleEncoding):
 
     def __init__(self, scored: Scored, why: str) -> None:
         self.why, self._scored = why, scored
-        self._X = columns_of(scored)
+        self._X = scored.whole_table()  # bases are integers, so no common factor is taken out
         self.program = self._polytope()
 
     def objective(self, costs: Floats) -> Objective:
@@ -87,12 +87,6 @@ class EachEncoding(InvertibleEncoding):
         return b.build()
 
 
-def columns_of(scored: Scored) -> Ints:
-    """Return the columns (g, columns) from the first context; bases are integers, so no common factor is taken out."""
-    values = [column.values for column in scored.columns]
-    return np.array(values, dtype=np.int64).reshape(len(values), len(scored.points)).T
-
-
 def _apart(scored: Scored) -> float:
     """Return D: how far apart bases may be."""
     return scored.n_cuts * (2.0 * float(_reach(scored).max()) + 1.0)
@@ -104,4 +98,4 @@ def big_m(scored: Scored) -> Floats:
 
 
 def _reach(scored: Scored) -> Floats:
-    return reach_of(columns_of(scored), scored)
+    return reach_of(scored.whole_table(), scored)
