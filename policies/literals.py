@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +44,8 @@ class Literals:
 
         ``by_feature``: one for each way of splitting the contexts and each feature that makes it.
         """
-        columns = [_Column.of(f, column, cuts) for f, (column, cuts) in enumerate(_columns(contexts, thresholds))]
+        with_cuts = zip(contexts.T, cut_points(contexts, thresholds), strict=True)
+        columns = [_Column.of(f, values, cuts) for f, (values, cuts) in enumerate(with_cuts)]
         columns = [column for column in (columns if by_feature else _split_once(columns)) if len(column.cuts)]
         features = np.array([column.feature for column in columns], dtype=np.int64)
         first = np.cumsum([0, *(len(column.cuts) for column in columns)])
@@ -139,11 +140,6 @@ class _Column:
             return self
         fewer = np.append(0, np.cumsum(kept)).astype(self.codes.dtype)
         return _Column(self.feature, self.cuts[kept], fewer[self.codes])
-
-
-def _columns(contexts: Floats, thresholds: Thresholds) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the values (m,) of each feature and its cut points."""
-    return zip(contexts.T, cut_points(contexts, thresholds), strict=True)
 
 
 def _split_once(columns: list[_Column]) -> list[_Column]:
