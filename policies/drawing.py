@@ -127,14 +127,15 @@ class _Layout:
     """
 
     def __init__(self, graph: nx.DiGraph) -> None:
+        import networkx as nx
+
         self.graph = graph
         self.label = {node: _wrapped(data["label"]) for node, data in graph.nodes(data=True)}
-        levels = _levels(graph)
         middle = _columns(graph, {node: max(map(len, text.split("\n"))) for node, text in self.label.items()})
         self.place: dict[int, tuple[float, float]] = {}
         self.top: dict[int, float] = {}
         y = 0.0
-        for level in levels:
+        for level in nx.bfs_layers(graph, 0):  # by their distance from the root
             lines = max(self.label[node].count("\n") + 1 for node in level) + 1.5  # half a line of box, and air
             self.top |= dict.fromkeys(level, y)
             self.place |= {node: (middle[node], y - lines / 2) for node in level}
@@ -149,20 +150,13 @@ class _Layout:
         return (right - left) * LETTER * font / 72, -self.bottom * LINE * font / 72
 
 
-def _levels(graph: nx.DiGraph) -> list[list[int]]:
-    """Return the nodes by their distance from the root, node 0, from left to right."""
-    levels, level = [], [0]
-    while level:
-        levels.append(level)
-        level = [child for node in level for child in graph.successors(node)]
-    return levels
-
-
 def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
     """Return the middle of each node: subtrees as near as their boxes allow, parents above their children's middle.
 
     A subtree is moved right until on no level it meets those before it (Reingold and Tilford's contours).
     """
+    import networkx as nx
+
     middle: dict[int, float] = {}
 
     def put(node: int) -> list[tuple[float, float]]:
@@ -172,7 +166,7 @@ def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
         for child in children:
             ends = put(child)
             shift = max((gap(a, b) for a, b in zip(below, ends, strict=False)), default=0.0)
-            for moved in _subtree(graph, child):
+            for moved in (child, *nx.descendants(graph, child)):
                 middle[moved] += shift
             ends = [(left + shift, right + shift) for left, right in ends]
             both = [(a[0], b[1]) for a, b in zip(below, ends, strict=False)]
@@ -187,11 +181,6 @@ def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
 
     put(0)
     return middle
-
-
-def _subtree(graph: nx.DiGraph, node: int) -> list[int]:
-    """Return a node and all below it."""
-    return [node, *(below for child in graph.successors(node) for below in _subtree(graph, child))]
 
 
 def _wrapped(label: str) -> str:
