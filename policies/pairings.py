@@ -71,7 +71,7 @@ def _by_row(row: int, heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing
     """Return the pairing with the windows of one row."""
     by_head = np.lexsort((-heads.weights[row], heads.state))
     by_tail = np.lexsort((tails.weights[row], tails.state))
-    falling, rising = heads.weights[:, by_head], tails.weights[:, by_tail]
+    falling, rising = heads.weights.take(by_head, axis=1), tails.weights.take(by_tail, axis=1)
     states = np.arange(heads.state.max() + 2)
     head_start = np.searchsorted(heads.state[by_head], states)
     tail_start = np.searchsorted(tails.state[by_tail], states)

@@ -132,13 +132,13 @@ class TableFold:
         self, number: int, prices: Prices, bounds: Floats, patterns: Ints, action: int, best: float
     ) -> FoundRow | None:
         """Return the least total on the supports of a batch; None where it is not below ``best``."""
-        from policies.linear.walks import Sides, search_supports  # with it numba, which takes a second to import
+        from policies.linear.walks import search_supports  # with it numba, which takes a second to import
 
         batch, sides, found = self._batches[number], self._sides[number], None
         child, before, _ = batch.table.diagram
         some, left = np.array([bounds.argmin()]), None  # one alone, so that few others need to be put in order
         while len(some):
-            own = Sides(sides.weights[..., some], sides.lower[:, some], sides.upper[:, some])
+            own = on_supports(sides, some)
             above, base, low, here = prices.above[..., some], prices.base[some], bounds[some], patterns[some]
             best, support, row, turn = search_supports(
                 child, before, batch.axes, by_support(above), base, low, here, action, own, best
@@ -154,6 +154,11 @@ class TableFold:
 def by_support(above: Floats) -> Floats:
     """Return prices (K-1, P, n) as (n, K-1, P)."""
     return np.ascontiguousarray(above.transpose(2, 0, 1))
+
+
+def on_supports(sides: Sides, some: Ints) -> Sides:
+    """Return the side constraints on some supports, in order of rows: kernels are compiled for each order of memory."""
+    return type(sides)(*(array.take(some, axis=-1) for array in sides))
 
 
 def side_arrays(batch: Batch, number: int, sides: Sequence[SidePrices]) -> Sides:

@@ -14,7 +14,7 @@ from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.protocols import Listing, Within
 from milpcb.types import Floats, Ints
 from policies.linear.diagram import Labels
-from policies.linear.fold import AT_ONCE, Prices, by_support, prices_of, side_arrays
+from policies.linear.fold import AT_ONCE, Prices, by_support, on_supports, prices_of, side_arrays
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
@@ -98,7 +98,7 @@ class _Near:
 
     def _list(self, number: int, some: Ints) -> int:
         """Add the rows within the bound on some supports of a batch; return on how many there was room for them."""
-        from policies.linear.walks import Sides, list_supports  # with it numba, which takes a second to import
+        from policies.linear.walks import list_supports  # with it numba, which takes a second to import
 
         batch, sides = self._batches[number], self._sides[number]
         child, _, first = batch.table.diagram
@@ -111,7 +111,7 @@ class _Near:
             first,
             batch.axes,
             by_support(self._prices[number].above[..., some]),
-            Sides(sides.weights[..., some], sides.lower[:, some], sides.upper[:, some]),
+            on_supports(sides, some),
             self._bound - self._everywhere,
             np.empty(len(child) + 2),
             spare,

@@ -35,7 +35,7 @@ class Limits:
 
     def asked(self, counts: Floats) -> tuple[Floats, Floats]:
         """Return what a leaf must have at least (C,), and such ``counts`` (C, g): those that anything is asked of."""
-        least = np.full(counts.shape[1], self.min_action_rows or 0.0)
+        least = np.full(counts.shape[1], float(self.min_action_rows or 0))
         least[0] = self.min_leaf_size or 0.0
         return least[least > 0], np.ascontiguousarray(counts.T[least > 0])
 
