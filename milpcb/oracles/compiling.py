@@ -17,20 +17,27 @@ from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
-FEW, WIDE = (40, 3), (4, 20)  # shapes of contexts
+# Contexts: how many there are, of how many features, and how many values each of these has.
+FEW, WIDE = (40, 3, 5), (4, 20, 5)
+MANY_CUTS, EVERY_CUT = (40, 2, 20), (60, 2, 10**6)
 
-# What is asked for, by a name to show: a registered class, its options and contexts. Two kinds of trees at once would
-# both compile what they share: others come between.
-SEARCHES: dict[str, tuple[str, dict[str, Any], tuple[int, int]]] = {
-    "trees": ("decision_trees", {"depth": 2}, FEW),
+# What is asked for, by a name to show: a registered class, its options and contexts; without thresholds among these,
+# with one and with all. Two kinds of trees at once would both compile what they share: others come between.
+SEARCHES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int]]] = {
+    "trees of depth 3": ("decision_trees", {"depth": 3}, FEW),
+    "trees on every cut": ("decision_trees", {"depth": 2, "thresholds": "all"}, EVERY_CUT),
     "scoring rules": ("linear_rules", {"max_weight": 2}, FEW),
+    "trees with large leaves": ("decision_trees", {"min_leaf_size": 3}, FEW),
+    "trees of depth 3 on every cut": ("decision_trees", {"depth": 3, "thresholds": "all"}, EVERY_CUT),
+    "trees of depth 3 with few leaves": ("decision_trees", {"depth": 3, "max_leaves": 5}, FEW),
+    "trees": ("decision_trees", {"depth": 2}, FEW),
     "scoring rules of many features": ("linear_rules", {"max_weight": 1}, WIDE),  # branch and bound
+    "monotone rules": ("monotone_rules", {}, FEW),
     "rule lists": ("rule_lists", {"max_rules": 2}, FEW),
     "boxes": ("box_rules", {"max_features": 2}, FEW),
     "threshold rules": ("threshold_rules", {"max_cuts": 2}, FEW),
-    "monotone rules": ("monotone_rules", {}, FEW),
-    "trees of depth 3": ("decision_trees", {"depth": 3}, FEW),
-    "trees with large leaves": ("decision_trees", {"min_leaf_size": 3}, FEW),
+    "trees of many cuts": ("decision_trees", {"depth": 2}, MANY_CUTS),
+    "trees of many cuts with large leaves": ("decision_trees", {"min_leaf_size": 3}, MANY_CUTS),
     "trees with few leaves": ("decision_trees", {"max_leaves": 3}, FEW),
     "trees with few features": ("decision_trees", {"max_features": 1}, FEW),
     "trees of one test": ("decision_trees", {"depth": 1}, FEW),
@@ -44,13 +51,13 @@ def ask(job: str, order: Literal["C", "F"] = "C") -> str:
     if job == DRAWS:
         _draw()
         return job
-    name, options, (n_rows, n_features) = SEARCHES[job]
+    name, options, (n_rows, n_features, n_values) = SEARCHES[job]
     rng, n_actions = np.random.default_rng(0), 2 if name == "linear_rules" else 3
-    contexts = np.array(rng.integers(0, 5, (n_rows, n_features)), dtype=float, order=order)
+    contexts = np.array(rng.integers(0, n_values, (n_rows, n_features)), dtype=float, order=order)
     costs = np.array(rng.integers(-9, 10, (n_rows, n_actions)), dtype=float, order=order)
     half = share_at_most(0, 0.5, n_contexts=n_rows, n_actions=n_actions)
-    for thresholds in (1, "all"):
-        policies = registry.load("policies", name)(n_actions, thresholds=thresholds, **options)
+    for thresholds in (1, "all") if "thresholds" not in options else (options["thresholds"],):
+        policies = registry.load("policies", name)(n_actions, **{**options, "thresholds": thresholds})
         for constraints in ((), (half,)) if "constraints" in policies.on(contexts).capabilities else ((),):
             for asked in (costs, costs / 3.0):
                 _question(policies, contexts, asked, constraints)
