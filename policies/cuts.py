@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -111,13 +111,10 @@ class CuttingClass(NamedClass):
             raise InputError(
                 f"contexts have {contexts.shape[1]} columns, but thresholds list cuts of {len(cuts)} features"
             )
-        below = [points.searchsorted(column) for points, column in zip(self._points, contexts.T, strict=True)]
+        if len(contexts) == 1:  # as contexts arrive, one by one; numpy would take longer to begin than to search
+            return np.array([[bisect_left(*pair) for pair in zip(cuts, contexts[0].tolist(), strict=True)]], np.int64)
+        below = [np.searchsorted(points, column) for points, column in zip(cuts, contexts.T, strict=True)]
         return np.array(below, dtype=np.int64).T
-
-    @cached_property
-    def _points(self) -> list[Floats]:
-        """The explicit cut points as arrays: contexts that arrive one by one ask for them every time."""
-        return [np.asarray(points) for points in cast("Any", self.thresholds)]
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def test_contexts_with_texts_may_be_known() -> None:
             "feature 'visits' is missing: fill it in, or",
         ),
         (lambda: Bandit(NUMBERS).act({"age": 1, "visits": float("nan")}), "feature 'visits' is missing"),
+        (lambda: Bandit(NUMBERS).act([1.0, float("nan")]), "feature 'visits' is missing"),
+        (lambda: Bandit(NUMBERS).act([1.0, float("-inf")]), "feature 'visits' is -inf; give a finite number"),
         (lambda: Bandit(NUMBERS).act({"age": float("inf"), "visits": 1}), "feature 'age' is inf; give a finite number"),
         (lambda: Bandit(NUMBERS).act({"age": [1], "visits": 1}), r"a context holds \[1\]"),
         (lambda: Bandit(NUMBERS).act(5), "a context is a list of numbers, a mapping"),

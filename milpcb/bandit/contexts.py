@@ -21,11 +21,22 @@ from milpcb.types import Floats
 
 @dataclass(frozen=True)
 class Context:
-    """One context: the features as they came, the numbers (1, d) that the class reads, and all that came by name."""
+    """One context: the features as plain data, the numbers (1, d) that the class reads, and what ``came``.
+
+    ``names`` are those of the features where it came as a list.
+    """
 
     features: tuple[Value, ...]
     numbers: Any
-    named: Mapping[str, Any]
+    came: Any
+    names: tuple[str, ...]
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """All that came by name; of a list, the features by the names of the class, or by their numbers."""
+        if hasattr(self.came, "keys"):
+            return cast("Mapping[str, Any]", self.came)
+        return dict(zip(self.names or map("x{}".format, range(len(self.came))), self.came, strict=False))
 
 
 class ContextReader:
@@ -101,23 +112,21 @@ class ContextReader:
         return [name for name, value in context.named.items() if isinstance(value, str) and name not in self.declared]
 
     def _read(self, row: Any) -> Context:
-        named = row if hasattr(row, "keys") else None
-        if named is not None:
-            values = self._by_name(named)
-        else:
-            try:
-                values = list(row)
-            except TypeError as error:
-                raise InputError(
-                    f"a context is a list of numbers, a mapping by names, or a row of a data frame; got {shown(row)}"
-                ) from error
-            named = dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))
-        features = tuple(map(_plain, values))
+        by_name = hasattr(row, "keys")
+        try:
+            values = self._by_name(row) if by_name else list(row)
+        except TypeError as error:
+            raise InputError(
+                f"a context is a list of numbers, a mapping by names, or a row of a data frame; got {shown(row)}"
+            ) from error
+        came = row if by_name else values
+        ready = _all_numbers(values)
+        features = tuple(values if ready else map(_plain, values))
         if not self._columns:
-            return Context(features, [self._numbers(features)], named)
+            return Context(features, [values if ready else self._numbers(features)], came, self.names)
         if len(features) != len(self.names):
             raise InputError(f"the context has {len(features)} features, and the class {len(self.names)}")
-        return Context(features, self._encoded(features), named)
+        return Context(features, self._encoded(features), came, self.names)
 
     def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
         if not self.names:
@@ -175,6 +184,13 @@ def _records(context: Any) -> Sequence[Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the data frame has several columns named '{clipped(str(twice))}'")
     return cast("Sequence[Any]", context.to_dicts() if hasattr(context, "to_dicts") else context.to_dict("records"))
+
+
+def _all_numbers(values: list[Any]) -> bool:
+    """Return whether these are floats that a class reads as they are; this is on the path of every decision."""
+    if set(map(type, values)) != {float} or isnan(sum(values)):  # the least of numbers may hide that one is NaN
+        return False
+    return bool(-LARGEST <= min(values) <= max(values) <= LARGEST)
 
 
 def _plain(value: Any) -> Value:
