@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -360,6 +361,13 @@ USERS: dict[str, set[str]] = {  # options of an oracle, and what is loaded where
     "kind='enumeration'": set(),
     "kind='audited', solver='scipy'": {"numba"},
 }
+
+
+def test_learners_are_loaded_when_one_is_asked_for() -> None:
+    """The package itself, and the policies, load none, nor what these need: it would be a third of an import."""
+    program = "import sys, milpcb, policies; print({'milpcb.learners', 'scipy.special', 'numba'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_a_vendor_is_loaded_by_its_own_users_only() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from milpcb.learners.conservative import Conservative
 from milpcb.protocols import Learner
+
+if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
+    from milpcb.learners.conservative import Conservative
 
 
 def sentences(
@@ -44,8 +46,10 @@ def sentences(
         lines.append(f"With {_percent(confidence)} confidence that is at most {amount} than {best}.")
     else:  # no more is certain than that no cost is below 0
         lines.append(f"What {best} is not known yet with {_percent(confidence)} confidence.")
-    if isinstance(learner, Conservative):
-        lines += _of_baseline(learner, settings["baseline"], "" if rewards is None else " (of costs from 0 to 1)")
+    if settings["baseline"] is not None:  # the learner then is Conservative around the one that was asked for
+        lines += _of_baseline(
+            cast("Conservative", learner), settings["baseline"], "" if rewards is None else " (of costs from 0 to 1)"
+        )
     if n_open:
         lines.append(f"The costs of {_count(n_open)} more are not known yet, and not counted here.")
     return "\n".join(lines)
