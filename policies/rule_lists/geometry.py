@@ -106,11 +106,7 @@ class HeldCells(Cells):
 
 def clauses(steps: Sequence[tuple[int, int, int]], tests: Sequence[Test], turned: Bools) -> tuple[Clause, ...]:
     """Return the rules that test each (literal, outcome that goes on, action of the other)."""
-    rules = []
-    for f, outcome, action in steps:
-        feature, threshold, binary = tests[f]
-        rules.append(Clause(feature, threshold, bool((outcome == 0) != turned[f]), action, binary))
-    return tuple(rules)
+    return tuple(Clause.of(tests[f], bool((outcome == 0) != turned[f]), action) for f, outcome, action in steps)
 
 
 def _all(truth: Bools, chosen: Ints) -> Bools:

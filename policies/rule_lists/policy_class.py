@@ -16,7 +16,7 @@ from milpcb.protocols import Opened, TermSearch
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.derivations import too_many
-from policies.literals import LARGEST, Literals, Test, every_test
+from policies.literals import LARGEST, Literals, every_test
 from policies.names import Names
 from policies.rule_lists.geometry import Cells, HeldCells
 from policies.rule_lists.program import RuleListEncoding
@@ -127,7 +127,7 @@ class OpenedRuleLists(Opened):
             for chosen, below in product(permutations(self._literals.tests, r), sides):
                 for *actions, default in product(range(self.n_actions), repeat=r + 1):
                     if actions[-1] != default:
-                        yield RuleList(_clauses(chosen, below, actions), default, self._names)
+                        yield RuleList(tuple(map(Clause.of, chosen, below, actions)), default, self._names)
 
     def draw(self, rng: np.random.Generator) -> RuleList:
         """Return a random listed rule list: its length, then its tests, sides and actions, all uniform."""
@@ -140,7 +140,7 @@ class OpenedRuleLists(Opened):
         below = [*rng.integers(2, size=r - 1).astype(bool).tolist(), True]
         last = (default + int(rng.integers(1, self.n_actions))) % self.n_actions
         actions = [*rng.integers(self.n_actions, size=r - 1).tolist(), last]
-        return RuleList(_clauses(chosen, below, actions), default, self._names)
+        return RuleList(tuple(map(Clause.of, chosen, below, actions)), default, self._names)
 
     def fixed(self) -> RuleLists:
         """Return the class with these cut points, explicit from now on."""
@@ -157,10 +157,3 @@ class OpenedRuleLists(Opened):
     def _cells(self) -> HeldCells:
         """The cells that program and search share; lists and draws need none."""
         return HeldCells(self._literals, self._lists.max_rules)
-
-
-def _clauses(tests: Sequence[Test], below: Sequence[bool], actions: Sequence[int]) -> tuple[Clause, ...]:
-    return tuple(
-        Clause(feature, threshold, side, action, binary)
-        for (feature, threshold, binary), side, action in zip(tests, below, actions, strict=True)
-    )

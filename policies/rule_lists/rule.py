@@ -10,6 +10,7 @@ from milpcb.types import Bools, Floats, Ints
 from policies.chains import ChainRule
 from policies.cuts import describe_test
 from policies.exports import Test
+from policies.literals import Test as Literal
 from policies.names import Names
 
 
@@ -22,6 +23,12 @@ class Clause:
     below: bool
     action: int
     binary: bool = False
+
+    @classmethod
+    def of(cls, test: Literal, below: bool, action: int) -> Clause:
+        """Return the rule that plays an action where a literal holds, or where it does not hold."""
+        feature, threshold, binary = test
+        return cls(feature, threshold, below, action, binary)
 
     def holds(self, contexts: Floats) -> Bools:
         """Return (n,): where the condition holds."""
