@@ -82,20 +82,16 @@ class LabelSeparator(Separator):
 
     # ----------------------------------------------------------------- sets and their rows
 
-    def _lightest(self, prices: Floats) -> Floats:
-        """Return the basic solution lambda (2g,) that costs least at these prices (2g,)."""
-        return vertex(self._hulls, prices)
-
     def _within(self, allowed: Bools, prices: Floats) -> Ints | None:
         """Return a minimal set of members that are ``allowed`` (2g,), or None where the lightest is none."""
-        weights = self._lightest(prices)
+        weights = vertex(self._hulls, prices)
         return None if weights[~allowed].sum() > MARGIN else np.flatnonzero((weights > _ZERO) & allowed)
 
     def _cheap(self, prices: Floats) -> Iterator[Ints]:
         """Yield sets that cost less than 1; the members of each are dearer for the next."""
         now = prices.copy()
         for _ in range(_SETS):
-            members = np.flatnonzero(self._lightest(now) > _ZERO)
+            members = np.flatnonzero(vertex(self._hulls, now) > _ZERO)
             if prices[members].sum() >= 1.0 - _BROKEN:
                 return
             yield members
