@@ -61,11 +61,7 @@ def beyond_tolerance(scored: Scored, big: float) -> str:
 
 def largest_big_m(scored: Scored) -> float:
     """Return the largest M of (1) and (2)."""
-    return 2.0 * float(_reach(scored).max()) + 1.0
-
-
-def _reach(scored: Scored) -> Floats:
-    return reach_of(scored.table(), scored)
+    return 2.0 * float(reach_of(scored.table(), scored).max()) + 1.0
 
 
 def reach_of(columns: Floats | Ints, scored: Scored) -> Floats:
@@ -121,7 +117,7 @@ class LinearEncoding(InvertibleEncoding):
         """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1), what stands for v, and n (d,) or None."""
         X, copies, limit = self._X, self._scored.copies, self._scored.limit
         cuts, max_weight = self._scored.n_cuts, self._scored.max_weight
-        reach = _reach(self._scored)  # R_j
+        reach = reach_of(X, self._scored)  # R_j
         highest = float(reach.max())
 
         b = ProgramBuilder()

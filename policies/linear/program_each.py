@@ -89,13 +89,9 @@ class EachEncoding(InvertibleEncoding):
 
 def _apart(scored: Scored) -> float:
     """Return D: how far apart bases may be."""
-    return scored.n_cuts * (2.0 * float(_reach(scored).max()) + 1.0)
+    return scored.n_cuts * (2.0 * float(reach_of(scored.whole_table(), scored).max()) + 1.0)
 
 
 def big_m(scored: Scored) -> Floats:
     """Return M (g,)."""
-    return 2.0 * _reach(scored) + _apart(scored) + 1.0
-
-
-def _reach(scored: Scored) -> Floats:
-    return reach_of(scored.whole_table(), scored)
+    return 2.0 * reach_of(scored.whole_table(), scored) + _apart(scored) + 1.0
