@@ -78,6 +78,8 @@ def become(call: dict[str, Any]) -> None:
     for what, limit in call["limits"].items():
         resource.setrlimit(getattr(resource, what), (limit, limit))
     sys.argv[1:] = call["arguments"]
+    # Where nobody asks for processes: studies of seconds, which would import all there is once more.
+    import_module("milpcb.experiments.run.runner").cores = lambda: 1
     if call.get("sketches"):
         from matplotlib.figure import Figure
         from sketches import sketch  # beside this file
