@@ -6,6 +6,8 @@ answered on a machine, the code is on disk, and no later process waits for it.
 
 from __future__ import annotations
 
+from contextlib import redirect_stderr
+from io import StringIO
 from typing import Any, Literal
 
 import numpy as np
@@ -60,7 +62,8 @@ def ask(job: str, order: Literal["C", "F"] = "C") -> str:
         policies = registry.load("policies", name)(n_actions, **{**options, "thresholds": thresholds})
         for constraints in ((), (half,)) if "constraints" in policies.on(contexts).capabilities else ((),):
             for asked in (costs, costs / 3.0):
-                _question(policies, contexts, asked, constraints)
+                with redirect_stderr(StringIO()):  # no line that a search is long: compiling is
+                    _question(policies, contexts, asked, constraints)
     return job
 
 
