@@ -96,13 +96,14 @@ class LazySession:
 
     def _distance(self, x: Floats) -> Floats:
         """Return by how much a point keeps each of the rows found, below 0 where it breaks one."""
-        activity = self._matrix @ x
-        return np.minimum(activity - self._lower, self._upper - activity)
+        return _kept_by(x, self._matrix, self._lower, self._upper)
 
     def _add(self, cuts: Cuts, x: Floats) -> None:
-        """Add rows that ``x`` breaks, each once."""
+        """Add rows that ``x`` breaks, each once; if it broke none, the next round would be this one once more."""
         if (self._distance(x) < -1e3 * _OFF).any():
             raise SolverFailedError("the solver calls a point optimal that breaks rows it was given; use highs")
+        if (_kept_by(x, cuts.matrix, cuts.lower, cuts.upper) >= 0.0).all():
+            raise SolverFailedError("the separator's rows cut nothing off: the solver's point breaks none of them")
         _, first = np.unique(cuts.matrix, axis=0, return_index=True)
         matrix, lower, upper = cuts.matrix[first], cuts.lower[first], cuts.upper[first]
         self._matrix = np.vstack([self._matrix, matrix])
@@ -118,6 +119,12 @@ class LazySession:
         self._last_tight = self._last_tight[kept]
         self.close()
         self._open()
+
+
+def _kept_by(x: Floats, matrix: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return by how much a point keeps rows, below 0 where it breaks one."""
+    activity = matrix @ x
+    return np.asarray(np.minimum(activity - lower, upper - activity))
 
 
 class _Query:

@@ -35,6 +35,15 @@ class StableSets:
         return Cuts(np.array(rows).reshape(-1, 6), np.full(len(rows), -np.inf), np.ones(len(rows)), point)
 
 
+class KeptRows(StableSets):
+    """A separator that is wrong: its only row, that of the first edge, comes whether a point breaks it or not."""
+
+    def cuts(self, x: Floats, objective: Floats) -> Cuts:
+        """Return the row."""
+        row = np.eye(6)[:1] + np.eye(6)[1:2]
+        return Cuts(row, np.full(1, -np.inf), np.ones(1), super().cuts(x, objective).point)
+
+
 def cube() -> Program:
     """Six 0/1 columns without a row."""
     b = ProgramBuilder()
@@ -164,3 +173,10 @@ def test_a_start_goes_on_to_the_solver() -> None:
     assert len(seen) == 1
     assert seen[0] is start
     assert found[0].objective == found[1].objective
+
+
+def test_a_separator_that_returns_what_a_point_keeps_is_named() -> None:
+    """Such rows would change nothing, and the same point would come back in every round."""
+    session = LazySession(load_solver("highs"), cube(), KeptRows())
+    with pytest.raises(SolverFailedError, match="breaks none of them"):
+        session.solve(np.full(6, -1.0))
