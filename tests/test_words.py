@@ -31,6 +31,8 @@ REPLACED = {
     "own_folder": ("local classes", set()),
     "mend(s|ed|ing)?": ("fix", set()),
     "absent": ("missing", set()),
+    "shortages?": ("slack", set()),
+    "staircases?": ("dominance", set()),
 }
 
 

@@ -73,11 +73,11 @@ class ConstrainedTrees(RestrictedTerms):
         if least == np.inf:
             raise InfeasibleError("no tree keeps the side constraints")
         (states, joined, pairing), head = self._recursion, int(self._chosen[0])
-        fails = int(joined.head_items[head])
+        fails = int(joined.head_labels[head])
         state = int(np.searchsorted(states.start, fails, side="right")) - 1
         if state == 0:
             return least, DecisionTree(self._node(totals, 0, fails, {}), self._names)
-        holds, f = int(joined.tail_items[pairing.cheapest_tail(head)]), (state - 1) // 2
+        holds, f = int(joined.tail_labels[pairing.cheapest_tail(head)]), (state - 1) // 2
         yes, no = self._node(totals, state + 1, holds, {f: 1}), self._node(totals, state, fails, {f: 0})
         return least, DecisionTree(split(self._tests[f], yes, no), self._names)
 
@@ -99,25 +99,25 @@ class ConstrainedTrees(RestrictedTerms):
     def _summed(self) -> Sums:
         return self._recursion.sums(self.n_terms)
 
-    def _node(self, totals: Floats, state: int, item: int, known: dict[int, int]) -> Node:
-        """Return a subtree that makes the cost of an item, where the literals ``known`` have come out so."""
+    def _node(self, totals: Floats, state: int, label: int, known: dict[int, int]) -> Node:
+        """Return a subtree that makes the cost of a label, where the literals ``known`` have come out so."""
         states, costs = self._recursion.states, self._least.costs
         full, p = int(states.offset[-2]), states.n_tests
         if state >= full:
             leaves = totals.reshape(-1, self.n_actions)[state - full]
-            return Leaf(int(np.where(states.start[state] + states.classes == item, leaves, np.inf).argmin()))
+            return Leaf(int(np.where(states.start[state] + states.classes == label, leaves, np.inf).argmin()))
         if len(states.ended):
-            ends = (states.ended[state, states.classes] == item) & (self._least.totals[state] == costs[item])
+            ends = (states.ended[state, states.classes] == label) & (self._least.totals[state] == costs[label])
             if ends.any():
                 return Leaf(int(ends.argmax()))
         for g in range(p):
             below = 1 + 2 * (p * state + g)
             start, middle, stop = states.start[below : below + 3]
             first = states.first[p * state + g]
-            made = states.item[first : first + (middle - start) * (stop - middle)].reshape(
+            made = states.label[first : first + (middle - start) * (stop - middle)].reshape(
                 middle - start, stop - middle
             )
-            ways = (made == item) & (costs[start:middle, None] + costs[middle:stop] == costs[item])
+            ways = (made == label) & (costs[start:middle, None] + costs[middle:stop] == costs[label])
             if ways.any():
                 break
         i, j = np.unravel_index(ways.argmax(), ways.shape)

@@ -19,7 +19,7 @@ interval with the least bound is halved first, and the search ends when that bou
 Structure limits are kept where a cut is evaluated. Bounds hold without them, as a tree within the limits is a tree; two
 things make them as tight as without. Where the tree of another cut is taken to the contexts below u, its leaves lose at
 most the rows of W: at depth 2, L(u) and R(v) in the first bound are the best stumps whose leaves are short of so many
-rows at most, for shortages of 0, 1, 2, 4, ... rows. At more depth the first bound is left out, as other shortages would
+rows at most, for slacks of 0, 1, 2, 4, ... rows. At more depth the first bound is left out, as other slacks would
 be searches of their own. Where the tree is taken to the contexts below v, leaves gain rows: the second bound is within
 the limits. How many leaves there are on either side of the root, and which features are tested, is part of what is
 asked: there is a line of root cuts for each way.

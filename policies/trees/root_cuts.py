@@ -63,13 +63,13 @@ def evaluate(
     for side in range(2):
         _fill_leaf(table, levels, feature, cut, side, base[side] + min(0.0, totals[side].min()), best[side])
     leaf, found = best.copy(), best.copy()
-    shortages = np.zeros((2, len(holds) if len(levels.least) else 0), np.int32)
+    slacks = np.zeros((2, len(holds) if len(levels.least) else 0), np.int32)
     least = np.empty_like(best)
     for f in np.argsort(sides[0, 0] + sides[1, 0]):
         if not below[f] or _behind(sides, found, f):
             continue
         counts, gaps = table.sizes[f], table.gaps[f]
-        _fill_stumps(levels, counts, holds, table.orders[f], table.costs[f], gaps, totals, shortages, least)
+        _fill_stumps(levels, counts, holds, table.orders[f], table.costs[f], gaps, totals, slacks, least)
         for side in range(2):
             for h in range(least.shape[1]):
                 sides[side, h, f] = min(leaf[side, h], base[side] + least[side, h])
@@ -111,15 +111,15 @@ def _fill_stumps(
     costs: Array,
     gaps: Array,
     totals: Array,
-    shortages: Array,
+    slacks: Array,
     least: Array,
 ) -> None:
-    """Fill ``least`` (2, shortages) with the costs of the best stumps of feature f where a root fails, and holds."""
+    """Fill ``least`` (2, slacks) with the costs of the best stumps of feature f where a root fails, and holds."""
     sums = np.zeros(totals.shape)
     now_out, now_in = min(0.0, totals[0].min()), min(0.0, totals[1].min())
     least_out = least_in = np.inf
     least[:] = np.inf
-    start, stop = _fill_shortages(levels.least, counts, holds, order, shortages)
+    start, stop = _fill_slacks(levels.least, counts, holds, order, slacks)
     for t in range(len(order)):
         side = holds[np.uint32(order[t])]  # numba asks of a signed number whether it is negative
         below = above = 0.0
@@ -135,17 +135,17 @@ def _fill_stumps(
         if start <= t < stop:
             least_in, least_out = min(least_in, now_in), min(least_out, now_out)
         else:
-            place_in, place_out = levels.places[shortages[1, t]], levels.places[shortages[0, t]]
+            place_in, place_out = levels.places[slacks[1, t]], levels.places[slacks[0, t]]
             least[1, place_in], least[0, place_out] = min(least[1, place_in], now_in), min(least[0, place_out], now_out)
     least[0, 0], least[1, 0] = min(least[0, 0], least_out), min(least[1, 0], least_in)
     for h in range(1, least.shape[1]):
         least[0, h], least[1, h] = min(least[0, h], least[0, h - 1]), min(least[1, h], least[1, h - 1])
-    shortages[:, :start], shortages[:, stop:] = 0, 0
+    slacks[:, :start], slacks[:, stop:] = 0, 0
 
 
 @compiled(NO_NAN)
-def _fill_shortages(asked: Array, counts: Array, holds: Array, order: Array, shortages: Array) -> tuple[int, int]:
-    """Fill ``shortages`` (2, g) of the stumps that cut after each context, on both sides of a root; all are 0 before.
+def _fill_slacks(asked: Array, counts: Array, holds: Array, order: Array, slacks: Array) -> tuple[int, int]:
+    """Fill ``slacks`` (2, g) of the stumps that cut after each context, on both sides of a root; all are 0 before.
 
     Returns from and up to which context both leaves on both sides have all that is ``asked`` for (C,), so that nothing
     is filled there.
@@ -158,14 +158,14 @@ def _fill_shortages(asked: Array, counts: Array, holds: Array, order: Array, sho
             if min(rows[0], rows[1]) >= asked[c]:
                 break
             for side in range(2):
-                shortages[side, t] = max(shortages[side, t], int(asked[c] - rows[side]))
+                slacks[side, t] = max(slacks[side, t], int(asked[c] - rows[side]))
             start = max(start, t + 1)
         rows[:] = 0.0
         for t in range(len(order) - 1, -1, -1):
             if min(rows[0], rows[1]) >= asked[c]:
                 break
             for side in range(2):
-                shortages[side, t] = max(shortages[side, t], int(asked[c] - rows[side]))
+                slacks[side, t] = max(slacks[side, t], int(asked[c] - rows[side]))
             stop = min(stop, t)
             rows[holds[order[t]]] += counts[c, t]
     return start, max(start, stop)

@@ -36,9 +36,9 @@ class Lines(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """Shortages of leaves: ``levels`` (H,), the last infinite; ``least`` (C,) counts of a leaf; ``places`` of levels.
+    """Slacks of leaves: ``levels`` (H,), the last infinite; ``least`` (C,) counts of a leaf; ``places`` of levels.
 
-    ``places[n]`` is the first level that allows a shortage of n rows.
+    ``places[n]`` is the first level that allows a slack of n rows.
     """
 
     levels: Array
@@ -203,9 +203,9 @@ def entry(segments: Segments, entries: Array, f: int, height: int, number: int) 
 
 
 @compiled(NO_NAN)
-def _place(levels: Levels, shortage: float) -> int:
+def _place(levels: Levels, slack: float) -> int:
     last = len(levels.levels) - 1
-    return int(levels.places[int(shortage)]) if shortage < len(levels.places) else last
+    return int(levels.places[int(slack)]) if slack < len(levels.places) else last
 
 
 @compiled(NO_NAN)

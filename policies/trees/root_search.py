@@ -67,7 +67,7 @@ class RootAnswer(NamedTuple):
 class RootQuestion:
     """Which trees: up to a depth, of so many leaves, with the features of one row of ``below`` (n, d).
 
-    ``levels`` are the shortages for which stumps are evaluated; the trees asked for are those of level 0.
+    ``levels`` are the slacks for which stumps are evaluated; the trees asked for are those of level 0.
     """
 
     depth: int

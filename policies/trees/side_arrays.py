@@ -44,12 +44,12 @@ class LabelRecursion(NamedTuple):
     def sums(self, n_leaves: int = 0) -> Sums:
         """Return the arrays that are computed; for sums of weights, those of ``n_leaves`` leaves."""
         states, soft = self.states, n_leaves > 0
-        n_items, n_shorter = states.start[-1] + 1, len(states.ended)
+        n_labels, n_shorter = states.start[-1] + 1, len(states.ended)
         most = int(np.diff(states.start).max())
         return Sums(
-            costs=np.zeros(n_items),
-            masses=np.ones(n_items if soft else 0),
-            powers=np.zeros(n_items if soft else 0, dtype=np.int64),
+            costs=np.zeros(n_labels),
+            masses=np.ones(n_labels if soft else 0),
+            powers=np.zeros(n_labels if soft else 0, dtype=np.int64),
             alike=np.zeros(len(states.start) - 1 if soft else 0, dtype=np.int64),
             leaf_masses=np.empty(n_leaves),
             leaf_powers=np.empty(n_leaves, dtype=np.int64),
@@ -75,8 +75,8 @@ def recursion(p: int, n_actions: int, depth: int, rows: Sequence[SideConstraint]
         for *of_rows, allowed in zip(*every, ends.allowed if ends else full, strict=True)
     ]
     found = levels(p, endings)
-    staircase = bounds.shape[1] == 1 and bounds[0, 0] == -np.inf
-    states = _states(p, found, classes, _fresh(found, counted=counted, staircase=staircase))
+    dominance = bounds.shape[1] == 1 and bounds[0, 0] == -np.inf
+    states = _states(p, found, classes, _group_starts(found, counted=counted, dominance=dominance))
     if ends is None:
         states = states._replace(ended=states.ended[:0])
     most = ends.most if ends is not None and counted else None
@@ -103,28 +103,28 @@ def _counted(weights: Floats, *, counted: bool) -> Floats:
     return np.concatenate([np.ones_like(weights[:1]), weights]) if counted else weights
 
 
-def _fresh(found: Sequence[Level], *, counted: bool, staircase: bool) -> Bools:
-    """Return which items of all levels begin a group: where there is no ``staircase``, each of them.
+def _group_starts(found: Sequence[Level], *, counted: bool, dominance: bool) -> Bools:
+    """Return which labels of all levels begin a group: where there is no ``dominance``, each of them.
 
     Under one row that is bounded above a lighter tree may stand for a heavier one, but not where its number of leaves
     is ``counted`` and another.
     """
-    fresh = []
+    group_starts = []
     for level in found:
         weights, begins = level.weights[-1], np.zeros(level.weights.shape[1], dtype=bool)
         begins[level.start[:-1][np.diff(level.start) > 0]] = True
         if counted:
             begins[1:] |= np.diff(level.weights[0]) != 0.0
         begins[1:] |= np.diff(weights) < 0.0  # actions at a leaf are not always in order of weight
-        fresh.append(begins | (not staircase))
-    return np.concatenate(fresh)
+        group_starts.append(begins | (not dominance))
+    return np.concatenate(group_starts)
 
 
-def _states(p: int, found: Sequence[Level], classes: Ints, fresh: Bools) -> States:
+def _states(p: int, found: Sequence[Level], classes: Ints, group_starts: Bools) -> States:
     """Return the levels one behind the other, from the root on."""
-    n_items = [level.weights.shape[1] for level in found]
-    before = np.cumsum([0, *n_items])
-    n_pairs = np.cumsum([0, *(len(level.item) for level in found[:-1])])
+    n_labels = [level.weights.shape[1] for level in found]
+    before = np.cumsum([0, *n_labels])
+    n_pairs = np.cumsum([0, *(len(level.label) for level in found[:-1])])
     shorter = list(zip(found[:-1], before, n_pairs, strict=False))
     no_states = np.zeros((0, found[-1].ended.shape[1]), dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)
@@ -137,19 +137,19 @@ def _states(p: int, found: Sequence[Level], classes: Ints, fresh: Bools) -> Stat
         start=np.concatenate(
             [level.start[:-1] + first for level, first in zip(found, before, strict=False)] + [before[-1:]]
         ),
-        fresh=fresh,
+        group_starts=group_starts,
         ended=np.concatenate(
-            [no_states, *(np.where(level.ended < 0, -1, level.ended + items) for level, items, _ in shorter)]
+            [no_states, *(np.where(level.ended < 0, -1, level.ended + labels) for level, labels, _ in shorter)]
         ),
         first=np.concatenate([none, *(level.first + pairs for level, _, pairs in shorter)]),
-        item=np.concatenate(
-            [none.astype(np.int32), *((level.item + items).astype(np.int32) for level, items, _ in shorter)]
+        label=np.concatenate(
+            [none.astype(np.int32), *((level.label + labels).astype(np.int32) for level, labels, _ in shorter)]
         ),
     )
 
 
 def _joined(found: Sequence[Level], states: States, bounds: Floats, most: int | None) -> tuple[Joined, Pairing]:
-    """Return the items on both sides of each test at the root in order of weight, and their pairing."""
+    """Return the labels on both sides of each test at the root in order of weight, and their pairing."""
     weights = np.concatenate([*(level.weights for level in found[:2]), np.zeros((len(found[0].weights), 1))], axis=1)
     nothing = states.start[-1]
     ways = [(heads, tails) for heads, tails in _ways(states, weights[0], most) if len(heads) and len(tails)]
@@ -182,15 +182,15 @@ def _in_a_column(side: Side) -> Side:
 
 
 def _ways(states: States, n_leaves: Floats, most: int | None) -> Iterator[tuple[Ints, Ints]]:
-    """Yield heads and tails: the items on the side where a test at the root fails, with those where it holds.
+    """Yield heads and tails: the labels on the side where a test at the root fails, with those where it holds.
 
     A root that is a leaf goes with nothing. Where leaves are limited, heads with a number of them go with the tails
     that leave it at ``most``.
     """
     start = states.start[: 2 + 2 * states.n_tests]
-    items = [np.arange(*ends) for ends in pairwise(start)]
-    yield items[0], np.array([len(n_leaves) - 1])
-    for fails, holds in zip(items[1::2], items[2::2], strict=True):
+    labels = [np.arange(*ends) for ends in pairwise(start)]
+    yield labels[0], np.array([len(n_leaves) - 1])
+    for fails, holds in zip(labels[1::2], labels[2::2], strict=True):
         if most is None:
             yield fails, holds
             continue

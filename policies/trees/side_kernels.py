@@ -28,11 +28,12 @@ _TOGETHER = 2**12  # paths of full length whose sums fit the second-level cache
 class States(NamedTuple):
     """All states, level by level from the root, whose number is 0; paths of length l begin at ``offset[l]``.
 
-    What they have is in policies/trees/side_states.py; here items are numbered through all levels, and behind them
+    What they have is in policies/trees/side_states.py; here labels are numbered through all levels, and behind them
     comes one that costs nothing, the tail of a root that is a leaf. ``classes`` (K,) are those of the actions,
     ``members`` (K,) the actions class by class, from ``edges`` (C + 1,) on. Only paths shorter than the longest have
-    ``ended`` (none where only full paths end), ``first`` and ``item``. The items of a state are in groups, each from a
-    ``fresh`` one on: an item matters to the least total only where it is cheaper than all before it in its group.
+    ``ended`` (none where only full paths end), ``first`` and ``label``. The labels of a state are in groups, each from
+    one of ``group_starts`` on. A label is dominated, and matters to no least total, where it is not cheaper than all
+    before it in its group.
     """
 
     n_tests: int
@@ -41,20 +42,20 @@ class States(NamedTuple):
     members: Array
     edges: Array
     start: Array
-    fresh: Array
+    group_starts: Array
     ended: Array
     first: Array
-    item: Array
+    label: Array
 
 
 class Joined(NamedTuple):
-    """The two sides of the tests at the root: the numbers of the items that are heads and tails, and their pairing.
+    """The two sides of the tests at the root: the numbers of the labels that are heads and tails, and their pairing.
 
     ``head_states`` (ways,) are the states of the heads: the side where a test fails, or the root as a leaf.
     """
 
-    head_items: Array
-    tail_items: Array
+    head_labels: Array
+    tail_labels: Array
     head_states: Array
     by_tails: Array
     heads: Side
@@ -64,13 +65,13 @@ class Joined(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What is computed: of each item its cost, or the mass and power of its sum; of shorter paths the totals of leaves.
+    """What is computed: the cost of each label, or mass and power of its sum; of shorter paths the totals of leaves.
 
     ``alike`` (states,) is the power of all sums of a state that are something; MIXED where there are several. Those
     of the leaves of full paths are given.
 
     ``at`` (states,) is whether the context follows a path. Working space: ``number`` and ``cost``, as long as the most
-    items of a state.
+    labels of a state.
     """
 
     costs: Array
@@ -209,8 +210,8 @@ def _summed_leaves(action: int, begin: int, end: int, states: States, sums: Sums
 
 @compiled()
 def _least(action: int, begin: int, end: int, p: int, states: States, sums: Sums) -> None:
-    """Compute least costs: over the leaves that may end a path, and the pairs of two items that may matter."""
-    start, fresh, first, item, at = states.start, states.fresh, states.first, states.item, sums.at
+    """Compute least costs: over the leaves that may end a path, and the pairs of two labels that may matter."""
+    start, group_starts, first, label, at = states.start, states.group_starts, states.first, states.label, sums.at
     costs, number, cost, here = sums.costs, sums.number, sums.cost, action >= 0
     for s in range(begin, end):
         if at[s] != here:
@@ -223,17 +224,17 @@ def _least(action: int, begin: int, end: int, p: int, states: States, sums: Sums
             fails, holds, stop = start[below], start[below + 1], start[below + 2]
             n, least = 0, np.inf
             for j in range(holds, stop):
-                least = np.inf if fresh[j] else least
+                least = np.inf if group_starts[j] else least
                 if costs[j] < least:
                     number[n], cost[n], least = j - holds, costs[j], costs[j]
                     n += 1
             row, least = first[p * s + g], np.inf
             for i in range(fails, holds):
-                least = np.inf if fresh[i] else least
+                least = np.inf if group_starts[i] else least
                 if costs[i] < least:
                     least = costs[i]
                     for j in range(n):
-                        k = item[row + number[j]]
+                        k = label[row + number[j]]
                         costs[k] = min(costs[k], least + cost[j])
                 row += stop - holds
 
@@ -259,7 +260,7 @@ def _summed_ended(rate: float, action: int, s: int, states: States, sums: Sums) 
 
 @compiled()
 def _summed(rate: float, action: int, begin: int, end: int, p: int, states: States, sums: Sums) -> None:
-    """Compute sums of weights: over the leaves that may end a path, and all pairs of two items."""
+    """Compute sums of weights: over the leaves that may end a path, and all pairs of two labels."""
     start, masses, powers, here = states.start, sums.masses, sums.powers, action >= 0
     for s in range(begin, end):
         if sums.at[s] != here:
@@ -297,7 +298,7 @@ def _shared(below: int, p: int, alike: Array) -> int:
 @compiled()
 def _sum_alike(s: int, p: int, states: States, masses: Array) -> None:
     """Add the pairs of one state where all have the same power."""
-    start, item = states.start, states.item
+    start, label = states.start, states.label
     for g in range(p):
         below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
         fails, holds, stop = start[below], start[below + 1], start[below + 2]
@@ -305,14 +306,14 @@ def _sum_alike(s: int, p: int, states: States, masses: Array) -> None:
         for i in range(fails, holds):
             mass = masses[i]
             for j in range(holds, stop):
-                masses[item[row + j]] += mass * masses[j]
+                masses[label[row + j]] += mass * masses[j]
             row += stop - holds
 
 
 @compiled()
 def _sum_pairs(s: int, p: int, states: States, sums: Sums) -> None:
     """Add the pairs of one state, whatever their powers."""
-    start, item, masses, powers = states.start, states.item, sums.masses, sums.powers
+    start, label, masses, powers = states.start, states.label, sums.masses, sums.powers
     for g in range(p):
         below = 1 + 2 * (p * s + g)  # where g fails; it holds at the next
         fails, holds, stop = start[below], start[below + 1], start[below + 2]
@@ -320,7 +321,7 @@ def _sum_pairs(s: int, p: int, states: States, sums: Sums) -> None:
         for i in range(fails, holds):
             mass, power = masses[i], powers[i]
             for j in range(holds, stop):
-                add_at(masses, powers, item[row + j], mass * masses[j], power + powers[j])
+                add_at(masses, powers, label[row + j], mass * masses[j], power + powers[j])
             row += stop - holds
 
 
@@ -330,10 +331,10 @@ def _gather(rate: Rate, deciding: bool, column: int, joined: Joined, sums: Sums)
     least, masses, powers = sums.costs, sums.masses, sums.powers
     for s in range(len(joined.by_tails)):
         by_tails = joined.by_tails[s] == deciding
-        side, items = (joined.tails, joined.tail_items) if by_tails else (joined.heads, joined.head_items)
+        side, labels = (joined.tails, joined.tail_labels) if by_tails else (joined.heads, joined.head_labels)
         costs = side.costs
         for i in range(side.start[s], side.start[s + 1]):
-            k = items[i]
+            k = labels[i]
             if rate is None:
                 costs[i, column] = least[k]
             else:

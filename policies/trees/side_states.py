@@ -2,11 +2,11 @@
 
 This is a resource-constrained dynamic program. A *state* is a path: the contexts that follow it. A subtree below it
 matters only through its cost and its usage of each side constraint (its weights), so subtrees of equal usage are merged
-into one *label* of the state, here called an item. The cost of a label is the sum (+) over its subtrees: the least, or
--log of the summed exp(-cost). The labels of a state of full depth are the actions; actions of equal usage everywhere
-share one. A subtree of a shorter path is a test g with a label of the path on which g fails and a label of the path on
-which it holds: costs and usages add up. Which label each such *pair* belongs to depends on the constraints alone and is
-computed once. The two sides of the test at the root meet in policies/pairings.py.
+into one *label* of the state. The cost of a label is the sum (+) over its subtrees: the least, or -log of the summed
+exp(-cost). The labels of a state of full depth are the actions; actions of equal usage everywhere share one. A subtree
+of a shorter path is a test g with a label of the path on which g fails and a label of the path on which it holds: costs
+and usages add up. Which label each such *pair* belongs to depends on the constraints alone and is computed once.
+The two sides of the test at the root meet in policies/pairings.py.
 
 Under a budget on one action a state of depth D - 1 has at most 2 p + 2 labels, and a shorter path one for each number
 of contexts: about 8 p^4 pairs at depth 3 over p literals. Real weights without equal sums do not merge: then a state of
@@ -30,24 +30,24 @@ from policies.derivations import too_many
 # Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
 # constraints allow 1e-9.
 GRID = 2.0**-44
-NUMBERS = 4  # that an item below the test at the root counts for: it has windows and costs
+NUMBERS = 4  # that a label below the test at the root counts for: it has windows and costs
 _AT_ONCE = 2**20  # pairs that are put in order at a time
 
 
 class Level(NamedTuple):
-    """The states of one path length: those of path q have the items ``start[q]`` to ``start[q + 1] - 1``.
+    """The states of one path length: those of path q have the labels ``start[q]`` to ``start[q + 1] - 1``.
 
-    Items of a state are in order of their weights (R, n), that of the first row first. A leaf that ends path q with
-    actions of class c belongs to item ``ended[q, c]``, -1 where no leaf may. Of the pairs of path q and test g, which
-    begin at ``first[q * p + g]``, that of the i-th item of the side where g fails and the j-th of n where it holds, at
-    i * n + j, belongs to item ``item[...]``.
+    Labels of a state are in order of their weights (R, n), that of the first row first. A leaf that ends path q with
+    actions of class c belongs to label ``ended[q, c]``, -1 where no leaf may. Of the pairs of path q and test g, which
+    begin at ``first[q * p + g]``, that of the i-th label of the side where g fails and the j-th of n where it holds, at
+    i * n + j, belongs to label ``label[...]``.
     """
 
     start: Ints
     weights: Floats
     ended: Ints
     first: Ints
-    item: Ints
+    label: Ints
 
 
 class Endings(NamedTuple):
@@ -108,7 +108,7 @@ def _check(n_numbers: int) -> None:
 
 
 def _leaves(ending: Endings, p: int) -> Level:
-    """Return the level of states whose items are their leaves alone, an item for each class of actions."""
+    """Return the level of states whose labels are their leaves alone, a label for each class of actions."""
     n_rows, n_paths, n_classes = ending.weights.shape
     start = n_classes * np.cumsum(np.append(0, ending.allowed))
     ended = np.where(ending.allowed[:, None], start[:-1, None] + np.arange(n_classes), -1)
@@ -136,21 +136,21 @@ def _level(p: int, below: Level, ending: Endings) -> Level:
         np.concatenate([part.weights for part in parts], axis=1),
         ended,
         np.cumsum(n_pairs) - n_pairs,
-        np.concatenate([(part.item + first).astype(np.int32) for part, first in zip(parts, before, strict=False)]),
+        np.concatenate([(part.label + first).astype(np.int32) for part, first in zip(parts, before, strict=False)]),
     )
 
 
 class _Part(NamedTuple):
-    """The items of some states of a level: how many each has, their weights, and those of leaves and of pairs."""
+    """The labels of some states of a level: how many each has, their weights, and those of leaves and of pairs."""
 
     sizes: Ints
     weights: Floats
     ended: Ints
-    item: Ints
+    label: Ints
 
 
 def _parts(p: int, below: Level, ending: Endings, parts: Sequence[Ints]) -> Iterator[_Part]:
-    """Yield the items of the paths in each of the ``parts``, which are numbers of neighbouring paths."""
+    """Yield the labels of the paths in each of the ``parts``, which are numbers of neighbouring paths."""
     for paths in parts:
         ends = paths[ending.allowed[paths]]
         blocks = np.arange(paths[0] * p, (paths[-1] + 1) * p)
@@ -163,14 +163,14 @@ def _parts(p: int, below: Level, ending: Endings, parts: Sequence[Ints]) -> Iter
             axis=1,
         )
         state = np.concatenate([np.repeat(ends, ending.weights.shape[2]), block // p]) - paths[0]
-        item, first = _distinct(state, weights)
+        label, first = _distinct(state, weights)
         sizes = np.bincount(state[first], minlength=len(paths))
-        n_ended = len(item) - len(block)
-        yield _Part(sizes, weights[:, first], item[:n_ended], item[n_ended:])
+        n_ended = len(label) - len(block)
+        yield _Part(sizes, weights[:, first], label[:n_ended], label[n_ended:])
 
 
 def _pairs(start: Ints, blocks: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the block of each pair, and its items below: ``blocks`` number the paths below in pairs."""
+    """Return the block of each pair, and its labels below: ``blocks`` number the paths below in pairs."""
     fails, holds = np.diff(start)[2 * blocks], np.diff(start)[2 * blocks + 1]
     n_pairs = fails * holds
     number = np.repeat(np.arange(len(blocks)), n_pairs)
