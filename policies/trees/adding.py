@@ -24,7 +24,7 @@ class LeafAdder:
     """
 
     def __init__(self, truth: Bools, n_actions: int, depth: int) -> None:
-        self._patterns = np.pad(truth, ((0, 0), (1, 0)), constant_values=True)
+        self._truth = truth
         self._n_actions, self._depth, self._n_literals = n_actions, depth, truth.shape[1]
         self._totals = np.zeros((2 * self._n_literals) ** depth * n_actions)
 
@@ -38,11 +38,11 @@ class LeafAdder:
 
     @cached_property
     def _single(self) -> tuple[Array, Array, Array, Array]:
-        return arrays(self._patterns, self._n_actions, 1, np.float32)[:4]
+        return arrays(self._truth, self._n_actions, 0, 1, np.float32)[:4]
 
     @cached_property
     def _double(self) -> tuple[Array, Array, Array, Array]:
-        return arrays(self._patterns, self._n_actions, 1, np.float64)[:4]
+        return arrays(self._truth, self._n_actions, 0, 1, np.float64)[:4]
 
 
 @compiled()
@@ -53,12 +53,14 @@ def _one_test(
     everywhere, bound = differences(table, costs[0])
     if bound > largest:
         return bound
-    add_up(literals, costs[0], literals.shape[0] * literals.shape[2], weighted, pairs[0], 0, 1, len(totals))
+    add_up(
+        literals, costs[0], literals.shape[0] * literals.shape[2], weighted, pairs[0], len(totals), len(totals) + 1, 0
+    )
     totals[:, 0, 0], totals[:, 1, 0] = 0.0, everywhere
     for f in range(len(totals)):
         for a in range(len(pairs[0])):
-            holds = pairs[0, a, 0, f + 1]
-            totals[f, 0, a + 1] = pairs[0, a, 0, 0] - holds
+            holds = pairs[0, a, len(totals), f]
+            totals[f, 0, a + 1] = pairs[0, a, len(totals), len(totals)] - holds
             totals[f, 1, a + 1] = everywhere + holds
     return bound
 
@@ -82,8 +84,8 @@ def _two_tests(
                 totals[i, 0, j, 0, 0] = totals[i, 0, j, 1, 0] = totals[i, 1, j, 0, 0] = 0.0
                 totals[i, 1, j, 1, 0] = everywhere
             for a in range(len(pairs[0])):
-                both, every = pairs[0, a, f + 1, g + 1], pairs[0, a, 0, 0]
-                only_f, only_g = pairs[0, a, 0, f + 1] - both, pairs[0, a, 0, g + 1] - both
+                both, every = pairs[0, a, f, g], pairs[0, a, p, p]
+                only_f, only_g = pairs[0, a, f, p] - both, pairs[0, a, g, p] - both
                 neither = every - both - only_f - only_g
                 totals[f, 0, g, 0, a + 1] = totals[g, 0, f, 0, a + 1] = neither
                 totals[f, 1, g, 0, a + 1] = totals[g, 0, f, 1, a + 1] = only_f
@@ -108,22 +110,22 @@ def _three_tests(
     add_up(literals, costs[0], n, weighted, pairs[0], 0, p + 1, p)
     threes = np.empty((p, p, p, n_actions), pairs.dtype)  # where f <= g <= h
     for f in range(p):
-        restrict(literals, f + 1, n, costs)
-        add_up(literals, costs[1], n, weighted, pairs[1], f + 1, p + 1, p)
+        restrict(literals, f, n, costs)
+        add_up(literals, costs[1], n, weighted, pairs[1], f, p, p)
         for g in range(f, p):
             for h in range(g, p):
                 for a in range(n_actions):
-                    threes[f, g, h, a] = pairs[1, a, g + 1, h + 1]
+                    threes[f, g, h, a] = pairs[1, a, g, h]
     for f in range(p):
         for g in range(p):
             for h in range(p):
                 low, high = min(f, g, h), max(f, g, h)
                 _eight_sides(
                     everywhere,
-                    pairs[0, :, 0, :],
-                    pairs[0, :, min(f, g) + 1, max(f, g) + 1],
-                    pairs[0, :, min(f, h) + 1, max(f, h) + 1],
-                    pairs[0, :, min(g, h) + 1, max(g, h) + 1],
+                    pairs[0, :, :, p],
+                    pairs[0, :, min(f, g), max(f, g)],
+                    pairs[0, :, min(f, h), max(f, h)],
+                    pairs[0, :, min(g, h), max(g, h)],
                     threes[low, f + g + h - low - high, high],
                     f,
                     g,
@@ -148,14 +150,14 @@ def _eight_sides(
 ) -> None:
     """Fill totals (2, 2, 2, K) of tests f, g and h.
 
-    In: the totals where one test holds (K - 1, p + 1), all contexts first; f and g; f and h; g and h; all three.
+    In: the totals where one test holds (K - 1, p + 2), all contexts at p; f and g; f and h; g and h; all three.
     """
     totals[:, :, :, 0] = 0.0
     totals[1, 1, 1, 0] = everywhere
     for a in range(len(every)):
-        f_alone = one[a, f + 1] - first[a] - (outer[a] - every[a])
-        g_alone = one[a, g + 1] - first[a] - (last[a] - every[a])
-        h_alone = one[a, h + 1] - outer[a] - (last[a] - every[a])
+        f_alone = one[a, f] - first[a] - (outer[a] - every[a])
+        g_alone = one[a, g] - first[a] - (last[a] - every[a])
+        h_alone = one[a, h] - outer[a] - (last[a] - every[a])
         totals[1, 1, 1, a + 1] = everywhere + every[a]
         totals[1, 1, 0, a + 1] = first[a] - every[a]
         totals[1, 0, 1, a + 1] = outer[a] - every[a]
@@ -163,4 +165,4 @@ def _eight_sides(
         totals[1, 0, 0, a + 1] = f_alone
         totals[0, 1, 0, a + 1] = g_alone
         totals[0, 0, 1, a + 1] = h_alone
-        totals[0, 0, 0, a + 1] = one[a, 0] - one[a, f + 1] - (last[a] - every[a]) - g_alone - h_alone
+        totals[0, 0, 0, a + 1] = one[a, one.shape[1] - 2] - one[a, f] - (last[a] - every[a]) - g_alone - h_alone

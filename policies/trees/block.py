@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from milpcb.types import Bools
+
+# Contexts of a block: the rows of two and four literals then fit the first-level cache.
+BLOCK = 512
+LANES = 32  # contexts of a block come in such groups
 _PAGE, _LINE = 4096, 64  # bytes
 
 
@@ -26,3 +31,16 @@ def zeros(dtype: type[np.floating[Any]], **shapes: tuple[int, ...]) -> dict[str,
         name: block[place : place + size].view(dtype).reshape(shape)
         for (name, shape), place, size in zip(shapes.items(), places, sizes, strict=False)
     }
+
+
+def in_blocks(truth: Bools) -> Bools:
+    """Return (blocks, p + 4, B): literals (g, p) on the contexts of each block, and behind them one that always holds.
+
+    What is over is False.
+    """
+    g, p = truth.shape
+    blocks = max(1, -(-g // BLOCK))
+    width = -(-g // (blocks * LANES)) * LANES
+    held = np.zeros((p + 4, blocks * width), bool)
+    held[:p, :g], held[p, :g] = truth.T, True
+    return held.reshape(p + 4, blocks, width).transpose(1, 0, 2)

@@ -134,7 +134,7 @@ class EveryCutSearch(FeaturePairSearch):
     @cached_property
     def _question(self) -> RootQuestion:
         """All trees of the class."""
-        tested = self._sets[:, 1 + self._literals.first[:-1]]
+        tested = self._sets[:, self._literals.first[:-1]]
         return RootQuestion(self._depth, self._most, tested, levels_of(self._row_limits[0]))
 
     @cached_property

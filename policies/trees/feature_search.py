@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.types import Bools, Floats, Ints
-from policies.trees import small_leaves
 from policies.trees.feature_pairs import one_or_two_tests
 from policies.trees.feature_triples import three_tests
 from policies.trees.limited import COMPILED_DEPTH
@@ -17,22 +16,20 @@ from policies.trees.semirings import Array, Soft
 
 
 class FeaturePairSearch(TreeSearch):
-    """The recursion of TreeSearch, its tables filled by the codes of contexts; sums are in double precision.
-
-    Which leaves are too small is one table for trees of depth 1 or 2. At depth 3 the table of each root would be too
-    large to keep, so the counts are more planes of the tables of costs.
-    """
+    """The recursion of TreeSearch, its tables filled by the codes of contexts; sums are in double precision."""
 
     def _pattern(self, row: int) -> Bools:
-        return np.append(True, self._literals.pattern(row))
+        return np.asarray(self._literals.pattern(row))
 
     def _run(self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed) -> tuple[float, Filled]:
-        differences = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
-        asked = differences, pattern, self._codes, self._first, *self._filled
+        planes = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
+        if allowed.counts is not None:
+            planes = np.concatenate((planes, allowed.counts))
+        contexts = pattern, self._codes, self._first, *self._filled
         if height < COMPILED_DEPTH:
-            one_or_two_tests(soft, height, *allowed, *asked)
+            one_or_two_tests(soft, height, allowed.least, allowed.sets, planes, *contexts)
         else:
-            three_tests(soft, allowed.small, self._row_limits[1], allowed.sets, self._orders, *asked)
+            three_tests(soft, allowed.least, allowed.sets, planes, self._orders, *contexts)
         return float(costs[:, 0].sum()), self._filled
 
     @cached_property
@@ -42,8 +39,8 @@ class FeaturePairSearch(TreeSearch):
 
     @cached_property
     def _first(self) -> Ints:
-        """The number (d + 2,) of each feature's first literal, counted from 1."""
-        return 1 + np.append(self._literals.first, len(self._literals))
+        """The number (d + 2,) of each feature's first literal."""
+        return np.append(self._literals.first, len(self._literals))
 
     @cached_property
     def _filled(self) -> Filled:
@@ -58,13 +55,3 @@ class FeaturePairSearch(TreeSearch):
     def _orders(self) -> npt.NDArray[np.int32]:
         """The contexts (d, g) in the order of each feature's codes."""
         return np.array([np.argsort(code, kind="stable") for code in self._literals.codes], dtype=np.int32)
-
-    def _too_small(self, path: tuple[int, ...], here: Bools) -> Array:
-        least, counts = self._row_limits
-        height = self._depth - len(path) // 2
-        if height == COMPILED_DEPTH:
-            return least
-        others = len(self._orders) if height == 2 else 1
-        small = np.zeros((len(self._anywhere), others, 2, 2), dtype=np.int32)
-        small_leaves.fill(height, least, counts * here, self._codes, self._first, small)
-        return small

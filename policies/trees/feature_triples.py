@@ -1,24 +1,23 @@
-"""Compiled kernels of the exact search over trees of depth 3 by pairs of features; feature_pairs.py has the arrays."""
+"""Compiled search over trees of depth 3 by pairs of features; feature_pairs.py has the arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from milpcb.core.kernels import compiled, copy
-from policies.trees.feature_pairs import add_pair
-from policies.trees.kernels import Sets, Tests, _choose, _one_leaf, _subtract
-from policies.trees.semirings import NO_NAN, Array, Soft, add
-from policies.trees.small_leaves import accumulate, add_up, fill_pair, too_few
+from policies.trees.feature_pairs import accumulate, add_codes, add_features, both_tested, plane_totals
+from policies.trees.kernels import Sets
+from policies.trees.pairs import Least, Tests, choose, keep_side, one_leaf
+from policies.trees.semirings import NO_NAN, Array, Soft
 
 
 @compiled(NO_NAN)
 def three_tests(
     soft: Soft,
-    least: Array | None,
-    counts: Array,
+    least: Least,
     sets: Sets,
+    planes: Array,
     orders: Array,
-    costs: Array,
     pattern: Array,
     codes: Array,
     first: Array,
@@ -28,26 +27,24 @@ def three_tests(
 ) -> None:
     """Search all trees of depth 3, as ``one_or_two_tests`` do; ``orders`` (d, g) sort the contexts by code.
 
-    Every leaf must have the ``least`` (C,) of the ``counts`` (C, g), unless that is None: they are more *planes* of the
-    tables, behind those of the costs. As the cut at the root moves up a feature, the tables of the side where it holds
-    grow by the contexts between two cuts, so that all roots of a feature together read each context once.
+    As the cut at the root moves up a feature, the tables of the side where it holds grow by the contexts between two
+    cuts, so that all roots of a feature together read each context once.
     """
-    planes = np.concatenate((costs, counts))
-    totals = np.array([plane.sum() for plane in planes])
-    _one_leaf(totals[: len(costs)], None if least is None else too_few(least, totals[len(costs) :]), best)
+    totals = plane_totals(planes)
+    one_leaf(totals, least, best)
     for n in range(1 if sets is None else len(sets)):
         tests = None if sets is None else sets[n]
         near[:], far[:] = np.inf, np.inf
         for r in range(len(codes) - 1):
             if tests is None or tests[first[r]]:
                 _add_roots(soft, least, tests, r, orders[r], planes, totals, pattern, codes, first, near, far)
-        _choose(soft, least, 3, tests, near, far, best)
+        choose(soft, least, 3, tests, near, far, best)
 
 
 @compiled(NO_NAN)
 def _add_roots(
     soft: Soft,
-    least: Array | None,
+    least: Least,
     tests: Tests,
     root: int,
     order: Array,
@@ -70,17 +67,26 @@ def _add_roots(
     _fill_side_totals(stops, totals, sorted_planes, side_totals)
     for f in range(last):
         for g in range(f, last):
-            if tests is None or (tests[first[f]] and tests[first[g]]):
-                own, other_own = first[f : f + 2], first[g : g + 2]
-                pair = sorted_codes[f], sorted_codes[g]
-                _add_below(soft, pattern, least, *pair, sorted_planes, stops, own, other_own, side_near, side_far)
+            if both_tested(tests, f, g, first):
+                _add_below(
+                    soft,
+                    pattern,
+                    least,
+                    tests,
+                    sorted_codes[f],
+                    sorted_codes[g],
+                    sorted_planes,
+                    stops,
+                    first[f : f + 2],
+                    first[g : g + 2],
+                    side_near,
+                    side_far,
+                )
     for k in range(n_roots):
         for side in range(2):
-            here = side_totals[side, k]
-            small = None if least is None else too_few(least, here[n_actions - 1 :])
-            _one_leaf(here[: n_actions - 1], small, best)
-            _choose(soft, least, 2, tests, side_near[side, k], side_far[side, k], best)
-            _keep_side(soft, side == pattern[first[root] + k], first[root] + k, best, near, far)
+            one_leaf(side_totals[side, k], least, best)
+            choose(soft, least, 2, tests, side_near[side, k], side_far[side, k], best)
+            keep_side(soft, side == pattern[first[root] + k], first[root] + k, best, near, far)
 
 
 @compiled(NO_NAN)
@@ -106,22 +112,11 @@ def _fill_side_totals(stops: Array, totals: Array, planes: Array, side_totals: A
 
 
 @compiled(NO_NAN)
-def _keep_side(soft: Soft, on_side_of_x: bool, root: int, best: Array, near: Array, far: Array) -> None:
-    """Fill near[., root] or far[., root] with the answers ``best`` (leaves, K) of the subtrees on one side."""
-    for i in range(len(best)):
-        if on_side_of_x:
-            copy(best[i], near[i, root])
-        else:
-            far[i, root] = np.inf
-            for a in range(best.shape[1]):
-                far[i, root] = add(soft, far[i, root], best[i, a])
-
-
-@compiled(NO_NAN)
 def _add_below(
     soft: Soft,
     pattern: Array,
-    least: Array | None,
+    least: Least,
+    tests: Tests,
     codes: Array,
     others: Array,
     planes: Array,
@@ -136,21 +131,19 @@ def _add_below(
     Where root k holds are the first ``stops[k]`` contexts; ``own`` and ``other_own`` are the first literals of the two
     features and of those after them.
     """
-    n_differences = near.shape[-1] - 1
     shape = (len(planes), own[1] - own[0] + 1, other_own[1] - other_own[0] + 1)
     whole, added, held = np.zeros(shape), np.zeros(shape), np.empty(shape)
-    small = None if least is None else np.empty((own[1] - own[0], 2, 2), dtype=np.int32)
-    add_up(codes, others, planes, 0, len(codes), whole)
+    add_codes(codes, others, planes, 0, len(codes), whole)
     accumulate(whole)
     start = 0
     for k in range(len(stops)):
-        add_up(codes, others, planes, start, stops[k], added)
+        add_codes(codes, others, planes, start, stops[k], added)
         start = stops[k]
         copy(added.ravel(), held.ravel())
         accumulate(held)
         for side in (1, 0):
             if side == 0:
-                _subtract(whole.ravel(), held.ravel(), held.ravel())
-            if least is not None and small is not None:
-                fill_pair(least, held[n_differences:], small)
-            add_pair(soft, pattern, small, held[:n_differences], own[0], other_own[0], near[side, k], far[side, k])
+                every, part = whole.ravel(), held.ravel()
+                for i in range(len(part)):
+                    part[i] = every[i] - part[i]
+            add_features(soft, 2, pattern, least, tests, held, own[0], other_own[0], near[side, k], far[side, k])

@@ -8,9 +8,9 @@ policies/trees/search.py, and l the number of leaves,
 and the answer is the sum (+) over l = 1..max_leaves. So the derivations are the trees within the limits, each once: any
 literal at each inner node, any action at each leaf; only siblings may be alike.
 
-Which leaves are too small does not depend on the costs: it is one table, made once. ``max_features`` is a list of sets
-of that many features: all tests of a tree are in one of them. The recursion is done for each set. A tree with fewer
-features is in several sets, so there are no log weights.
+Which leaves are too small is read from their counts, which are added up beside the costs. ``max_features`` is a list of
+sets of that many features: all tests of a tree are in one of them. The recursion is done for each set. A tree with
+fewer features is in several sets, so there are no log weights.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.types import Bools, Floats
+from milpcb.types import Bools
 from policies.literals import Literals
-from policies.trees.geometry import path_totals
 from policies.trees.limits import Limits
 
 COMPILED_DEPTH = 3  # of the kernels that know limits
@@ -36,19 +35,10 @@ class Choice(NamedTuple):
     fails: int
 
 
-def small_leaves(truth: Floats, counts: Floats, limits: Limits, depth: int) -> Bools:
-    """Return, of shape (p, 2) * depth, whether the contexts that follow each path are too few for a leaf."""
-    if depth < COMPILED_DEPTH:
-        return limits.too_small(path_totals(truth, counts, depth))
-    sides = ((truth[:, [f]] == side) for f in range(truth.shape[1]) for side in (0, 1))  # one by one, to save memory
-    below = [small_leaves(truth, counts * here, limits, depth - 1) for here in sides]
-    return np.array(below).reshape(-1, 2, *below[0].shape)
-
-
 def feature_sets(literals: Literals, limits: Limits, depth: int) -> Bools:
-    """Return (n, p + 1): which of the literals 0..p are in each set of tests that one tree may share."""
+    """Return (n, p): which of the literals are in each set of tests that one tree may share."""
     d = len(literals.features)
     chosen = np.array(list(combinations(range(d), limits.features_of(d, depth))), dtype=np.int64)
     holds = np.zeros((len(chosen), d), bool)
     np.put_along_axis(holds, chosen, True, axis=1)
-    return np.ascontiguousarray(np.pad(np.repeat(holds, np.diff(literals.first), axis=1), ((0, 0), (1, 0))))
+    return np.repeat(holds, np.diff(literals.first), axis=1)

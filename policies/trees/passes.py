@@ -23,13 +23,13 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled
+from policies.trees.block import LANES
 from policies.trees.semirings import Array
 from policies.trees.set_ranks import children, number
 from policies.trees.state_arrays import Given, Sets
 
 # Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
 _ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
-_LANES = 32
 
 
 @compiled()
@@ -99,7 +99,7 @@ def add_up(
 
 @compiled()
 def _padded(n: int) -> int:
-    return (n + _LANES - 1) // _LANES * _LANES
+    return (n + LANES - 1) // LANES * LANES
 
 
 @compiled(_ANY_ORDER)

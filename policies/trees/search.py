@@ -33,19 +33,16 @@ from milpcb.protocols import Search, SideConstraint, Terms, TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees.block import zeros
+from policies.trees.block import in_blocks, zeros
 from policies.trees.geometry import cheapest_leaf, grow, path_totals
 from policies.trees.kernels import Sets, search, three_tests
-from policies.trees.limited import COMPILED_DEPTH, Choice, feature_sets, small_leaves
+from policies.trees.limited import COMPILED_DEPTH, Choice, feature_sets
 from policies.trees.limits import FREE, Limits
 from policies.trees.rule import DecisionTree, Leaf
 from policies.trees.semirings import Array, Soft
 
 # Integers up to here are exact in single precision, and so is every partial sum bounded by it.
 SINGLE = 2.0**24
-# Contexts of a block: the rows of two and four literals then fit the first-level cache.
-BLOCK = 512
-_LANES = 32
 
 
 class TreeSearch(Search):
@@ -67,9 +64,10 @@ class TreeSearch(Search):
         self._n_actions, self._depth, self._names = n_actions, depth, names
         self._literals, self._contexts, self._limits = literals, literals.contexts, limits
         self._rows = np.ones((len(literals.contexts), 1)) if counts is None else counts
-        self._anywhere, self._everyone = np.ones(len(literals) + 1, bool), np.ones(len(literals.contexts), bool)
+        self._anywhere, self._everyone = np.ones(len(literals), bool), np.ones(len(literals.contexts), bool)
         self._table = np.empty((len(literals.contexts), n_actions))
         self._limited, self._terms = bool(limits), terms
+        self._added_up: dict[Any, Any] = {}  # by precision, the counts whose totals the kernels still have
         self._leaves = 2**depth if limits else 1  # whose numbers are kept apart
         self._most = min(2**depth, limits.max_leaves or 2**depth)
 
@@ -108,7 +106,7 @@ class TreeSearch(Search):
         from policies.trees.side_arrays import Ends
 
         terms = self._terms()
-        truth = self._patterns[:, 1:].astype(float)
+        truth = self._patterns.astype(float)
         counts = [path_totals(truth, self._rows, length) for length in range(self._depth + 1)]
         allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
         add_up = terms.adder(self._contexts)
@@ -117,11 +115,11 @@ class TreeSearch(Search):
         return TermSearch(ConstrainedTrees(terms, *trees, of_terms, Ends(allowed, self._most)), self._contexts)
 
     def _pattern(self, row: int) -> Bools:
-        """Return (p + 1,): which literals hold at a context, the constant first."""
+        """Return (p,): which literals hold at a context."""
         return np.asarray(self._patterns[row])
 
     def _root(self, costs: Floats) -> tuple[Sets, Choice | None]:
-        """Return the one set (1, p + 1) of tests that a best tree is made of, by halving the list of sets; its root."""
+        """Return the one set (1, p) of tests that a best tree is made of, by halving the list of sets; its root."""
         sets = self._allowed.sets
         least = self._least(costs, sets) if sets is not None and len(sets) > 1 else 0.0
         while sets is not None and len(sets) > 1:
@@ -130,8 +128,8 @@ class TreeSearch(Search):
         return sets, self._split(costs, (), self._everyone, sets, self._most)
 
     def _least(self, costs: Floats, sets: Sets) -> float:
-        """Return the least total cost of the trees with tests from these sets (n, p + 1), but for a constant."""
-        _, filled = self._run(None, costs, self._anywhere, self._depth, Allowed(self._allowed.small, sets))
+        """Return the least total cost of the trees with tests from these sets (n, p), but for a constant."""
+        _, filled = self._run(None, costs, self._anywhere, self._depth, self._allowed._replace(sets=sets))
         return float(filled.best[: self._most].min())
 
     def _split(self, costs: Floats, path: tuple[int, ...], here: Bools, sets: Sets, most: int) -> Choice | None:
@@ -145,12 +143,12 @@ class TreeSearch(Search):
         costs = np.where(here[:, None], costs, 0.0)
         if sets is None:
             return Choice(self._best_test(costs, height), most, most)
-        allowed = Allowed(self._too_small(path, here) if path else self._allowed.small, sets)
+        allowed = Allowed(self._allowed.least, self._allowed.counts * here, sets)
         _, filled = self._run(None, costs, self._anywhere, height, allowed)
         leaves = np.arange(2 ** (height - 1))
-        near, far = filled.near[leaves, 1:].min(axis=-1).T, filled.far[leaves, 1:].T
+        near, far = filled.near[leaves].min(axis=-1).T, filled.far[leaves].T
         ways = np.where(leaves[:, None] + leaves + 2 <= most, near[:, :, None] + far[:, None, :], np.inf)
-        ways[~sets[0, 1:]] = np.inf
+        ways[~sets[0]] = np.inf
         if filled.best[0].min() <= ways.min():
             return None
         f, i, j = np.unravel_index(ways.argmin(), ways.shape)
@@ -160,21 +158,8 @@ class TreeSearch(Search):
         """Return the lowest literal at the root of a best tree of a height; nothing is limited."""
         return int(self._by_root(None, costs, self._anywhere, height).min(axis=1).argmin())
 
-    def _too_small(self, path: tuple[int, ...], here: Bools) -> Array:
-        """Return which leaves below ``path``, whose contexts are ``here`` (g,), are too small, as kernels have it.
-
-        Here that is a part of one table.
-        """
-        del here
-        if not path:
-            small = small_leaves(self._patterns.astype(float), self._rows, self._limits, self._depth)
-            return np.ascontiguousarray(small).reshape((1, 1) * (COMPILED_DEPTH - self._depth) + small.shape)
-        numbers = (part if i % 2 else part + 1 for i, part in enumerate(path))
-        index = [slice(None)] * (2 * (COMPILED_DEPTH - self._depth)) + [slice(n, n + 1) for n in numbers]
-        return np.ascontiguousarray(self._allowed.small[tuple(index)])
-
     def _answers(self, soft: Soft, costs: Floats, pattern: Bools, height: int) -> Floats:
-        """Return T (K,) of all trees of this height, for the context where the literals ``pattern`` (p + 1,) hold.
+        """Return T (K,) of all trees of this height, for the context where the literals ``pattern`` (p,) hold.
 
         The numbers are least total costs where ``soft`` is None, else -log of the summed exp(-total cost).
         """
@@ -195,9 +180,9 @@ class TreeSearch(Search):
         """Return (p, K): as ``_answers``, but for each test at the root by itself."""
         if height <= self._compiled:
             everywhere, filled = self._run(soft, costs, pattern, height, self._allowed)
-            return np.asarray(np.add(filled.near[0, 1:] + filled.far[0, 1:, None], everywhere, dtype=float))
-        alternatives = np.empty((len(pattern) - 1, self._n_actions))
-        for f, near_side in enumerate(pattern[1:]):
+            return np.asarray(np.add(filled.near[0] + filled.far[0, :, None], everywhere, dtype=float))
+        alternatives = np.empty((len(pattern), self._n_actions))
+        for f, near_side in enumerate(pattern):
             on = self._literals.holds(f)[:, None] == near_side
             near = self._answers(soft, np.where(on, costs, 0.0), pattern, height - 1)
             far = self._answers(soft, np.where(on, 0.0, costs), pattern, height - 1)
@@ -218,17 +203,32 @@ class TreeSearch(Search):
         self._table[:] = costs
         if soft is None and ("_single" in vars(self) or (costs == np.rint(costs)).all()):  # memory for what is needed
             room, filled = self._single
-            everywhere, bound = _search(None, height, SINGLE, self._table, pattern, allowed, room)
+            everywhere, bound = self._search(None, height, SINGLE, pattern, allowed, room)
             if bound <= SINGLE:
                 return everywhere, room, filled
         room, filled = self._double
-        everywhere, _ = _search(soft, height, np.inf, self._table, pattern, allowed, room)
+        everywhere, _ = self._search(soft, height, np.inf, pattern, allowed, room)
         return everywhere, room, filled
+
+    def _search(
+        self, soft: Soft, height: int, largest: float, pattern: Bools, allowed: Allowed, room: Arrays
+    ) -> tuple[float, float]:
+        """Run the kernels for trees of a height; return what ``kernels.search`` does."""
+        least, counts, sets = allowed
+        if counts is not None and self._added_up.pop(room.costs.dtype, None) is counts:
+            counts = counts[:0]
+        everywhere, bound = search(soft, height, largest, self._table, pattern, least, counts, sets, *room)
+        if bound <= largest:
+            if counts is not None:
+                self._added_up[room.costs.dtype] = allowed.counts
+            if height == COMPILED_DEPTH:
+                three_tests(soft, pattern, least, sets, *room)
+        return everywhere, bound
 
     @cached_property
     def _allowed(self) -> Allowed:
         """All trees of full depth, or within the limits, but for their numbers of leaves."""
-        return Allowed(self._too_small((), self._everyone), self._sets) if self._limited else Allowed(None, None)
+        return Allowed(*self._row_limits, self._sets) if self._limited else Allowed(None, None, None)
 
     @cached_property
     def _sets(self) -> Bools:
@@ -241,8 +241,7 @@ class TreeSearch(Search):
 
     @cached_property
     def _patterns(self) -> Bools:
-        # In order of rows: kernels are compiled for each order of memory.
-        return np.ascontiguousarray(np.pad(self._literals.truth, ((0, 0), (1, 0)), constant_values=True))
+        return np.ascontiguousarray(self._literals.truth)  # kernels are compiled for each order of memory
 
     @cached_property
     def _single(self) -> tuple[Arrays, Filled]:
@@ -253,18 +252,9 @@ class TreeSearch(Search):
         return self._room(np.float64)
 
     def _room(self, dtype: type[np.floating[Any]]) -> tuple[Arrays, Filled]:
-        room = arrays(self._patterns, self._n_actions, self._leaves, dtype)
+        n_counts = len(self._row_limits[0]) if self._limited else 0
+        room = arrays(self._patterns, self._n_actions, n_counts, self._leaves, dtype)
         return room, Filled(room.near[0], room.far[0], room.best[0])
-
-
-def _search(
-    soft: Soft, height: int, largest: float, table: Floats, pattern: Bools, allowed: Allowed, room: Arrays
-) -> tuple[float, float]:
-    """Run the kernels for trees of a height; return what ``kernels.search`` does."""
-    everywhere, bound = search(soft, height, largest, table, pattern, *allowed, *room)
-    if height == COMPILED_DEPTH and bound <= largest:
-        three_tests(soft, pattern, *allowed, *room)
-    return everywhere, bound
 
 
 def add_up(soft: Soft, alternatives: Floats) -> Any:
@@ -273,9 +263,10 @@ def add_up(soft: Soft, alternatives: Floats) -> Any:
 
 
 class Allowed(NamedTuple):
-    """Which trees are searched: which leaves are too small, as the kernels in use have it, and the sets of tests."""
+    """Which trees are searched: what leaves must have at least (C,), such counts (C, g) of contexts, sets of tests."""
 
-    small: Any
+    least: Any
+    counts: Any
     sets: Sets
 
 
@@ -294,32 +285,29 @@ class Arrays(NamedTuple):
     costs: Array
     weighted: Array
     pairs: Array
-    marginals: Array
+    own: Array
     near: Array
     far: Array
     best: Array
 
 
-def arrays(patterns: Bools, n_actions: int, leaves: int, dtype: type[np.floating[Any]]) -> Arrays:
-    """Return the arrays for ``patterns`` (g, p + 1), the constant literal first; all but ``literals`` hold zeros."""
-    g, literals = patterns.shape
-    blocks = -(-g // BLOCK)
-    width = -(-g // (blocks * _LANES)) * _LANES
-    rows, below = literals + 3, max(1, leaves // 2)
+def arrays(truth: Bools, n_actions: int, n_counts: int, leaves: int, dtype: type[np.floating[Any]]) -> Arrays:
+    """Return the arrays for the literals ``truth`` (g, p) and so many counts; all but ``literals`` hold zeros."""
+    held, p = in_blocks(truth), truth.shape[1]
+    blocks, rows, width = held.shape
+    planes, below = n_actions - 1 + n_counts, max(1, leaves // 2)
     made = Arrays(
         **zeros(
             dtype,
-            literals=(blocks, rows, width),
-            costs=(2, blocks, n_actions - 1, width),
-            weighted=(2, n_actions - 1, width),
-            pairs=(3, n_actions - 1, literals + 1, rows),
-            marginals=(literals, n_actions - 1),
-            near=(2, below, literals, n_actions),
-            far=(2, below, literals),
+            literals=held.shape,
+            costs=(2, blocks, planes, width),
+            weighted=(2, planes, width),
+            pairs=(3, planes, p + 2, rows),
+            own=(2, 2, p + 1, planes),
+            near=(2, below, p, n_actions),
+            far=(2, below, p),
             best=(2, leaves, n_actions),
         )
     )
-    held = np.zeros((rows, blocks * width), bool)
-    held[:literals, :g] = patterns.T
-    made.literals[:] = held.reshape(rows, blocks, width).transpose(1, 0, 2)
+    made.literals[:] = held
     return made

@@ -13,12 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.types import Bools
-from policies.trees.block import zeros
+from policies.trees.block import in_blocks, zeros
 from policies.trees.semirings import Array
 
-# Contexts of a block: the rows of two and four literals then fit the first-level cache.
-BLOCK = 512
-_LANES = 32
 _WIDTH = 8  # numbers of a row of totals come in such groups
 
 
@@ -123,15 +120,16 @@ class StateArrays(NamedTuple):
 
 def n_numbers(p: int, n_actions: int, depth: int) -> int:
     """Return how many numbers the largest arrays have together: totals and answers of states."""
-    totals = sum(comb(p, k) for k in range(depth)) * (n_actions - 1) * _padded(p + 1, _WIDTH)
+    totals = sum(comb(p, k) for k in range(depth)) * (n_actions - 1) * _padded(p + 1)
     return totals + sum(comb(p, k) << k for h in range(1, depth + 1) for k in range(depth - h + 1))
 
 
 def kept(truth: Bools, n_actions: int, depth: int, dtype: type[np.floating[Any]]) -> StateArrays:
     """Return the arrays for contexts with the literals ``truth`` (g, p)."""
     (g, p), more = truth.shape, n_actions - 1
-    blocks = max(1, -(-g // BLOCK))
-    width, rows = _padded(-(-g // blocks), _LANES), p + 4
+    flipped = 2 * truth.sum(axis=0) > g
+    held = in_blocks(truth ^ flipped)
+    blocks, rows, width = held.shape
     binomial = np.array([[comb(n, k) for k in range(depth + 2)] for n in range(p + 1)], dtype=np.int64)
     begins, n_cells, n_owns = _begins(p, depth)
     made = zeros(
@@ -140,14 +138,11 @@ def kept(truth: Bools, n_actions: int, depth: int, dtype: type[np.floating[Any]]
         costs=(max(1, depth - 2), 2, blocks, more, width),
         weighted=(2, more, width),
         pairs=(more, p + 2, rows),
-        totals=(int(begins[0, 0, depth]), more, _padded(p + 1, _WIDTH)),
+        totals=(int(begins[0, 0, depth]), more, _padded(p + 1)),
         least=(n_cells,),
         own=(n_owns, n_actions),
     )
-    flipped = 2 * truth.sum(axis=0) > g
-    held = np.zeros((rows, blocks * width), bool)
-    held[:p, :g], held[p, :g] = (truth ^ flipped).T, True
-    made["literals"][0] = held.reshape(rows, blocks, width).transpose(1, 0, 2)
+    made["literals"][0] = held
     tests = np.empty(2**depth - 1, np.int64)
     return StateArrays(**made, tests=tests, binomial=binomial, begins=begins, flipped=flipped)
 
@@ -164,5 +159,5 @@ def _begins(p: int, depth: int) -> tuple[Array, int, int]:
     return begins, cell, own
 
 
-def _padded(n: int, step: int) -> int:
-    return -(-n // step) * step
+def _padded(n: int) -> int:
+    return -(-n // _WIDTH) * _WIDTH

@@ -40,7 +40,7 @@ class StateSearch(TreeSearch):
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
         if not 1 <= self._depth <= max(self._fits, FEWEST_LEVELS - 1):
             return super().minimise(costs)
-        total, tree = traced(self._table, self._truth, self._tests(costs, self._depth))
+        total, tree = traced(self._table, self._patterns, self._tests(costs, self._depth))
         return total, DecisionTree(tree.grown(self._literals), self._names)
 
     def _best_test(self, costs: Floats, height: int) -> int:
@@ -60,8 +60,8 @@ class StateSearch(TreeSearch):
             return self._asked(None, costs, None, height, traced=True)[1].tests
         everywhere, room, _ = self._searched(None, costs, self._anywhere, height, self._allowed)
         tests = np.empty(2**height - 1, np.int64)
-        pairs = room.literals, room.costs, room.weighted, room.pairs, room.near, room.far
-        pair_tests(everywhere, self._table, self._truth, self._anywhere, *pairs, tests)
+        pairs = room.literals, room.costs, room.weighted, room.pairs, room.own[0], room.near, room.far
+        pair_tests(everywhere, self._table, self._patterns, self._anywhere, *pairs, tests)
         return tests
 
     def _asked(
@@ -70,7 +70,7 @@ class StateSearch(TreeSearch):
         """Run the kernel in single precision where that is exact, else in double.
 
         Return what action 0 costs on all contexts, and the arrays that are filled with what trees cost beyond it. The
-        ``pattern`` (p + 1,) is that of the context whose profile is asked for, if it is.
+        ``pattern`` (p,) is that of the context whose profile is asked for, if it is.
         """
         self._table[:] = costs
         near, point = pattern is not None, self._anywhere if pattern is None else pattern
@@ -97,10 +97,6 @@ class StateSearch(TreeSearch):
         return max(COMPILED_DEPTH, self._fits)
 
     @cached_property
-    def _truth(self) -> Bools:
-        return np.ascontiguousarray(self._literals.truth)
-
-    @cached_property
     def _kept(self) -> Callable[..., StateArrays]:
         """The arrays for trees of a height, in single or double precision."""
-        return cache(partial(kept, self._truth, self._n_actions))
+        return cache(partial(kept, self._patterns, self._n_actions))

@@ -115,7 +115,7 @@ def search(
     begins: Array,
     flipped: Array,
 ) -> tuple[float, float]:
-    """Search all trees of a depth >= 1 for the costs ``table`` (g, K), at the context with ``pattern`` (p + 1,).
+    """Search all trees of a depth >= 1 for the costs ``table`` (g, K), at the context with ``pattern`` (p,).
 
     ``near``: the profile is asked for; ``traced``, and with it ``every``: the tests of a best tree, found by walking
     the kept states from the root down (policies/trees/tracing.py). The other arrays are those of ``StateArrays``.
@@ -147,10 +147,10 @@ def search(
 
 @compiled()
 def _point(pattern: Array, flipped: Array, totals: Array) -> AtContext:
-    """Return the context with ``pattern`` (p + 1,), the constant first."""
+    """Return the context with ``pattern`` (p,)."""
     turned, sides = np.zeros(len(flipped), np.int64), np.zeros((2, totals.shape[2]), totals.dtype)
     for g in range(len(flipped)):
-        holds = pattern[g + 1] != flipped[g]
+        holds = pattern[g] != flipped[g]
         turned[g] = 1 if holds else 0
         sides[0, g], sides[1, g] = (0, 1) if holds else (1, -1)
     return AtContext(flipped, turned, sides)

@@ -14,7 +14,7 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Floats
 from policies.literals import Literals
-from policies.trees.kernels import one_test
+from policies.trees.pairs import one_test
 from policies.trees.passes import add_up, restrict
 from policies.trees.rule import Leaf, Node, split
 from policies.trees.semirings import NO_NAN, Array
@@ -86,58 +86,53 @@ def pair_tests(
     costs: Array,
     weighted: Array,
     pairs: Array,
+    own: Array,
     near: Array,
     far: Array,
     tests: Array,
 ) -> None:
     """Fill ``tests`` (1,) or (3,) of a best tree of depth 1 or 2; the rest is what the kernel ``search`` has left.
 
-    That was asked about a context with ``pattern`` (p + 1,), where all literals hold. The numbers compared are those of
+    That was asked about a context with ``pattern`` (p,), where all literals hold. The numbers compared are those of
     a search for stumps on either side of the root, to the last bit: where the root holds they are pairs that are known,
     where it fails they are added up.
     """
     tests[0] = f = _best_root(everywhere, near[0, 0], far[0, 0])
     if len(tests) == 1:
         return
+    p = len(pattern)
     for side in range(2):
         if side == 0:
-            _add_up_fails(f + 1, len(pattern), literals, costs, weighted, pairs)
-        else:
-            _copy_holds(f + 1, len(pattern), pairs)
+            _add_up_fails(f, p, literals, costs, weighted, pairs)
+        for a in range(own.shape[2]):
+            for g in range(p + 1):
+                own[0, g, a] = pairs[0, a, min(f, g), max(f, g)] if side else pairs[1, a, p, g]
         here = 0.0
         for j in range(len(table)):
             here += table[j, 0] if truth[j, f] == (side == 1) else 0.0
-        one_test(None, pattern, None, None, pairs[1], near[1, 0], far[1, 0])
+        one_test(None, pattern, None, None, own, 0, near[1, 0], far[1, 0])
         tests[1 + side] = _best_root(here, near[1, 0], far[1, 0])
 
 
 @compiled()
-def _add_up_fails(f: int, n_literals: int, literals: Array, costs: Array, weighted: Array, pairs: Array) -> None:
-    """Fill pairs[1, ., 0] with the totals of each literal where the literal f fails."""
+def _add_up_fails(f: int, p: int, literals: Array, costs: Array, weighted: Array, pairs: Array) -> None:
+    """Fill pairs[1, ., p] with the totals of each literal where the literal f fails."""
     n = literals.shape[0] * literals.shape[2]
     restrict(literals, f, n, costs)
     for b in range(costs.shape[1]):
         for a in range(costs.shape[2]):
             for j in range(costs.shape[3]):
                 costs[1, b, a, j] = costs[0, b, a, j] - costs[1, b, a, j]
-    add_up(literals, costs[1], n, weighted, pairs[1], 0, 1, n_literals)
-
-
-@compiled()
-def _copy_holds(f: int, n_literals: int, pairs: Array) -> None:
-    """Fill pairs[1, ., 0] with the totals of each literal where the literal f holds."""
-    for a in range(pairs.shape[1]):
-        for g in range(n_literals):
-            pairs[1, a, 0, g] = pairs[0, a, min(f, g), max(f, g)]
+    add_up(literals, costs[1], n, weighted, pairs[1], p, p + 1, 0)
 
 
 @compiled(NO_NAN)
 def _best_root(everywhere: float, near: Array, far: Array) -> int:
-    """Return the number of the literal at the root of the least ``near`` (p + 1, K) and ``far`` (p + 1,)."""
+    """Return the literal at the root of the least ``near`` (p, K) and ``far`` (p,)."""
     best, least = 0, np.inf
-    for f in range(1, len(far)):
+    for f in range(len(far)):
         for a in range(near.shape[1]):
             way = everywhere + (near[f, a] + far[f])
             if way < least:
-                best, least = f - 1, way
+                best, least = f, way
     return best
