@@ -24,7 +24,7 @@ def outcomes(
 
     Counted are the contexts where the literal ``extra``, below all of these, holds as well, unless it is -1.
     """
-    n, width, ranks, sizes = size - low, work.shape[1], sets.ranks, sets.sizes
+    n, width, ranks, sizes = max(size - low, 0), work.shape[1], sets.ranks, sets.sizes
     ranks[0], sizes[0] = max(extra, 0), 1 if extra >= 0 else 0
     for i in range(n):
         for o in range(1 << i):
