@@ -17,7 +17,8 @@ from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.pairings import Pairing, Weighed, pairing
-from policies.weighted_kernels import Array, Side, Soft, add_up, pair
+from policies.semirings import Array, Soft
+from policies.weighted_kernels import Side, add_up, pair
 
 _MOST_KEPT = 10**8  # actions of heads and tails that are kept from query to query, of a byte each
 # The states in which tails decide the action at a place, and both sides with their actions there.

@@ -6,23 +6,17 @@ context, and ``by_tails`` (states,): in which states the tails decide that actio
 whichever decide, of derivations that attain them. Where it is a float (its value is not used), costs are -log weights,
 answers -log of their sums, and nothing is chosen.
 
-A sum in the making is a pair (least, weight), which stands for least - log(weight).
+A sum in the making is a pair (least, weight), see policies/semirings.py.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from milpcb.core.kernels import compiled
-
-Array = npt.NDArray[Any]
-Soft = float | None
-
-# exp(-60), a million times over, is far below the rounding of 1.
-_NEGLIGIBLE = 60.0
+from policies.semirings import NEGLIGIBLE, Array, Soft, add_sums, cost_of
 
 
 @compiled()
@@ -111,21 +105,21 @@ def _slide(
     for i in range(side.start[s], side.start[s + 1]):
         first, stop = low[i], high[i]
         for j in range(end, stop):
-            rear, rear_weight = add(soft, rear, rear_weight, _cost(costs, j), 1.0)
+            rear, rear_weight = add_sums(soft, rear, rear_weight, _cost(costs, j), 1.0)
         end = stop
         if first > middle:
             least, weight = np.inf, 0.0
             for j in range(end - 1, first - 1, -1):
-                least, weight = add(soft, least, weight, _cost(costs, j), 1.0)
+                least, weight = add_sums(soft, least, weight, _cost(costs, j), 1.0)
                 front[j, 0], front[j, 1] = least, weight
             middle, rear, rear_weight = end, np.inf, 0.0
         least, weight = rear, rear_weight
         if first < middle:
-            least, weight = add(soft, least, weight, front[first, 0], front[first, 1])
+            least, weight = add_sums(soft, least, weight, front[first, 0], front[first, 1])
         for column in range(_n_columns(own_costs)):
             a, cost = own_actions[i] + column, _cost(own_costs, i, column) + least
             if soft is not None:
-                answers[a], weights[a] = add(soft, answers[a], weights[a], cost, weight)
+                answers[a], weights[a] = add_sums(soft, answers[a], weights[a], cost, weight)
             elif cost < answers[a]:
                 answers[a], chosen[a] = cost, i
 
@@ -135,7 +129,7 @@ def _compare(
     soft: Soft, s: int, side: Side, other: Side, bounds: Array, answers: Array, weights: Array, chosen: Array
 ) -> None:
     """Add the derivations of one state, pair by pair, but for those that are too dear to matter."""
-    room = 0.0 if soft is None else _NEGLIGIBLE
+    room = 0.0 if soft is None else NEGLIGIBLE
     own_costs, other_costs = side.costs, other.costs
     cheapest = np.inf
     for j in range(other.start[s], other.start[s + 1]):
@@ -150,7 +144,7 @@ def _compare(
                 if cost < answers[a] + room and _fits(side.weights[i], other.weights[j], bounds):
                     if cost < answers[a]:
                         chosen[a] = i
-                    answers[a], weights[a] = add(soft, answers[a], weights[a], cost, 1.0)
+                    answers[a], weights[a] = add_sums(soft, answers[a], weights[a], cost, 1.0)
 
 
 @compiled()
@@ -175,21 +169,9 @@ def _fits(one: Array, other: Array, bounds: Array) -> bool:
 
 
 @compiled()
-def add(soft: Soft, least: float, weight: float, other: float, other_weight: float) -> tuple[float, float]:
-    """Return the sum of two sums in the making; that of nothing is (infinity, 0)."""
-    if soft is None:
-        return min(least, other), 0.0
-    if other < least:
-        least, weight, other, other_weight = other, other_weight, least, weight
-    if other_weight > 0.0 and other - least < _NEGLIGIBLE:
-        weight += other_weight * np.exp(least - other)
-    return least, weight
-
-
-@compiled()
 def _finish(soft: Soft, answers: Array, weights: Array) -> None:
     """Turn answers (K,), the least of each sum, into what the sums stand for."""
     if soft is not None:
         for a in range(len(answers)):
             if weights[a] > 0.0:
-                answers[a] -= np.log(weights[a])
+                answers[a] = cost_of(answers[a], weights[a])

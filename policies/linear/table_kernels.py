@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.core.kernels import compiled
-from policies.weighted_kernels import add
+from policies.semirings import add_sums, cost_of
 
 Array = npt.NDArray[Any]
 
@@ -74,7 +74,7 @@ def weigh_supports(child: Array, first: Array, prices: Array, patterns: Array, r
         for action in range(K):
             for p in range(here, -1, -1):
                 _add_up(plain, first[p], first[p + 1], child, cost[p], action if p == here else -1, low, weight)
-            out[i, action] = (far if plain else low[0]) - np.log(weight[0]) if weight[0] else np.inf
+            out[i, action] = cost_of(far if plain else low[0], weight[0]) if weight[0] else np.inf
 
 
 @compiled()
@@ -120,5 +120,5 @@ def _add_up(
         else:
             low[s] = np.inf
             for a in range(from_label, to_label):
-                low[s], total = add(1.0, low[s], total, cost[a] + low[child[s, a]], weight[child[s, a]])
+                low[s], total = add_sums(1.0, low[s], total, cost[a] + low[child[s, a]], weight[child[s, a]])
         weight[s] = total

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from milpcb.core.kernels import compiled, copy
 from policies.path_kernels import SideRoom, list_paths, may_keep, weigh_ahead
+from policies.semirings import cost_of
 
 Array = npt.NDArray[Any]
 
@@ -137,7 +138,7 @@ def weigh_kept(
             out[i, action] = np.inf
             if row >= 0:
                 _, _, weight = _walk(child, before, cost, path, room, np.inf, least, rate, True)
-                out[i, action] = rate * least - np.log(weight)
+                out[i, action] = cost_of(rate * least, weight)
 
 
 @compiled()

@@ -8,10 +8,10 @@ import numpy as np
 
 from milpcb.core.kernels import compiled
 from milpcb.types import Bools, Floats
+from policies.semirings import Array
 from policies.trees.kernels import differences
 from policies.trees.passes import add_up, restrict
 from policies.trees.search import SINGLE, arrays
-from policies.trees.semirings import Array
 
 COMPILED_DEPTH = 3
 

@@ -12,7 +12,7 @@ from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.literals import Test
 from policies.names import Names
-from policies.trees.masses import LOG_STEP
+from policies.semirings import fill_weights
 from policies.trees.rule import DecisionTree, Leaf, Node, split
 from policies.trees.side_arrays import Ends, recursion
 from policies.trees.side_kernels import Rate, Sums, answer
@@ -59,12 +59,7 @@ class ConstrainedTrees(RestrictedTerms):
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the trees by the action at ``place``."""
-        masses, powers = self._summed.leaf_masses, self._summed.leaf_powers
-        np.multiply(totals, -rate / LOG_STEP, out=masses)
-        powers[:] = np.rint(masses, out=masses)
-        masses *= -LOG_STEP
-        masses -= rate * totals
-        np.exp(masses, out=masses)
+        fill_weights(rate, totals, self._summed.leaf_masses, self._summed.leaf_powers)
         return -self._answers(float(rate), totals, place)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:

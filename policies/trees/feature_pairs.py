@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled
+from policies.semirings import NO_NAN, Array, Soft
 from policies.trees.kernels import Sets
 from policies.trees.pairs import Least, Tests, choose, fill_sides, one_leaf, one_test, two_tests
-from policies.trees.semirings import NO_NAN, Array, Soft
 
 
 @compiled(NO_NAN)

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.types import Bools, Floats, Ints
+from policies.semirings import Array, Soft
 from policies.trees.feature_pairs import one_or_two_tests
 from policies.trees.feature_triples import three_tests
 from policies.trees.limited import COMPILED_DEPTH
 from policies.trees.search import Allowed, Filled, TreeSearch
-from policies.trees.semirings import Array, Soft
 
 
 class FeaturePairSearch(TreeSearch):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled, copy
+from policies.semirings import NO_NAN, Array, Soft
 from policies.trees.feature_pairs import accumulate, add_codes, add_features, both_tested, plane_totals
 from policies.trees.kernels import Sets
 from policies.trees.pairs import Least, Tests, choose, keep_side, one_leaf
-from policies.trees.semirings import NO_NAN, Array, Soft
 
 
 @compiled(NO_NAN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from milpcb.core.kernels import compiled
-from policies.trees.semirings import NO_NAN, Array, Soft, add_all
+from policies.semirings import NO_NAN, Array, Soft, add_all
 
 
 @compiled(NO_NAN)

@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled
+from policies.semirings import NO_NAN, Array, Soft
 from policies.trees.pairs import Least, add_root, choose, fill_sides, keep_side, one_leaf, one_test, two_tests
 from policies.trees.passes import add_up, restrict
-from policies.trees.semirings import NO_NAN, Array, Soft
 
 Sets = Array | None
 

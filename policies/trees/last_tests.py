@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from milpcb.core.kernels import compiled, lower
-from policies.trees.semirings import NO_NAN, Array, Soft
+from policies.semirings import NO_NAN, Array, Soft, exponentials, sum_products
 from policies.trees.set_ranks import next_set
 from policies.trees.state_arrays import Answers, AtContext, Given, Room, Sets
-
-_LOG2_E = 1.4426950408889634
-# log(2) in two parts, so that whole multiples of the first are exact
-_LOG_2, _LOG_2_REST = 0.693147180369123816490, 1.90821492927058770002e-10
-# A number added to this one is rounded to the nearest whole k, and the last bits are those of k + 1023.
-_SHIFT = 1.5 * 2.0**52 + 1023.0
 
 
 @compiled(NO_NAN)
@@ -194,56 +186,7 @@ def last_sum(p: int, held: Array, sides: Array, terms: Array) -> float:
         for a in range(1, len(held) + 1):
             for g in range(width):
                 sides[2 + s, g] += terms[0, (2 * a + s) * width + g]
-    return _sum(p, sides[0], sides[1], sides[2], sides[3], terms)
-
-
-@compiled(NO_NAN)
-def _sum(p: int, least: Array, others: Array, masses: Array, factors: Array, terms: Array) -> float:
-    """Return -log of the sum over g < p of masses[g] factors[g] exp(-least[g] - others[g])."""
-    low = least[0] + others[0]
-    for g in range(p):
-        low = lower(low, least[g] + others[g])
-    for g in range(p):
-        terms[0, g] = low - least[g] - others[g]
-    exponentials(terms, p)
-    mass = 0.0
-    for g in range(p):
-        mass += terms[0, g] * masses[g] * factors[g]
-    return float(low - np.log(mass))
-
-
-@compiled(NO_NAN)
-def exponentials(terms: Array, n: int) -> None:
-    """Replace the first ``n`` of terms[0], none above 0, by their exponentials, to a rounding or two.
-
-    e^x = 2^k e^r with whole k and |r| <= log(2) / 2: a polynomial, and k moved into the exponent of a number. All
-    steps are plain loops, which the compiler turns into vectors; so a call of exp for each is twelve times slower.
-    Below -700, where no other term of a sum leaves a trace of it, x is -700. Working space: terms[1].
-    """
-    bits = terms[1].view(np.int64)
-    for i in range(n):
-        x = max(terms[0, i], -700.0)
-        moved = x * _LOG2_E + _SHIFT
-        terms[1, i] = moved
-        k = moved - _SHIFT
-        r = x - k * _LOG_2 - k * _LOG_2_REST
-        value = 1.0 / 479001600.0
-        value = value * r + 1.0 / 39916800.0
-        value = value * r + 1.0 / 3628800.0
-        value = value * r + 1.0 / 362880.0
-        value = value * r + 1.0 / 40320.0
-        value = value * r + 1.0 / 5040.0
-        value = value * r + 1.0 / 720.0
-        value = value * r + 1.0 / 120.0
-        value = value * r + 1.0 / 24.0
-        value = value * r + 1.0 / 6.0
-        value = value * r + 0.5
-        value = value * r + 1.0
-        terms[0, i] = value * r + 1.0
-    for i in range(n):
-        bits[i] <<= 52
-    for i in range(n):
-        terms[0, i] *= terms[1, i]
+    return sum_products(p, sides[0], sides[1], sides[2], sides[3], terms)
 
 
 @compiled(NO_NAN)
@@ -266,4 +209,4 @@ def _own_test(soft: Soft, p: int, held: Array, at: Array, sides: Array, terms: A
                 best = lower(best, sides[4, g] + sides[6, g])
             own[a] = best
         else:
-            own[a] = _sum(p, sides[4], sides[6], sides[5], sides[7], terms)
+            own[a] = sum_products(p, sides[4], sides[6], sides[5], sides[7], terms)

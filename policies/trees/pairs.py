@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled, copy
-from policies.trees.semirings import NO_NAN, Array, Soft, add
+from policies.semirings import NO_NAN, Array, Soft, add
 
 Least = Array | None
 Tests = Array | None

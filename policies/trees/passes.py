@@ -23,8 +23,8 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled
+from policies.semirings import Array
 from policies.trees.block import LANES
-from policies.trees.semirings import Array
 from policies.trees.set_ranks import children, number
 from policies.trees.state_arrays import Given, Sets
 

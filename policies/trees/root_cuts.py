@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled, copy
+from policies.semirings import NO_NAN, Array
 from policies.trees.root_frontier import LINE, Frontier, Levels, Lines, Segments, give_back, take
 from policies.trees.root_tables import RootTable
-from policies.trees.semirings import NO_NAN, Array
 
 
 @compiled(NO_NAN)

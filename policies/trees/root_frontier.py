@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.core.kernels import compiled, copy
+from policies.semirings import NO_NAN, Array
 from policies.trees.root_tables import RootTable
-from policies.trees.semirings import NO_NAN, Array
 
 # Entries of Frontier.state: how many intervals and ends there are, the best root, and the interval in hand.
 ITEMS, ENDS, BEST_LINE, BEST_CUT, LINE, HEIGHT, NUMBER, LOW, HIGH = range(9)

@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Floats
 from policies.literals import Literals
-from policies.trees.semirings import NO_NAN, Array
+from policies.semirings import NO_NAN, Array
 
 
 class RootTable(NamedTuple):

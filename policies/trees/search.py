@@ -33,13 +33,13 @@ from milpcb.protocols import Search, SideConstraint, Terms, TermSearch
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
+from policies.semirings import Array, Soft
 from policies.trees.block import in_blocks, zeros
 from policies.trees.geometry import cheapest_leaf, grow, path_totals
 from policies.trees.kernels import Sets, search, three_tests
 from policies.trees.limited import COMPILED_DEPTH, Choice, feature_sets
 from policies.trees.limits import FREE, Limits
 from policies.trees.rule import DecisionTree, Leaf
-from policies.trees.semirings import Array, Soft
 
 # Integers up to here are exact in single precision, and so is every partial sum bounded by it.
 SINGLE = 2.0**24

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from milpcb.core.kernels import compiled
-from policies.trees.semirings import Array
+from policies.semirings import Array
 from policies.trees.state_arrays import Sets
 
 

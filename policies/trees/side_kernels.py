@@ -6,7 +6,7 @@ answer is the least total of the trees that keep the rows; where it is a float, 
 The states that hold the context are computed once for each action there, with that action alone on the leaves that the
 context may reach; all others once.
 
-Sums of weights are kept as a mass and a power (policies/trees/masses.py).
+Sums of weights are kept as a mass and a power (policies/semirings.py).
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.core.kernels import compiled
-from policies.trees.masses import LOG_STEP, MIXED, NOTHING, add_at, common_power, normal, plus, weight_of
-from policies.trees.semirings import Array
+from policies.semirings import MIXED, NOTHING, Array, add_at, common_power, cost_of_mass, normal, plus, weight_of
 from policies.weighted_kernels import Side, pair
 
 Rate = float | None
@@ -338,6 +337,4 @@ def _gather(rate: Rate, deciding: bool, column: int, joined: Joined, sums: Sums)
             if rate is None:
                 costs[i, column] = least[k]
             else:
-                costs[i, column] = np.inf
-                if masses[k] > 0.0:
-                    costs[i, column] = -(np.log(masses[k]) + powers[k] * LOG_STEP)
+                costs[i, column] = cost_of_mass(masses[k], powers[k])

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.types import Bools
+from policies.semirings import Array
 from policies.trees.block import in_blocks, zeros
-from policies.trees.semirings import Array
 
 _WIDTH = 8  # numbers of a row of totals come in such groups
 

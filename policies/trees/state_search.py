@@ -12,10 +12,10 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from milpcb.types import Bools, Floats
+from policies.semirings import Array, Soft
 from policies.trees.limited import COMPILED_DEPTH
 from policies.trees.rule import DecisionTree
 from policies.trees.search import SINGLE, TreeSearch
-from policies.trees.semirings import Array, Soft
 from policies.trees.state_arrays import StateArrays, kept, n_numbers
 from policies.trees.states import search
 from policies.trees.tracing import pair_tests, traced

@@ -26,10 +26,10 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled
+from policies.semirings import NO_NAN, Array, Soft, add_all
 from policies.trees.kernels import differences
 from policies.trees.last_tests import last_test, last_tests, outcomes, own_outcome
 from policies.trees.passes import fill_totals
-from policies.trees.semirings import NO_NAN, Array, Soft, add_all
 from policies.trees.set_ranks import children, next_set, number
 from policies.trees.state_arrays import Answers, AtContext, Given, Room, Sets
 

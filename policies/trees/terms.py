@@ -18,13 +18,13 @@ from milpcb.types import Floats, Ints
 from policies.derivations import Derivations, ListedTerms, too_many
 from policies.literals import Test, outcomes
 from policies.names import Names
+from policies.semirings import Soft
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import add_cells, fold, reach
 from policies.trees.geometry import path_totals
 from policies.trees.near_trees import NearTrees
 from policies.trees.options import n_listed, subtrees
 from policies.trees.rule import DecisionTree, Leaf, Node, split
-from policies.trees.semirings import Soft
 
 # Up to this depth subtrees are few enough to be listed; above, those of equal weight are merged.
 LISTED_DEPTH = 2

@@ -14,10 +14,10 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Floats
 from policies.literals import Literals
+from policies.semirings import NO_NAN, Array
 from policies.trees.pairs import one_test
 from policies.trees.passes import add_up, restrict
 from policies.trees.rule import Leaf, Node, split
-from policies.trees.semirings import NO_NAN, Array
 
 
 class Traced(NamedTuple):

@@ -1,4 +1,4 @@
-"""Outside of trees one compiled function adds up weights whose logarithms lie far apart."""
+"""One module adds up weights whose logarithms lie far apart."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policies import weighted_kernels
+from policies import semirings
 
-POLICIES = Path(weighted_kernels.__file__).parent
-# What each takes exponentials of.
-TAKES_EXPONENTIALS = {
-    "weighted_kernels.add": "how far two sums are apart: the log-sum-exp",
+POLICIES = Path(semirings.__file__).parent
+LOGARITHMS = {"exp", "expm1", "log", "log1p", "logaddexp"}
+# Compiled functions elsewhere that take an exponential or a logarithm, and of what.
+ELSEWHERE = {
     "linear.table_kernels._scaled": "prices within e^600 of each other, whose products need no logarithm",
     "linear.walks._walk": "totals less the least one, which is known",
+    "trees.states._empty": "how many derivations of no contexts there are",
 }
+RNG = np.random.default_rng(0)
 
 
-def _takes_exponentials(function: ast.FunctionDef) -> bool:
-    """Return whether a compiled function calls an exponential, or a logarithm of one plus a number."""
+def _takes_logarithms(function: ast.FunctionDef) -> bool:
+    """Return whether a compiled function calls an exponential or a logarithm."""
     called = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
-    return bool(called & {"exp", "expm1", "log1p", "logaddexp"}) and "compiled" in ast.unparse(
-        function.decorator_list[0]
-    )
+    return bool(called & LOGARITHMS) and "compiled" in ast.unparse(function.decorator_list[0])
 
 
 def test_there_is_one_log_sum_exp():
-    """A compiled function that takes exponentials is one of those above, each for the reason given there."""
+    """A compiled function that takes exponentials or logarithms is in one file, but for those above."""
     found = set()
-    for file in set(POLICIES.rglob("*.py")) - set((POLICIES / "trees").rglob("*.py")):
+    for file in set(POLICIES.rglob("*.py")) - {Path(semirings.__file__)}:
         functions = [
             node for node in ast.parse(file.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)
         ]
         module = ".".join(file.relative_to(POLICIES).with_suffix("").parts)
-        found |= {f"{module}.{each.name}" for each in functions if each.decorator_list and _takes_exponentials(each)}
-    assert found == set(TAKES_EXPONENTIALS)
+        found |= {f"{module}.{each.name}" for each in functions if each.decorator_list and _takes_logarithms(each)}
+    assert found == set(ELSEWHERE)
 
 
 @pytest.mark.parametrize("apart", [0.0, 1.0, 50.0, 59.0, 61.0, 1e5, np.inf])
@@ -44,8 +44,54 @@ def test_sums_of_weights_are_those_of_logaddexp(apart):
     """Two sums in the making add up to theirs, in either order; a sum of nothing adds nothing."""
     one, other = (700.0, 3.0), (700.0 + apart, 2.0 if apart < np.inf else 0.0)
     for first, second in ((one, other), (other, one)):
-        least, weight = weighted_kernels.add(1.0, *first, *second)
+        least, weight = semirings.add_sums(1.0, *first, *second)
         with np.errstate(divide="ignore"):
             expected = np.logaddexp(*(np.log(weight) - least for least, weight in (first, second)))
-        assert np.log(weight) - least == pytest.approx(expected, rel=1e-15)
-        assert weighted_kernels.add(None, *first, *second)[0] == 700.0
+        assert -semirings.cost_of(least, weight) == pytest.approx(expected, rel=1e-15)
+        assert semirings.add_sums(None, *first, *second)[0] == 700.0
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0, 100.0, 5000.0])
+def test_every_form_of_a_sum_is_that_of_logaddexp(spread):
+    """One after the other, all together, as masses with powers, and by vectors of exponentials: one number."""
+    costs = RNG.uniform(-spread, spread, 40)
+    expected = -np.logaddexp.reduce(-costs)
+    one_by_one, mass, power = np.inf, 0.0, semirings.NOTHING
+    for cost in costs:
+        one_by_one = semirings.add(1.0, one_by_one, cost)
+        mass, power = semirings.plus(mass, power, *semirings.weight_of(cost))
+    masses, powers = np.empty(len(costs)), np.empty(len(costs), np.int64)
+    semirings.fill_weights(2.0, costs / 2.0, masses, powers)
+    together = 0.0, semirings.NOTHING
+    for each in zip(masses, powers, strict=True):
+        together = semirings.plus(*together, *each)
+    ones, nothing, room = np.ones(len(costs)), np.zeros(len(costs)), np.empty((2, len(costs)))
+    forms = (
+        one_by_one,
+        semirings.add_all(1.0, costs),
+        semirings.cost_of_mass(*semirings.normal(mass, power)),
+        semirings.cost_of_mass(*together),
+        semirings.sum_products(len(costs), costs, nothing, ones, ones, room),
+    )
+    np.testing.assert_allclose(forms, expected, rtol=1e-13, atol=1e-13)
+    assert semirings.add_all(None, costs) == costs.min()
+
+
+def test_exponentials_are_those_of_numpy():
+    """To a rounding or two, from 0 down to where numbers end."""
+    terms = np.empty((2, 1000))
+    terms[0] = -np.linspace(0.0, 699.0, 1000)
+    expected = np.exp(terms[0])
+    semirings.exponentials(terms, 1000)
+    np.testing.assert_allclose(terms[0], expected, rtol=1e-15)
+
+
+def test_sums_of_nothing():
+    """Nothing costs infinity, and its powers are those of nothing."""
+    assert semirings.cost_of_mass(0.0, semirings.NOTHING) == np.inf
+    assert semirings.normal(0.0, 7) == (0.0, semirings.NOTHING)
+    assert semirings.add(1.0, np.inf, np.inf) == np.inf
+    masses, powers = np.array([1.0, 0.0, 1.0]), np.array([1, semirings.NOTHING, 2])
+    assert semirings.common_power(masses, powers, 0, 2) == 1
+    assert semirings.common_power(masses, powers, 0, 3) == semirings.MIXED
+    assert semirings.common_power(masses, powers, 1, 2) == semirings.NOTHING
