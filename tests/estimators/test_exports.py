@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sqlite3
 import subprocess
@@ -112,6 +113,22 @@ def test_json_and_pickle_answer_as_predict(fitted):
             estimator.optimal_,
         )
     assert policies.from_json(estimator.to_json()).predict_names(rows) == expected
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"type": "<M8[D]"},  # no names of actions have this type, whatever the names are
+        {"type": "<i8", "names": [[0], [1]]},  # no names, though of a type that names have
+        {"type": "<U1", "names": [None, {}]},
+    ],
+)
+def test_names_of_actions_that_are_none_are_damage(fitted, damage):
+    """Neither another type nor other data than booleans, numbers and strings is read as names of actions."""
+    document = json.loads(fitted[0].to_json())
+    document["actions"] |= damage
+    with pytest.raises(InputError, match=r"the JSON of an estimator is damaged .*names of actions of type"):
+        from_json(json.dumps(document))
 
 
 @pytest.mark.parametrize("seed", range(3))

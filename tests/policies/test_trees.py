@@ -16,6 +16,7 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
 from policies.trees.geometry import path_totals
+from policies.trees.routes import Route
 
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0]])
 DEEP = (DecisionTrees(2, depth=3), np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1]], dtype=float))
@@ -210,3 +211,14 @@ def test_wrong_arguments_are_named(arguments, message):
     """A wrong constructor argument is named in an InputError."""
     with pytest.raises(InputError, match=message):
         DecisionTrees(**arguments)
+
+
+def test_trees_of_too_many_subtrees_are_refused_by_the_search():
+    """Depth 9 over ten literals is hours of passes, and no search; depth 8 is one."""
+    contexts = np.random.default_rng(0).integers(0, 2, (60, 10)).astype(float)
+    assert "search" in DecisionTrees(2, depth=8).on(contexts).capabilities
+    opened = DecisionTrees(2, depth=9).on(contexts)
+    assert opened.route is Route.LITERALS
+    assert not {"search", "action_weights"} & opened.capabilities
+    with pytest.raises(InputError, match=r"trees of depth 9 over 10 literals looks at more than 100,000,000 subtrees"):
+        open_oracle(DecisionTrees(2, depth=9), contexts, kind="search")
