@@ -120,14 +120,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what the collection made, a million objects, out of every later collection of garbage."""
+    """Leave what the collection made, a million objects, out of every later collection of garbage, the last too."""
     gc.freeze()
     gc.enable()
-
-
-def pytest_sessionfinish() -> None:
-    """Let all be collected at the end."""
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ def ask(job: str, order: Literal["C", "F"] = "C") -> str:
         for constraints in ((), (half,)) if "constraints" in policies.on(contexts).capabilities else ((),):
             for asked in (costs, costs / 3.0):
                 with redirect_stderr(StringIO()):  # no line that a search is long: compiling is
-                    _question(policies, contexts, asked, constraints)
+                    _query(policies, contexts, asked, constraints)
     return job
 
 
@@ -76,7 +76,7 @@ def folder() -> str | None:
     return kept
 
 
-def _question(policies: PolicyClass, contexts: Floats, costs: Floats, constraints: tuple[Any, ...]) -> None:
+def _query(policies: PolicyClass, contexts: Floats, costs: Floats, constraints: tuple[Any, ...]) -> None:
     """Ask for all that the search can answer, of a table of costs and of totals that are kept."""
     oracle = open_oracle(policies, contexts, kind="search", constraints=constraints)
     oracle.value(costs)

@@ -39,7 +39,7 @@ from milpcb.core.long_search import LongSearch
 from milpcb.types import Bools, Floats, Stop
 from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.root_search import Hunt, Root, RootQuestion, find, levels_of
+from policies.trees.root_search import Root, RootCuts, RootQuery, find, levels_of
 from policies.trees.root_tables import RootTable, all_rows, kept_rows
 from policies.trees.rule import DecisionTree, Leaf
 
@@ -52,7 +52,7 @@ class EveryCutSearch(FeaturePairSearch):
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
-        return self._bounds(costs, self._hunted(costs)[0])[1]
+        return self._bounds(costs, self._search_cuts(costs)[0])[1]
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``, from one search each.
@@ -70,31 +70,31 @@ class EveryCutSearch(FeaturePairSearch):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it."""
-        hunt, _ = self._hunted(costs)
-        tree = self._tree(costs, hunt.root)
+        search, _ = self._search_cuts(costs)
+        tree = self._tree(costs, search.root)
         return self._total(costs, tree), tree
 
     def answer(self, costs: Floats) -> tuple[float, float, DecisionTree, Stop]:
         """Return bounds on the least total cost, a tree that attains the upper one, and why the search stopped."""
-        hunt, interrupted = self._hunted(costs, best_so_far=True)
-        tree = self._tree(costs, hunt.root)
+        search, interrupted = self._search_cuts(costs, best_so_far=True)
+        tree = self._tree(costs, search.root)
         upper = self._total(costs, tree)
         if not interrupted:
             return upper, upper, tree, Stop.OPTIMAL
-        return min(upper, self._bounds(costs, hunt)[0]), upper, tree, Stop.INTERRUPTED
+        return min(upper, self._bounds(costs, search)[0]), upper, tree, Stop.INTERRUPTED
 
-    def _hunted(self, costs: Floats, *, best_so_far: bool = False) -> tuple[Hunt, bool]:
+    def _search_cuts(self, costs: Floats, *, best_so_far: bool = False) -> tuple[RootCuts, bool]:
         """Return the search after its end, and whether an interrupt ended it."""
         with LongSearch(f"trees of depth {self._depth} on every cut", best_so_far=best_so_far) as watched:
-            hunt = Hunt(self._rows_with(costs), self._question)
-            hunt.run(lambda: watched.look(*self._bounds(costs, hunt)))
-        return hunt, watched.interrupted
+            search = RootCuts(self._rows_with(costs), self._query)
+            search.run(lambda: watched.look(*self._bounds(costs, search)))
+        return search, watched.interrupted
 
-    def _bounds(self, costs: Floats, hunt: Hunt) -> tuple[float, float]:
+    def _bounds(self, costs: Floats, search: RootCuts) -> tuple[float, float]:
         """Return the bounds on the least total cost; the lower one allows for the rounding of real costs."""
         least = costs.min(axis=1)
         cheapest = float(least.sum())
-        lower, upper = cheapest + hunt.lower, cheapest + hunt.upper
+        lower, upper = cheapest + search.lower, cheapest + search.upper
         if not (costs == np.rint(costs)).all():
             lower -= ROUNDING * float(np.abs(costs).sum())
         return lower, upper
@@ -104,17 +104,17 @@ class EveryCutSearch(FeaturePairSearch):
 
     def _tree(self, costs: Floats, first: Root | None) -> DecisionTree:
         """Return the best tree with this root, None for one leaf."""
-        chosen: dict[tuple[int, ...], tuple[RootQuestion, Root]] = {}
+        chosen: dict[tuple[int, ...], tuple[RootQuery, Root]] = {}
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
-            question, root, table = self._question, first, rows
+            query, root, table = self._query, first, rows
             if path:
                 above, its_root = chosen[path[:-2]]
-                question, table = above.of_side(its_root, path[-1]), kept_rows(rows, here)
-                root = find(table, question).root
+                query, table = above.of_side(its_root, path[-1]), kept_rows(rows, here)
+                root = find(table, query).root
             if root is None:
                 return cheapest_leaf(costs, here)
-            chosen[path] = question, root
+            chosen[path] = query, root
             return self._literal(table, root)
 
         with LongSearch("the best tree"):  # it is quick, and an interrupt stays one
@@ -132,10 +132,10 @@ class EveryCutSearch(FeaturePairSearch):
         return all_rows(self._literals, self._orders, costs, self._sizes)
 
     @cached_property
-    def _question(self) -> RootQuestion:
+    def _query(self) -> RootQuery:
         """All trees of the class."""
         tested = self._sets[:, self._literals.first[:-1]]
-        return RootQuestion(self._depth, self._most, tested, levels_of(self._row_limits[0]))
+        return RootQuery(self._depth, self._most, tested, levels_of(self._row_limits[0]))
 
     @cached_property
     def _sizes(self) -> Floats:

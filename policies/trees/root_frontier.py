@@ -1,4 +1,4 @@
-"""Compiled: the root cuts of one question that are not ruled out yet, as intervals, the one of least bound first.
+"""Compiled: the root cuts of one query that are not ruled out yet, as intervals, the one of least bound first.
 
 policies/trees/every_cut.py has the bounds. An *interval* is the cuts of one feature between two evaluated ones, its
 ends; the contexts between are those of one segment, a run of 2^height codes. The search takes the interval of least

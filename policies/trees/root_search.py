@@ -64,7 +64,7 @@ class RootAnswer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RootQuestion:
+class RootQuery:
     """Which trees: up to a depth, of so many leaves, with the features of one row of ``below`` (n, d).
 
     ``levels`` are the slacks for which stumps are evaluated; the trees asked for are those of level 0.
@@ -75,8 +75,8 @@ class RootQuestion:
     below: Bools
     levels: Levels
 
-    def of_side(self, root: Root, side: int) -> RootQuestion:
-        """Return the question about one side of a root."""
+    def of_side(self, root: Root, side: int) -> RootQuery:
+        """Return the query about one side of a root."""
         return replace(self, depth=self.depth - 1, leaves=root.leaves[side], below=root.below[None])
 
 
@@ -90,15 +90,15 @@ def levels_of(least: Floats) -> Levels:
 NO_LIMITS = levels_of(np.zeros(0))
 
 
-def find(table: RootTable, question: RootQuestion, cut_off: float = np.inf) -> RootAnswer:
+def find(table: RootTable, query: RootQuery, cut_off: float = np.inf) -> RootAnswer:
     """Return the least cost of the trees, or bounds once the lower one is at least ``cut_off``."""
-    depth = min(question.depth, question.leaves - 1)
+    depth = min(query.depth, query.leaves - 1)
     if depth == 0:
-        leaf = leaf_cost(table, question.levels.least)
+        leaf = leaf_cost(table, query.levels.least)
         return RootAnswer(leaf, leaf, None)
     if depth == 1:
-        return best_stump(table, question)
-    return Hunt(table, replace(question, depth=depth), cut_off).run()
+        return best_stump(table, query)
+    return RootCuts(table, replace(query, depth=depth), cut_off).run()
 
 
 def leaf_cost(table: RootTable, least: Floats) -> float:
@@ -108,11 +108,11 @@ def leaf_cost(table: RootTable, least: Floats) -> float:
     return float(table.first.sum() + np.minimum(0.0, table.differences.sum(axis=0).min()))
 
 
-def best_stump(table: RootTable, question: RootQuestion) -> RootAnswer:
+def best_stump(table: RootTable, query: RootQuery) -> RootAnswer:
     """Return the least cost of trees of one test."""
-    least, base = question.levels.least, table.first.sum()
+    least, base = query.levels.least, table.first.sum()
     found = RootAnswer(cost := leaf_cost(table, least), cost, None)
-    for f in np.flatnonzero(question.below.any(axis=0)):
+    for f in np.flatnonzero(query.below.any(axis=0)):
         sums, sizes = table.costs[f].cumsum(axis=1), table.sizes[f, : len(least)].cumsum(axis=1)
         above = np.minimum(0.0, (sums[:, -1:] - sums).min(axis=0))
         costs = base + np.minimum(0.0, sums.min(axis=0)) + above
@@ -122,21 +122,21 @@ def best_stump(table: RootTable, question: RootQuestion) -> RootAnswer:
         if costs[at] < found.upper:
             cut = int(table.codes[f, table.orders[f, at]])
             cost = float(costs[at])
-            found = RootAnswer(cost, cost, Root(int(f), cut, (1, 1), question.below[0]))
+            found = RootAnswer(cost, cost, Root(int(f), cut, (1, 1), query.below[0]))
     return found
 
 
-class Hunt:
-    """A question of depth 2 or more on a table, under way: ``lower``, ``upper`` and ``root`` hold at any moment."""
+class RootCuts:
+    """A query of depth 2 or more on a table, under way: ``lower``, ``upper`` and ``root`` hold at any moment."""
 
-    def __init__(self, table: RootTable, question: RootQuestion, cut_off: float = np.inf) -> None:
-        pairs = question.depth == 2
+    def __init__(self, table: RootTable, query: RootQuery, cut_off: float = np.inf) -> None:
+        pairs = query.depth == 2
         # Deeper subtrees are asked for within the limits alone: of those without, the bound stays 0.
-        levels = question.levels if pairs or question.levels is NO_LIMITS else _two(question.levels)
-        self._table, self._question, self._levels = table, question, levels
-        self._lines, self._segments = _lines(question), _segments(table, bounded=pairs)
+        levels = query.levels if pairs or query.levels is NO_LIMITS else _two(query.levels)
+        self._table, self._query, self._levels = table, query, levels
+        self._lines, self._segments = _lines(query), _segments(table, bounded=pairs)
         n_parts = len(table.last) if pairs else 0
-        leaf = leaf_cost(table, question.levels.least)
+        leaf = leaf_cost(table, query.levels.least)
         self._frontier = new_frontier(len(self._lines.features), FIRST_ENDS, len(levels.levels), n_parts, leaf, cut_off)
 
     @property
@@ -162,10 +162,10 @@ class Hunt:
 
     def run(self, look: Callable[[], None] | None = None) -> RootAnswer:
         """Search to the end, or the cut-off; an exception that ``look`` raises leaves the bounds as they hold then."""
-        if self._question.depth == 2:
+        if self._query.depth == 2:
             fill_segments(self._table, self._lines, self._segments)
         open_lines(self._lines, self._segments, self._frontier)
-        ask = self._pairs if self._question.depth == 2 else self._deeper
+        ask = self._pairs if self._query.depth == 2 else self._deeper
         while (end := ask()) != DONE:
             if end == FULL:
                 self._frontier = grown(self._frontier)
@@ -192,8 +192,8 @@ class Hunt:
         exact = True
         for side in (1, 0):
             rows = side_rows(self._table, root.feature, root.cut, holds=side == 1)
-            question = self._question.of_side(root, side)
-            found = find(rows, question, self._cut_off(side, root))
+            query = self._query.of_side(root, side)
+            found = find(rows, query, self._cut_off(side, root))
             frontier.best[side, end, 0] = max(frontier.best[side, end, 0], found.lower)
             exact = exact and found.lower == found.upper
         give_back(*self._asked, frontier, end, exact)
@@ -223,11 +223,11 @@ def _two(levels: Levels) -> Levels:
     return Levels(levels.levels[[0, -1]], levels.least, places)
 
 
-def _lines(question: RootQuestion) -> Lines:
+def _lines(query: RootQuery) -> Lines:
     """Return a line for each set of features, feature of it, and way to give its sides as many leaves as there are."""
-    half, most = 2 ** (question.depth - 1), min(question.leaves, 2**question.depth)
+    half, most = 2 ** (query.depth - 1), min(query.leaves, 2**query.depth)
     ways = [(most - i, i) for i in range(max(1, most - half), min(half, most - 1) + 1)]
-    rows = [(f, way, kept) for kept in question.below for f in np.flatnonzero(kept) for way in ways]
+    rows = [(f, way, kept) for kept in query.below for f in np.flatnonzero(kept) for way in ways]
     features, leaves, below = zip(*rows, strict=True)
     return Lines(np.array(features, np.int32), np.array(leaves, np.int32), np.array(below, bool))
 

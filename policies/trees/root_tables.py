@@ -1,6 +1,6 @@
 """The rows that a search by root cuts is asked about, sorted by each feature; compiled: those on one side of a cut.
 
-A question at depth d is asked of all contexts, its parts at depth d - 1 of those on one side of a root cut. These are
+A query at depth d is asked of all contexts, its parts at depth d - 1 of those on one side of a root cut. These are
 never sorted anew: their order by a feature is the order of all, without those on the other side.
 """
 

@@ -8,7 +8,7 @@ root cuts: some tens of root cuts a feature, each d passes over the contexts, wh
 
 All go on to any depth: the first two by one factor p or d a level, the last by some tens of root cuts a feature, so
 that no more than its first levels are affordable. All keep structure limits, which change the work little, the first
-two up to depth 3. The first two answer all questions; root cuts have no action weights.
+two up to depth 3. The first two answer all queries; root cuts have no action weights.
 """
 
 from __future__ import annotations

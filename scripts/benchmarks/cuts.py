@@ -165,16 +165,16 @@ def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> Row:
 
 def evaluations(ask: Callable[[Floats], float], costs: Floats) -> tuple[float, int]:
     """Return the answer, and how many root cuts of the whole tree the query evaluates."""
-    run, counts = root_search.Hunt.run, [0]
+    run, counts = root_search.RootCuts.run, [0]
 
-    def counted(hunt: root_search.Hunt, look: Callable[[], None] | None = None) -> root_search.RootAnswer:
-        found = run(hunt, look)
-        counts[0] = hunt.n_evaluated  # the last to end is that of the whole tree
+    def counted(search: root_search.RootCuts, look: Callable[[], None] | None = None) -> root_search.RootAnswer:
+        found = run(search, look)
+        counts[0] = search.n_evaluated  # the last to end is that of the whole tree
         return found
 
-    root_search.Hunt.run = counted  # type: ignore[method-assign,assignment]
+    root_search.RootCuts.run = counted  # type: ignore[method-assign,assignment]
     value = ask(costs)
-    root_search.Hunt.run = run  # type: ignore[method-assign]
+    root_search.RootCuts.run = run  # type: ignore[method-assign]
     return value, counts[0]
 
 

@@ -24,7 +24,7 @@ from policies.trees.every_cut import EveryCutSearch
 from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.limits import Limits, context_counts
 from policies.trees.policy_class import OpenedTrees
-from policies.trees.root_search import Hunt
+from policies.trees.root_search import RootCuts
 from policies.trees.root_tables import all_rows, kept_rows, side_rows
 from policies.trees.routes import MOST_SECONDS, Route
 from policies.trees.search import TreeSearch
@@ -141,10 +141,10 @@ def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
     contexts, costs = rng.normal(size=(50, 2)), rng.integers(-99, 100, (50, 3)).astype(float)
     monkeypatch.setattr(trees_class, "route", lambda *_: Route.ROOTS)
     oracle = open_oracle(DecisionTrees(3, depth=depth, thresholds="all", **limits), contexts, "search")
-    least, run, gaps, stops = oracle.value(costs), Hunt.run, [], []
+    least, run, gaps, stops = oracle.value(costs), RootCuts.run, [], []
     for work in range(0, 24, 3):
 
-        def interrupted(hunt: Hunt, look: Callable[[], None] | None = None, left: int = work) -> Any:
+        def interrupted(search: RootCuts, look: Callable[[], None] | None = None, left: int = work) -> Any:
             def count() -> None:
                 nonlocal left
                 if look is not None:
@@ -153,10 +153,10 @@ def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
                     if left < 0:
                         raise KeyboardInterrupt
 
-            return run(hunt, count if look is not None else None)
+            return run(search, count if look is not None else None)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Hunt, "run", interrupted)
+            patch.setattr(RootCuts, "run", interrupted)
             answer = oracle.minimise(costs)
         assert answer.lower <= least <= answer.upper
         assert costs[np.arange(50), answer.policy.predict(contexts)].sum() == answer.upper
@@ -173,8 +173,8 @@ def test_a_fit_that_is_interrupted_has_its_bound(monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(3)
     contexts, costs = rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
     best = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
-    deeper = Hunt._deeper
-    monkeypatch.setattr(Hunt, "_deeper", lambda hunt: _interrupt() if hunt.n_evaluated == 9 else deeper(hunt))
+    deeper = RootCuts._deeper
+    monkeypatch.setattr(RootCuts, "_deeper", lambda search: _interrupt() if search.n_evaluated == 9 else deeper(search))
     cut_short = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
     assert best.optimal_
     assert not cut_short.optimal_
