@@ -241,3 +241,17 @@ def test_three_of_many_cost_what_is_read_off_them():
     cheapest = np.sort(COSTS[np.arange(20), labels].sum(axis=1))[:3]
     assert totals(islice(found.policies(), 3)) == cheapest.tolist()
     assert repr(found) == f"<NearBest: policies within 10 of the least total cost {found.value:g}>"
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_different_ones_are_the_farthest_from_those_before(number):
+    """So many and no more: the best, then each time one whose nearest among those before is as far as any can be."""
+    found = open_oracle(TREES, CONTEXTS, "search").near_best(COSTS, 2.0)
+    every = np.array([policy.predict(CONTEXTS) for policy in found.policies()])
+    labels = np.array([policy.predict(CONTEXTS) for policy in found.different(number)])
+    assert len(every) > number == len(labels)
+    assert totals(found.different(number))[0] == found.value
+    for before in range(1, number):
+        apart = (every[:, None] != labels[:before]).sum(axis=2).min(axis=1)
+        assert (labels[before] != labels[:before]).sum(axis=1).min() == apart.max()
+    assert len(found.different(10**4)) == min(len(every), near_best.MOST_COMPARED)
