@@ -33,6 +33,7 @@ from rich.table import Table
 from milpcb import FinitePool, open_oracle
 from milpcb.learners import BistroPlus
 from milpcb.oracles.growing import GrowingOracle
+from milpcb.protocols import Opened
 from milpcb.types import Floats
 from policies import DecisionTrees
 
@@ -180,11 +181,18 @@ def under_limits(contexts: Floats, costs: Floats, depth: int, thresholds: int | 
         name: DecisionTrees(n_actions, depth=depth, thresholds=thresholds, **own) for name, own in limits.items()
     }
     opened = {name: trees.on(contexts) for name, trees in classes.items()}
-    searches = {name: on.search() for name, on in opened.items()}
-    asked = {name: lambda search=search: search.value(costs) for name, search in searches.items()}
+    asked = {name: value_of(on, costs) for name, on in opened.items()}
     times = compete(asked, rounds=ROUNDS if m <= 1000 else FEW_ROUNDS)
     ratios = {f"{name} / none": times[name] / times["none"] for name in limits if name != "none"}
     return {"route": str(opened["none"].route), "none": times["none"], **ratios}
+
+
+def value_of(opened: Opened, costs: Floats) -> Callable[[], float]:
+    """Return what asks for a value, of costs (m, K) added up by distinct context."""
+    merged = np.zeros((len(opened.contexts), costs.shape[1]))
+    np.add.at(merged, opened.group, costs)
+    search = opened.search()
+    return lambda: search.value(merged)
 
 
 def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:
