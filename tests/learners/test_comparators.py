@@ -39,6 +39,16 @@ def test_uniform_is_uniform_and_promises_nothing() -> None:
     assert learner.guarantee() == np.inf
 
 
+def test_hedge_plays_two_actions() -> None:
+    """Two are enough; the one that cost less is played more often."""
+    learner = Hedge(
+        open_oracle(FiniteClass([[0, 0], [1, 1]], n_actions=2), [[0.0], [1.0]], kind="enumeration"), horizon=9
+    )
+    assert shown(learner, 0, np.array([1.0, 0.0])) == pytest.approx([0.5, 0.5])
+    q = learner.act(1)
+    assert q[0] == pytest.approx(1 / (1 + np.exp(learner.rate)))
+
+
 def test_hedge_weights_follow_the_definition() -> None:
     """q(a) is the normalised sum of exp(-rate * cost) over the policies that play a."""
     learner, rng, totals = hedge(50), np.random.default_rng(0), np.zeros(4)

@@ -14,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.boxes import BoxRule, BoxRules, Interval
-from policies.boxes.geometry import Boxes
+from policies.boxes.geometry import Boxes, BoxList
 from policies.cuts import cut_points
 from policies.names import Names
 
@@ -193,3 +193,13 @@ def test_predict_refuses_wrong_contexts(contexts, message):
     """Contexts without the feature or with NaN raise InputError."""
     with pytest.raises(InputError, match=message):
         BoxRule((Interval(1, 0.0, None),), 0, 1).predict(contexts)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_boxes_of_the_space_are_those_of_contexts_in_every_cell(pairs):
+    """The same are listed without contexts as with one in each cell, up to what a box leaves out; all comes first."""
+    cuts, cells = [np.array([0.5, 1.5]), np.array([0.5])], np.array(list(product((0.0, 1.0, 2.0), (0.0, 1.0))))
+    found = [BoxList(cuts, [False, False], pairs=pairs, contexts=contexts).holding(cells) for contexts in (None, cells)]
+    assert [held[:, 0].tolist() for held in found] == [[True] * 6] * 2
+    space, divided = ({tuple(column ^ column[0]) for column in held.T} for held in found)
+    assert space == divided
