@@ -88,6 +88,17 @@ def test_it_is_the_best_of_all_policies_in_order(estimator, options, number):
     assert all(in_order(played, name, sign) for name, sign in signs.items())
 
 
+@pytest.mark.parametrize(("way", "sign"), [("more", 1), ("less", -1)])
+def test_no_value_of_a_column_is_left_out_of_the_order(way, sign):
+    """Where the best actions go up and down from value to value, a rule in order changes its action once."""
+    values, best = np.arange(6.0), np.array([1, 0, 1, 0, 1, 0])
+    found = OptimalThresholdRule(max_cuts=3, monotone={"x": way}).fit(pl.DataFrame({"x": values}), best)
+    played = found.predict(pl.DataFrame({"x": values}))
+    assert (sign * np.diff(played) >= 0).all()
+    ups = [(np.arange(6) >= cut).astype(int)[::sign] for cut in range(7)]
+    assert (played != best).sum() == min((each != best).sum() for each in ups)
+
+
 def _values(frame, name):
     column = frame[name]
     return np.array(column.to_list(), dtype=float if column.dtype == pl.Float64 else object)

@@ -135,6 +135,10 @@ def test_what_is_compared_with_keeps_its_own_limit(two):
         guard = no_worse_than(than, outcome=limits, draws=40, confidence=0.95)
         tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
         assert tree.policy_value_ >= tree.constant_values_[0] - 1e-12
+    every_yes_harms = scored(X, done, cost=(done == "yes").astype(float))
+    guard = no_worse_than("no", outcome=every_yes_harms, draws=40)
+    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
+    assert set(tree.predict(X)) == {"no"}
     guard = no_worse_than("no", outcome=limits, draws=40, margin=-1.0)
     with pytest.raises(InfeasibleError, match="no policy of the class is shown by these 600 rows to keep"):
         LoggedPolicyTree(max_depth=1, method="snips", constraints=[guard]).fit(X, done, **outcome)
