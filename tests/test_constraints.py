@@ -115,6 +115,20 @@ def test_totals_too_close_for_any_solver_are_an_error(monkeypatch):
         open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint(above, 5.0)])
 
 
+def test_each_labeling_is_cut_off_once(monkeypatch):
+    """So as many cuts as there are labelings that come too close to the bound are always enough."""
+    (policies, contexts), labelings = INSTANCES["trees of depth 1"], LABELINGS["trees of depth 1"]
+    weights, costs = np.tile([0.0, 0.0, 1.0], (5, 1)), np.tile([2.0, 1.0, 0.0], (5, 1))
+    weights[:, 2] += 1e-7
+    totals = weights[np.arange(5), labelings].sum(axis=1)
+    for bound in range(2, 6):
+        close = int(((totals > bound) & (totals < bound + 1e-6)).sum())
+        monkeypatch.setattr("milpcb.oracles.milp.MOST_CUT_OFF", close)
+        rules = [LabelConstraint(weights, float(bound))]
+        kept = costs[np.arange(5), labelings][totals <= bound].sum(axis=1)
+        assert open_oracle(policies, contexts, constraints=rules).value(costs) == kept.min()
+
+
 @KINDS
 @pytest.mark.parametrize("unit", [1e-60, 1e-9, 1e9, 1e60])
 def test_the_unit_of_a_constraint_does_not_matter(kind, unit):

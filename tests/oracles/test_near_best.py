@@ -89,6 +89,24 @@ def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, k
     assert totals(found.policies()) == every[: found.count]
 
 
+def test_the_work_on_trees_of_depth_3_is_what_is_multiplied(monkeypatch):
+    """Each root has two sides, and for both the estimate counts all contexts: at most twice the products."""
+    made, work, totals_of, work_of = [], [], near_trees.path_totals, near_trees.NearTrees.work.fget
+
+    def counted(held, costs, depth):
+        made.append(
+            held.shape[1] * held.size * costs.shape[1] if costs.ndim == 2 else 0
+        )  # others are listed, not added
+        return totals_of(held, costs, depth)
+
+    monkeypatch.setattr(near_trees, "path_totals", counted)
+    monkeypatch.setattr(near_trees.NearTrees, "work", property(lambda trees: work.append(work_of(trees)) or work[-1]))
+    contexts = np.array(list(product((0.0, 1.0), repeat=4)))
+    costs = np.random.default_rng(1).integers(0, 6, (16, 3)).astype(float)
+    assert open_oracle(DecisionTrees(3, depth=3), contexts, "search").near_best(costs, 0).listed
+    assert 0 < sum(made) <= max(work) <= 2 * sum(made)
+
+
 @pytest.mark.parametrize("constrained", [False, True])
 def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     """Over three literals they label the eight patterns in any way; where they are too many it is the cheapest."""
