@@ -131,6 +131,18 @@ def test_costs_that_are_not_known_count_as_one() -> None:
     assert learner.rounds_of_baseline == 3
 
 
+def test_a_round_that_is_given_up_leaves_nothing() -> None:
+    """Whether it was the baseline's alone or not: the learner is as it was before."""
+    learner, alone = conservative(allowance=2.0), set()
+    for t in range(60):
+        before = learner.state()
+        alone.add(bool(learner.act(t % 4)[0] == 1.0))
+        learner.give_up()
+        assert learner.state() == before
+        play(learner, 1, start=t)
+    assert alone == {False, True}
+
+
 def test_a_saved_learner_goes_on_with_rounds_aside() -> None:
     """From plain JSON, bit for bit, whether its learner takes rounds late or in order."""
     for inner in ("exp4", "epsilon_greedy"):
