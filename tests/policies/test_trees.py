@@ -175,6 +175,16 @@ def test_leaves_larger_than_the_contexts_are_refused(kind):
     assert str(answer.policy) in {"play action 0", "play action 1"}
 
 
+def test_steps_from_costs_grow_with_the_contexts_and_those_from_totals_do_not():
+    """So learners keep totals where contexts are many; by features and by root cuts there is no such choice."""
+    every = np.array(list(product((0.0, 1.0), repeat=5)))
+    few, many = (DecisionTrees(2).on(contexts).steps() for contexts in (np.eye(5), every))
+    assert few[0] < many[0]
+    assert 0 < few[1] == many[1] < np.inf
+    cuts = DecisionTrees(2, thresholds="all").on(np.random.default_rng(0).normal(size=(60, 2)))
+    assert cuts.steps() == (np.inf, 0.0)
+
+
 def test_trees_too_large_for_a_program_can_still_be_searched():
     """A program beyond memory is refused before it is built; the search has another size."""
     contexts = np.random.default_rng(0).integers(0, 2, (60, 40)).astype(float)

@@ -91,15 +91,18 @@ def test_what_does_not_fit_memory_is_searched_root_by_root(
     """With states of less depth only, answers are the same to the bit, and the tree of lowest numbers is the same."""
     whole, literals, rng = opened(shape)
     assert whole._fits == shape[3]
+    depths, kept = set(), state_search.kept
     monkeypatch.setattr(state_search, "MOST_NUMBERS", state_search.n_numbers(5, 3, fits) if fits else 0)
     less = StateSearch(literals, shape[2], shape[3], Names())
     assert less._fits == fits
+    monkeypatch.setattr(state_search, "kept", lambda truth, K, d, dtype: (depths.add(d), kept(truth, K, d, dtype))[1])
     for _ in range(3):
         costs = drawn(rng, (len(literals.contexts), shape[2]), kind)
         assert less.value(costs) == whole.value(costs)
         assert less.minimise(costs) == whole.minimise(costs)
         assert less.profile(costs, 1).tolist() == whole.profile(costs, 1).tolist()
         assert less.log_weights(costs, 1, 0.1) == pytest.approx(whole.log_weights(costs, 1, 0.1), rel=1e-12)
+    assert depths - {shape[3]} == ({fits} if fits > 2 else set())
 
 
 def test_many_contexts_are_gathered_block_by_block() -> None:
