@@ -15,7 +15,14 @@ find_python() {
     die "needs Python 3.11 or newer on PATH; install one, or name it: PYTHON=/path/to/python3.12 $0"
 }
 
-# prepare EXTRA: install the clone with the named extra and put .venv/bin on PATH.
+# install WHAT: install the clone, "." or with extras, and what it needs.
+install() {
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-compile -e "$1" ||
+        die "pip could not install the packages that pyproject.toml names; read its message above"
+}
+
+# prepare EXTRA [COMMAND]: install the clone with the named extra and put .venv/bin on PATH. While pip, which works on one
+# core, installs the extra, COMMAND runs beside it: milpcb and what it needs to be imported are there then.
 prepare() {
     stamp=.venv/installed-$1
     if [ ! -x .venv/bin/python ] || ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -24,15 +31,17 @@ prepare() {
         rm -rf .venv
         "$python" -m venv .venv || die "this Python has no working venv module (on Debian and Ubuntu: apt install python3-venv)"
     fi
-    if ! cmp -s pyproject.toml "$stamp"; then
-        say "installing milpcb[$1] and what it needs into .venv (wheels only, about a minute)"
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-compile \
-            -e ".[$1]" || die "pip could not install the packages that pyproject.toml names; read its message above"
-        # What pip would do on one core; the tests of packages, a third of all, are left out. Packages hold templates that
-        # are no Python: that is not our matter.
-        .venv/bin/python -m compileall -q -j 0 -x 'site-packages/.*/tests?/' .venv/lib >/dev/null 2>&1 || true
-        cp pyproject.toml "$stamp"
-    fi
     PATH="$PWD/.venv/bin:$PATH"
     export PATH
+    if ! cmp -s pyproject.toml "$stamp"; then
+        say "installing milpcb[$1] and what it needs into .venv (wheels only, about a minute)"
+        install .
+        "${2:-true}" &
+        install ".[$1]"
+        # What pip would do on one core; the tests of packages, a third of all, are left out. Packages hold templates that
+        # are no Python: that is not our matter.
+        python -m compileall -q -j 0 -x 'site-packages/.*/tests?/' .venv/lib >/dev/null 2>&1 || true
+        wait
+        cp pyproject.toml "$stamp"
+    fi
 }

@@ -1,4 +1,4 @@
-"""Names, docstrings and comments use words of the field or of every day, none of a private theatre."""
+"""Names, docstrings and comments use words of the field or of every day; wrapped docstrings stay whole."""
 
 from __future__ import annotations
 
@@ -38,8 +38,15 @@ REPLACED = {
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file, which every test here goes over."""
+    """Return the syntax tree of a file."""
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def named(path: Path) -> list[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.arg]:
+    """Return all of a file that has a name or a docstring, which tests here go over."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.arg
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, kinds)]
 
 
 def names() -> Iterator[tuple[str, str]]:
@@ -48,11 +55,11 @@ def names() -> Iterator[tuple[str, str]]:
         for path in sorted((ROOT / top).rglob("*.py")):
             place = str(path.relative_to(ROOT))
             yield from ((place, part) for part in path.relative_to(ROOT).with_suffix("").parts)
-            for node in ast.walk(parsed(path)):
-                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                    yield f"{place}:{node.lineno}", node.name
-                elif isinstance(node, ast.arg):
+            for node in named(path):
+                if isinstance(node, ast.arg):
                     yield f"{place}:{node.lineno}", node.arg
+                elif not isinstance(node, ast.Module):
+                    yield f"{place}:{node.lineno}", node.name
 
 
 @cache
@@ -123,26 +130,30 @@ def docstrings() -> list[tuple[str, str]]:
     found = []
     for top in (*PACKAGES, "tests"):
         for path in sorted((ROOT / top).rglob("*.py")):
-            for node in ast.walk(parsed(path)):
-                documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-                if documented and (text := ast.get_docstring(node)):
-                    found.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text))
+            documented = (node for node in named(path) if not isinstance(node, ast.arg))
+            found += [
+                (f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text)
+                for node in documented
+                if (text := ast.get_docstring(node))
+            ]
     return found
 
 
 def lone_words(text: str) -> Iterator[str]:
-    """Yield the words that wrapping has left alone on a line of a paragraph.
+    """Yield the lines of one or two words that wrapping has left in a paragraph.
 
     More of the paragraph follows such a line, or it would fit at the end of the line before it, or it is the whole
     paragraph. Headings and names that stand above a description are no such lines.
     """
     lines = ["", *text.splitlines(), ""]
     for before, line, after in zip(lines[1:], lines[2:], lines[3:], strict=False):
-        if not re.fullmatch(r" *[a-z][^ ]*", line) or (not before.strip(" -=") and before.strip()):
+        if not re.fullmatch(r" *[a-z][^ ]*( [a-z]+)?", line) or (not before.strip(" -=") and before.strip()):
             continue
         follows = bool(before.strip()) and _indent(before) == _indent(line)
         goes_on = bool(after.strip()) and _indent(after) >= _indent(line)
-        if (follows and (goes_on or len(before) + 1 + len(line.strip()) <= FITS)) or not (before.strip() or goes_on):
+        described = goes_on and bool(before.strip()) and _indent(after) == _indent(line)
+        fits = follows and len(before) + 1 + len(line.strip()) <= FITS
+        if (follows and goes_on) or described or fits or not (before.strip() or goes_on):
             yield line.strip()
 
 
@@ -164,6 +175,7 @@ def test_no_summary_ends_in_an_abbreviation():
     [
         ("The rate\nis\nthat of them all", ["is"]),
         ("The rate is\nthat.", ["that."]),
+        ("Play.\n\nhorizon : how\n    depend on\n    it. None: no end", ["depend on"]),
         ("Learners for i.i.d.\n\nrounds", ["rounds"]),
         ("What it does.\n\nReturns\n-------\nfloat\n    The rate.", []),
         (f"{'x' * FITS}\nend.", []),
@@ -175,7 +187,7 @@ def test_what_a_lone_word_is(text, words):
 
 
 def test_no_word_stands_alone_on_a_line():
-    """No docstring has a line of one word that wrapping has left there."""
+    """No docstring has a line of one or two words that wrapping has left there."""
     found = [f"{place}: {word}" for place, text in docstrings() for word in lone_words(text)]
     assert not found, "\n".join(found)
 

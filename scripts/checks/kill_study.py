@@ -67,7 +67,20 @@ NOT_COMPARED = (".lock", ".log")
 BATCH = 5  # damages that one resume fixes; it names at most ten records
 PATIENCE = 600  # seconds, for one command and for processes to be gone: only what hangs takes as long
 FORKS = get_context("forkserver")  # commands that nobody kills fork from a process that has imported them
-FORKS.set_forkserver_preload(["milpcb.cli", "milpcb.commands.run", "milpcb.commands.resume", __name__])
+FORKS.set_forkserver_preload(
+    [
+        *("milpcb.cli", "milpcb.commands.run", "milpcb.commands.resume", "milpcb.experiments.run.task"),
+        *("milpcb.environments", "milpcb.experiments.results.figures", "milpcb.learners", "policies"),
+        *(
+            "matplotlib.backends.backend_agg",
+            "matplotlib.backends.backend_svg",
+            "networkx",
+            "numba",
+            "polars",
+            __name__,
+        ),
+    ]
+)
 
 
 def command(*arguments: str) -> list[str]:
