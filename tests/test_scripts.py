@@ -54,4 +54,4 @@ def test_what_is_left_out_is_there(slow: dict[str, str]) -> None:
 def test_both_scripts_install_the_extra() -> None:
     """The demo needs the command line, the tests what they run with."""
     assert "\nprepare studies\n" in (ROOT / "scripts/demo").read_text()
-    assert "\nprepare dev\n" in (ROOT / "scripts/test").read_text()
+    assert "\nprepare dev compile_first\n" in (ROOT / "scripts/test").read_text()

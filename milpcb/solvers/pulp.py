@@ -42,6 +42,10 @@ INSTALL = {
     "SCIP_CMD": "conda install scip",
 }
 
+# CBC works in one thread unless it is told a number. Told 1, it starts a second thread, and now and then the two wait ten
+# seconds for each other.
+SERIAL = ("COIN_CMD", "PULP_CBC_CMD")
+
 # By how much a point read from a solver's output may break a row, relative to the terms of the row.
 DIGITS = 1e-5
 
@@ -114,7 +118,8 @@ class PulpSession:
         # Zero costs are written too: a column that neither a row nor the objective mentions makes CBC crash.
         terms = zip(self._x, map(float, objective), strict=True)
         self._problem.setObjective(pulp.LpAffineExpression([*terms, (self._one, 1.0)]))
-        wanted = {"threads": 1, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": time_limit}
+        threads = None if self._name in SERIAL else 1
+        wanted = {"threads": threads, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": time_limit}
         options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
         with one_line(f"pulp:{self._name}"), _quiet():
             self._problem.solve(_solver(self._name, **options))

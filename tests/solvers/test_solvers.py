@@ -158,6 +158,16 @@ def test_a_killed_solver_process_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     assert oracle.value(costs) == right
 
 
+@pytest.mark.parametrize(("solver", "threads"), [("PULP_CBC_CMD", None), ("HiGHS", 1)])
+def test_every_solver_works_in_one_thread(monkeypatch: pytest.MonkeyPatch, solver: str, threads: int | None) -> None:
+    """CBC is not told so: it would start a second thread, and the two now and then wait ten seconds for each other."""
+    asked: list[dict[str, object]] = []
+    real = pulp.getSolver
+    monkeypatch.setattr(pulp, "getSolver", lambda name, **options: asked.append(options) or real(name, **options))
+    assert load_solver(f"pulp:{solver}").open(KNAPSACK.program).solve(KNAPSACK.objective).stop is Stop.OPTIMAL
+    assert asked[-1].get("threads") == threads
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PuLP leaves its /dev/null open
 def test_a_solver_process_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """A binary that is gone, or may not be run, is SolverFailedError."""
