@@ -38,9 +38,9 @@ prepare() {
         install .
         "${2:-true}" &
         install ".[$1]"
-        # What pip would do on one core; the tests of packages, a third of all, are left out. Packages hold templates that
-        # are no Python: that is not our matter.
-        python -m compileall -q -j 0 -x 'site-packages/.*/tests?/' .venv/lib >/dev/null 2>&1 || true
+        # What pip would do on one core; the tests of packages and what is seldom imported are left out. Packages hold
+        # templates that are no Python: that is not our matter.
+        python -m compileall -q -j 0 -x 'site-packages/(.*/tests?|pip|fontTools|statsmodels)/' .venv/lib >/dev/null 2>&1 || true
         wait
         cp pyproject.toml "$stamp"
     fi

@@ -42,8 +42,8 @@ INSTALL = {
     "SCIP_CMD": "conda install scip",
 }
 
-# CBC works in one thread unless it is told a number. Told 1, it starts a second thread, and now and then the two wait ten
-# seconds for each other.
+# CBC works in one thread unless it is told a number. Told 1, it starts a second thread, and now and then the two wait
+# ten seconds for each other.
 SERIAL = ("COIN_CMD", "PULP_CBC_CMD")
 
 # By how much a point read from a solver's output may break a row, relative to the terms of the row.

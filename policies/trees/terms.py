@@ -151,7 +151,7 @@ class TreeTerms(ListedTerms):
 
     def _sides(self, contexts: Floats) -> Ints:
         """Return 2 f + s (n, p): how each test f comes out at each context."""
-        return np.asarray(self._fails + (contexts[:, self._feature] <= self._threshold))
+        return np.ascontiguousarray(self._fails + (contexts[:, self._feature] <= self._threshold))
 
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         fold(soft, self.depth, totals, place, self._best, self._own, self._ways)
