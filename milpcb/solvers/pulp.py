@@ -42,7 +42,7 @@ INSTALL = {
     "SCIP_CMD": "conda install scip",
 }
 
-# CBC works in one thread unless it is told a number. Told 1, it starts a second thread, and now and then the two wait
+# CBC works in one thread unless it is given a number. Given 1, it starts a second thread, and now and then the two wait
 # ten seconds for each other.
 SERIAL = ("COIN_CMD", "PULP_CBC_CMD")
 

@@ -160,7 +160,7 @@ def test_a_killed_solver_process_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("solver", "threads"), [("PULP_CBC_CMD", None), ("HiGHS", 1)])
 def test_every_solver_works_in_one_thread(monkeypatch: pytest.MonkeyPatch, solver: str, threads: int | None) -> None:
-    """CBC is not told so: it would start a second thread, and the two now and then wait ten seconds for each other."""
+    """CBC is not asked to: it would start a second thread, and the two now and then wait ten seconds for each other."""
     asked: list[dict[str, object]] = []
     real = pulp.getSolver
     monkeypatch.setattr(pulp, "getSolver", lambda name, **options: asked.append(options) or real(name, **options))
