@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from milpcb.oracles.compiling import JOBS
+
 from milpcb.experiments.study.config import read_config
 
 ROOT = Path(__file__).parents[1]
@@ -55,3 +57,9 @@ def test_both_scripts_install_the_extra() -> None:
     """The demo needs the command line, the tests what they run with."""
     assert "\nprepare studies\n" in (ROOT / "scripts/demo").read_text()
     assert "\nprepare dev compile_first\n" in (ROOT / "scripts/test").read_text()
+
+
+def test_what_is_compiled_while_pip_installs_is_there() -> None:
+    """The script of the tests names jobs of ``milpcb compile``; nothing shows if one of them fails."""
+    (named,) = re.findall(r"for job in \((.*)\):", (ROOT / "scripts/test").read_text())
+    assert set(re.findall("'(.*?)'", named)) < set(JOBS)

@@ -24,8 +24,7 @@ FEW, WIDE = (40, 3, 5), (4, 20, 5)
 MANY_CUTS, EVERY_CUT = (40, 2, 20), (60, 2, 10**6)
 
 # What is asked for, by a name to show: a registered class, its options and contexts; without thresholds among these,
-# with one and with all. The first compiles the longest. Two kinds of trees at once would both compile what they share:
-# others come between.
+# with one and with all. Two kinds of trees at once would both compile what they share: others come between.
 SEARCHES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int]]] = {
     "trees of depth 3": ("decision_trees", {"depth": 3}, FEW),
     "trees on every cut": ("decision_trees", {"depth": 2, "thresholds": "all"}, EVERY_CUT),
