@@ -23,6 +23,8 @@ from milpcb.solvers import load_solver
 from milpcb.testing import policies as checks
 from milpcb.types import Floats
 
+DEEP = "the search of deep trees, which takes twenty seconds to compile"
+
 # What ./scripts/test --quick leaves out: a folder, a file, or a test in a file; all in it is marked slow. This is
 # the order in which it runs, before all else: the longest single tests first, so that none is left for the end.
 SLOW = {
@@ -89,7 +91,13 @@ SLOW = {
     "tests/test_benchmarks.py": "peers that the benchmarks compare with",
     "tests/policies/test_definition.py": "every kind of every class, kernels compiled for each",
     "tests/oracles/test_near_best.py": "every class and kind against the list of all policies",
-    "tests/policies/test_trees_states.py::test_what_does_not_fit_memory_is_searched_root_by_root": "kernels compiled",
+    "tests/policies/test_trees_states.py": DEEP,
+    "tests/policies/test_trees_search.py::test_deep_trees_follow_the_recursion": DEEP,
+    "tests/policies/test_trees_search.py::test_single_and_double_precision_agree": DEEP,
+    "tests/policies/test_trees_search.py::test_answers_do_not_depend_on_what_was_asked_before": DEEP,
+    "tests/policies/test_trees_tracing.py::test_a_tree_takes_one_search": DEEP,
+    "tests/policies/test_terms.py::test_real_costs_are_answered_as_the_search_does": DEEP,
+    "tests/oracles/test_running_totals.py": DEEP,
     "tests/policies/test_linear_each.py": "programs and searches on many instances",
     "tests/policies/test_listed.py::test_a_config_names_a_class_of_its_folder": "a study in processes of its own",
     "tests/experiments/results/figures/test_page.py": "pages of large studies",
