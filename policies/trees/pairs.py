@@ -109,7 +109,9 @@ def two_tests(
     two = 0 if least is None else 1  # the number of leaves less 1, where they count
     if least is not None and first == other_first:
         one_test(soft, pattern, least, tests, own, first, near[0], far[0])
-    near_two, far_two, last, other_last = near[two], far[two], own.shape[1] - 1, others.shape[1] - 1
+    last, other_last = own.shape[1] - 1, others.shape[1] - 1
+    near_f, near_g, far_f, far_g = near[two, first:], near[two, other_first:], far[two, first:], far[two, other_first:]
+    at_f, at_g = pattern[first:], pattern[other_first:]
     with_f, side_f, side_g, every, same = own[0], own[1], others[1], own[0, last], own[1, last]
     for k in range(last):
         f = first + k
@@ -121,8 +123,8 @@ def two_tests(
                 continue
             other_f = other_g = other_both = same_too_small = zero
             for a in range(n_differences):
-                holds = table[a, k, other] if pattern[g] else with_f[k, a] - table[a, k, other]
-                same[a] = holds if pattern[f] else side_g[other, a] - holds
+                holds = table[a, k, other] if at_g[other] else with_f[k, a] - table[a, k, other]
+                same[a] = holds if at_f[k] else side_g[other, a] - holds
                 other_f = add(soft, other_f, side_g[other, a] - same[a])
                 other_g = add(soft, other_g, side_f[k, a] - same[a])
                 other_both = add(soft, other_both, every[a] - side_f[k, a] - side_g[other, a] + same[a])
@@ -136,11 +138,11 @@ def two_tests(
                     other_g = infinite if below_f < least[c] else other_g
                     other_both = infinite if every[i] - here - below_f - below_g < least[c] else other_both
                     same_too_small = infinite if here < least[c] else same_too_small
-            _add_test(soft, near_two[f], same, other_g + same_too_small)
-            far_two[f] = add(soft, far_two[f], other_f + other_both)
+            _add_test(soft, near_f[k], same, other_g + same_too_small)
+            far_f[k] = add(soft, far_f[k], other_f + other_both)
             if f < g:
-                _add_test(soft, near_two[g], same, other_f + same_too_small)
-                far_two[g] = add(soft, far_two[g], other_g + other_both)
+                _add_test(soft, near_g[other], same, other_f + same_too_small)
+                far_g[other] = add(soft, far_g[other], other_g + other_both)
 
 
 @compiled(NO_NAN)
