@@ -196,6 +196,7 @@ def test_what_needs_the_rows_is_refused(learner: Any, words: str) -> None:
     [
         ({"y": pl.lit(None, dtype=pl.Float64)}, "'y' is missing"),
         ({"p": pl.lit(0.0)}, "row 1: the propensity of what was done is 0"),
+        ({"p": pl.lit(1.5)}, "row 1: the propensity of what was done is 1.5; it must be above 0 and at most 1"),
         ({"action": pl.lit(None, dtype=pl.String)}, "'action' is missing"),
         ({"y": pl.lit("much")}, "column 'y' is String here, and Float64 in the first batch"),
     ],

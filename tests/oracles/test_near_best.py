@@ -132,6 +132,16 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     assert totals(asked.policies(), contexts, costs) == every[: asked.count]
 
 
+def test_trees_of_depth_4_are_listed_by_what_is_least_below_each_root():
+    """Over four literals they label the sixteen patterns in any way; each labeling within the slack is listed once."""
+    contexts = np.array(list(product((0.0, 1.0), repeat=4)))
+    costs = np.random.default_rng(3).integers(0, 9, (16, 2)).astype(float)
+    every = np.sort(costs[np.arange(16), list(product(range(2), repeat=16))].sum(axis=1))
+    found = open_oracle(DecisionTrees(2, depth=4), contexts, "search").near_best(costs, 4)
+    assert (found.listed, found.exact) == (True, True)
+    assert totals(found.policies(), contexts, costs) == every[every <= every[0] + 4].tolist()
+
+
 def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
     """If all trees cost the same, so many are listed as are looked at, and there are more."""
     monkeypatch.setattr(near_lists, "MOST_PAIRS", 100)
