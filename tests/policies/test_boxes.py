@@ -13,7 +13,7 @@ from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
-from policies.boxes import BoxRule, BoxRules, Interval
+from policies.boxes import BoxRule, BoxRules, Interval, policy_class
 from policies.boxes.geometry import Boxes, BoxList
 from policies.cuts import cut_points
 from policies.names import Names
@@ -203,3 +203,14 @@ def test_boxes_of_the_space_are_those_of_contexts_in_every_cell(pairs):
     assert [held[:, 0].tolist() for held in found] == [[True] * 6] * 2
     space, divided = ({tuple(column ^ column[0]) for column in held.T} for held in found)
     assert space == divided
+
+
+def test_boxes_that_memory_does_not_hold_are_refused(monkeypatch):
+    """With two cuts a feature there are 5 bounds on each and 25 on both: 35 boxes on 4 rows are 140 entries."""
+    contexts = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0], [2.0, 2.0]])
+    rules = BoxRules(2, max_features=2, thresholds="all")
+    monkeypatch.setattr(policy_class, "MOST_ENTRIES", 140)
+    assert rules.on(contexts).log_size > 0.0
+    monkeypatch.setattr(policy_class, "MOST_ENTRIES", 139)
+    with pytest.raises(InputError, match=r"^35 boxes on 4 rows of contexts are more than 139 entries; use fewer"):
+        rules.on(contexts)
