@@ -80,6 +80,22 @@ def test_constrained_classes_answer_as_the_definition(name, data, draw_costs):
         assert np.allclose(oracle.profile(costs, row), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["milp", "enumeration", "search"])
+@pytest.mark.parametrize("rule", ["none", "share", "never"])
+@pytest.mark.parametrize("name", ["trees of depth 1", "trees of depth 2", "threshold rules"])
+def test_totals_that_differ_by_a_rounding_are_no_infinity(kind, rule, name):
+    """Where all costs of a context are alike up to their last digits, each action still has a policy, and its cost."""
+    policies, contexts = INSTANCES[name]
+    size = {"n_contexts": 5, "n_actions": policies.n_actions}
+    rules = {"none": [], "share": [share_at_most(0, 0.8, **size)], "never": [never_play(1, [3], **size)]}[rule]
+    costs = np.zeros((5, policies.n_actions))
+    costs[2] = 10.0
+    costs[2, 0] = np.nextafter(10.0, 0.0)
+    oracle = open_oracle(policies, contexts, kind=kind, constraints=rules)
+    assert np.allclose(oracle.profile(costs, 0), 10.0)
+    assert np.allclose(oracle.profile(1e9 * costs - 3e9, 0), 1e10 - 15e9)
+
+
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_whole_costs_stay_whole_under_real_constraints(seed):

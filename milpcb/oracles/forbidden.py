@@ -12,6 +12,7 @@ from abc import abstractmethod
 import numpy as np
 
 from milpcb.errors import InfeasibleError
+from milpcb.oracles.query import LEAST_RANGE
 from milpcb.protocols import Policy, Recursion, RestrictedTerms, Search, Terms
 from milpcb.protocols.recursion import Place
 from milpcb.types import Bools, Floats, Ints
@@ -61,10 +62,12 @@ class _Avoiding(Recursion[Place]):
     def _priced(self, totals: Floats) -> tuple[Floats, float]:
         """Return totals with the penalties, and a bound that only totals with a penalty are above.
 
-        A penalty is at least twice the range of all totals, in the unit of the costs, and whole where these are.
+        A penalty is twice the range of all totals, or their size where they differ by little more than rounding: in the
+        unit of the costs, and whole where these are.
         """
         least, most = self._range(totals)
-        price = 2.0 * (most - least) or abs(most) or 1.0
+        size = float(np.abs(totals).sum())
+        price = 2.0 * (most - least) if most - least > LEAST_RANGE * size else size or 1.0
         return totals + price * self._forbidden, most + price / 4.0
 
 

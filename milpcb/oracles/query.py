@@ -13,7 +13,7 @@ LARGEST_WHOLE = 2e8
 # How far solvers may be off where costs are whole: by more than elsewhere, as rounding fixes it.
 _OFF = 1e-6
 # The range of real costs counts at least this share of their size: sums of floats are rounded.
-_LEAST_RANGE = 1e-4
+LEAST_RANGE = 1e-4
 
 
 class Query:
@@ -46,14 +46,17 @@ class Query:
     @cached_property
     def tolerance(self) -> float:
         """How far the bounds of a solver may be off; below 1/2 for whole totals, so that rounding finds them."""
-        if self.whole:
-            return min(0.25, _OFF * (1.0 + self.size))
-        return PROVED * max(self.highest - self.lowest, _LEAST_RANGE * self.size)
+        return min(0.25, _OFF * (1.0 + self.size)) if self.whole else PROVED * self._range
 
     @property
     def step(self) -> float:
         """A difference of totals that is larger than any tolerance, whole if totals are."""
-        return 1.0 if self.whole else (self.highest - self.lowest) or self.size
+        return 1.0 if self.whole else self._range
+
+    @property
+    def _range(self) -> float:
+        """How far real totals may be apart."""
+        return max(self.highest - self.lowest, LEAST_RANGE * self.size)
 
 
 def _whole(numbers: Floats) -> bool:
