@@ -96,6 +96,17 @@ def test_totals_that_differ_by_a_rounding_are_no_infinity(kind, rule, name):
     assert np.allclose(oracle.profile(1e9 * costs - 3e9, 0), 1e10 - 15e9)
 
 
+def test_a_forbidden_action_has_no_cost_where_totals_differ_by_roundings():
+    """Penalties are larger than what is lost when many costs are added up."""
+    rng = np.random.default_rng(0)
+    contexts = rng.integers(0, 2, (200, 4)).astype(float)
+    rule = never_play(1, [3], n_contexts=200, n_actions=3)
+    oracle = open_oracle(ThresholdRules(3, max_cuts=1), contexts, kind="search", constraints=[rule])
+    for _ in range(60):
+        costs = rng.normal(size=(200, 1)) * 10 * (1 + rng.integers(-2, 3, (200, 3)) * 1.1e-16)
+        assert np.isinf(oracle.profile(costs, 3)).tolist() == [False, True, False]
+
+
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_whole_costs_stay_whole_under_real_constraints(seed):
