@@ -37,9 +37,9 @@ _SHIFT = 1.5 * 2.0**52 + 1023.0
 
 
 @compiled(NO_NAN)
-def cost_of(least: float, weight: float) -> float:
-    """Return the number that a sum in the making stands for."""
-    return float(least - np.log(weight))
+def cost_of(soft: Soft, least: float, weight: float) -> float:
+    """Return the number that a sum in the making of something stands for."""
+    return float(least if soft is None else least - np.log(weight))
 
 
 @compiled(NO_NAN)
@@ -69,19 +69,18 @@ def add_all(soft: Soft, ways: Array) -> float:
             weight += 1.0
         elif gap < NEGLIGIBLE:
             weight += np.exp(-gap)
-    return cost_of(low, weight)
+    return cost_of(soft, low, weight)
 
 
 @compiled()
 def add_sums(soft: Soft, least: float, weight: float, other: float, other_weight: float) -> tuple[float, float]:
     """Return the sum of two sums in the making; that of nothing is (infinity, 0)."""
+    low = lower(least, other)
     if soft is None:
-        return min(least, other), 0.0
-    if other < least:
-        least, weight, other, other_weight = other, other_weight, least, weight
-    if other_weight > 0.0 and other - least < NEGLIGIBLE:
-        weight += other_weight * np.exp(least - other)
-    return least, weight
+        return low, 0.0
+    gap = abs(least - other)
+    rest = np.exp(-gap) if gap < NEGLIGIBLE else 0.0
+    return low, weight * rest + other_weight if other < least else weight + other_weight * rest
 
 
 @compiled(NO_NAN)
@@ -96,7 +95,7 @@ def sum_products(p: int, least: Array, others: Array, masses: Array, factors: Ar
     mass = 0.0
     for g in range(p):
         mass += terms[0, g] * masses[g] * factors[g]
-    return cost_of(low, mass)
+    return cost_of(1.0, low, mass)
 
 
 @compiled(NO_NAN)

@@ -174,4 +174,4 @@ def _finish(soft: Soft, answers: Array, weights: Array) -> None:
     if soft is not None:
         for a in range(len(answers)):
             if weights[a] > 0.0:
-                answers[a] = cost_of(answers[a], weights[a])
+                answers[a] = cost_of(soft, answers[a], weights[a])

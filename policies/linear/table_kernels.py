@@ -74,7 +74,7 @@ def weigh_supports(child: Array, first: Array, prices: Array, patterns: Array, r
         for action in range(K):
             for p in range(here, -1, -1):
                 _add_up(plain, first[p], first[p + 1], child, cost[p], action if p == here else -1, low, weight)
-            out[i, action] = cost_of(far if plain else low[0], weight[0]) if weight[0] else np.inf
+            out[i, action] = cost_of(1.0, far if plain else low[0], weight[0]) if weight[0] else np.inf
 
 
 @compiled()

@@ -138,7 +138,7 @@ def weigh_kept(
             out[i, action] = np.inf
             if row >= 0:
                 _, _, weight = _walk(child, before, cost, path, room, np.inf, least, rate, True)
-                out[i, action] = cost_of(rate * least, weight)
+                out[i, action] = cost_of(1.0, rate * least, weight)
 
 
 @compiled()

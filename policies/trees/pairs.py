@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.core.kernels import compiled, copy
-from policies.semirings import NO_NAN, Array, Soft, add
+from policies.semirings import NO_NAN, Array, Soft, add, add_sums, cost_of
 
 Least = Array | None
 Tests = Array | None
@@ -122,12 +122,16 @@ def two_tests(
             if tests is not None and not tests[g]:
                 continue
             other_f = other_g = other_both = same_too_small = zero
+            weight_f = weight_g = weight_both = 1.0
             for a in range(n_differences):
                 holds = table[a, k, other] if at_g[other] else with_f[k, a] - table[a, k, other]
                 same[a] = holds if at_f[k] else side_g[other, a] - holds
-                other_f = add(soft, other_f, side_g[other, a] - same[a])
-                other_g = add(soft, other_g, side_f[k, a] - same[a])
-                other_both = add(soft, other_both, every[a] - side_f[k, a] - side_g[other, a] + same[a])
+                other_f, weight_f = add_sums(soft, other_f, weight_f, side_g[other, a] - same[a], 1.0)
+                other_g, weight_g = add_sums(soft, other_g, weight_g, side_f[k, a] - same[a], 1.0)
+                left = every[a] - side_f[k, a] - side_g[other, a] + same[a]
+                other_both, weight_both = add_sums(soft, other_both, weight_both, left, 1.0)
+            other_f, other_g = cost_of(soft, other_f, weight_f), cost_of(soft, other_g, weight_g)
+            other_both = cost_of(soft, other_both, weight_both)
             if least is not None:
                 for c in range(len(least)):
                     i = n_differences + c

@@ -47,7 +47,7 @@ def test_sums_of_weights_are_those_of_logaddexp(apart):
         least, weight = semirings.add_sums(1.0, *first, *second)
         with np.errstate(divide="ignore"):
             expected = np.logaddexp(*(np.log(weight) - least for least, weight in (first, second)))
-        assert -semirings.cost_of(least, weight) == pytest.approx(expected, rel=1e-15)
+        assert -semirings.cost_of(1.0, least, weight) == pytest.approx(expected, rel=1e-15)
         assert semirings.add_sums(None, *first, *second)[0] == 700.0
 
 
