@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -68,9 +69,11 @@ class TreeEncoding(InvertibleEncoding):
             self.noisy_columns = (
                 self._leaves.ravel()
             )  # all of them: TreeTerms have noise on paths that no context follows
+        self._counted: Ints | None = None  # (p,), the column that counts each literal's feature
         if limits and depth:
             feature = np.array([feature for feature, *_ in literals.tests])
-            _limit(b, limits, self._nodes, feature, lambda level: path_totals(self._truth, counts, level))
+            counts_of = partial(path_totals, self._truth, counts)
+            self._counted = _limit(b, limits, self._nodes, feature, counts_of)
         self.program = b.build(integral=limits.max_leaves is None and limits.max_features is None)
 
     def ask_first(self, splits: Sequence[Bools]) -> bool:
@@ -106,33 +109,42 @@ class TreeEncoding(InvertibleEncoding):
         return DecisionTree(root, self._names)
 
     def encode(self, policy: DecisionTree) -> Floats:
-        """Return the point of a tree without limits; where it plays before its last test, literal 0 is tested."""
+        """Return the point of a tree; where it plays before its last test and no path may stop, literal 0 is tested."""
         x = np.zeros(self.program.n_columns)
         self._mark(x, policy.root, ())
         return x
 
     def _mark(self, x: Floats, node: Node, path: tuple[int, ...]) -> None:
         """Set to 1 what the subtree at the end of ``path`` takes."""
-        level = len(path) // 2
+        level, ends = len(path) // 2, self._ends(path)
         if isinstance(node, Split):
             test, sides = self._literals.numbers[node.feature, node.threshold], (node.no, node.yes)
-        elif level < self._depth:
-            test, sides = 0, (node, node)
-        elif self._leaves is not None:
-            x[self._leaves[(*path, node.action)]] = 1.0
+        elif ends is not None:
+            x[ends[node.action if len(ends) > 1 else 0]] = 1.0
             return
+        elif level == self._depth:
+            return
+        else:
+            test, sides = 0, (node, node)
         x[self._nodes[level][(*path, test)]] = 1.0
+        if self._counted is not None:
+            x[self._counted[test]] = 1.0
         for side, child in enumerate(sides):
             self._mark(x, child, (*path, test, side))
 
     def _chosen(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
-        level = len(path) // 2
-        ends = self._leaves if level == self._depth else self._stops[level] if self._stops else None
-        if level == self._depth or (ends is not None and x[ends[path]].sum() > 0.5):
+        level, ends = len(path) // 2, self._ends(path)
+        if level == self._depth or (ends is not None and x[ends].sum() > 0.5):
             if self._leaves is not None and ends is not None:
-                return Leaf(int(x[ends[path]].argmax()))
+                return Leaf(int(x[ends].argmax()))
             return cheapest_leaf(costs, here)
         return int(x[self._nodes[level][path]].argmax())
+
+    def _ends(self, path: tuple[int, ...]) -> Ints | None:
+        """Return the columns, one or one of each action, by which ``path`` ends; None where it has none."""
+        level = len(path) // 2
+        ends = self._leaves if level == self._depth else self._stops[level] if self._stops else None
+        return None if ends is None else ends[path]
 
 
 def _polytope(
@@ -166,8 +178,12 @@ def _share_parents(b: ProgramBuilder, children: Ints, levels: list[Ints]) -> Non
 
 def _limit(
     b: ProgramBuilder, limits: Limits, nodes: list[Ints], feature: Ints, counts: Callable[[int], Floats]
-) -> None:
-    """Add the structure limits; ``counts(l)`` are those of the leaves at the ends of all paths of length l."""
+) -> Ints | None:
+    """Add the structure limits; return the column t (p,) of each literal's feature, None where none are counted.
+
+    ``counts(l)`` are those of the leaves at the ends of all paths of length l.
+    """
+    counted = None
     if limits.max_leaves is not None:
         every = np.concatenate([y.ravel() for y in nodes])
         b.rows((every[None, :], 1.0), upper=limits.max_leaves - 1.0)  # (4)
@@ -179,7 +195,9 @@ def _limit(
             flat = sides_first.reshape(2**level * len(feature), -1)
             b.rows((flat, 1.0), (t[np.tile(number, 2**level)][:, None], -1.0), upper=0.0)  # (5)
         b.rows((t[None, :], 1.0), upper=float(limits.max_features))
+        counted = t[number]
     for level, y in enumerate(nodes):
         barred = y[limits.too_small(counts(level + 1)).any(axis=-1)]
         if barred.size:
             b.rows((barred.reshape(-1, 1), 1.0), upper=0.0)  # (6)
+    return counted

@@ -25,6 +25,8 @@ PARITY = parity(0, 0.2, groups=CONTEXTS[:, 0], n_actions=3)
 CLASSES = {
     "stumps": DecisionTrees(3, depth=1),
     "trees": DecisionTrees(3),
+    "few leaves": DecisionTrees(3, max_leaves=3),
+    "large leaves": DecisionTrees(3, min_leaf_size=3, max_features=3),
     "one cut": ThresholdRules(3, max_cuts=1),
     "three cuts": ThresholdRules(3, max_cuts=3),
     "one rule": RuleLists(3, max_rules=1),
@@ -84,6 +86,20 @@ def test_every_policy_has_a_point(policies):
         assert violation(encoding.program, x) == 0.0
         labels = encoding.decode(x, costs).predict(opened.contexts)
         assert (labels == listed[number].predict(opened.contexts)).all()
+
+
+@pytest.mark.parametrize("limits", [{"max_leaves": 3}, {"max_leaves": 4, "min_leaf_size": 3}, {"max_features": 3}])
+@pytest.mark.parametrize("depth", [2, 3])
+def test_limited_trees_have_a_start_without_constraints(depth, limits):
+    """Their program branches too; the start is the best tree, whose leaves may end before the last test."""
+    policies = DecisionTrees(3, depth=depth, thresholds=2 if depth == 2 else 1, **limits)
+    oracle, search = started(policies, []), open_oracle(policies, CONTEXTS, "search")
+    for seed in range(4):
+        costs = costs_of(seed, whole=seed % 2 == 0)
+        start = oracle._starts.at(oracle._checked(costs))
+        assert violation(oracle.program, start.x) == 0.0
+        assert start.total == pytest.approx(search.value(costs), rel=0, abs=1e-9)
+        assert oracle.value(costs) == pytest.approx(search.value(costs), rel=0, abs=1e-7)
 
 
 class Found:
