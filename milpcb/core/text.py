@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from unicodedata import category
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'  # what ``quoted`` returns, as a regular expression
@@ -41,6 +42,11 @@ def quoted(text: str) -> str:
 def unquoted(text: str) -> str:
     """Return the text of which ``quoted`` made this one."""
     return _ESCAPE.sub(_character, text[1:-1])
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return 'a', 'a and b', or 'a, b and c'."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def is_plain(text: str) -> bool:

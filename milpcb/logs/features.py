@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
 from milpcb.errors import InputError, clipped
@@ -48,7 +49,7 @@ def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tu
     if wrong:
         names = " ".join(f"--leave-out {_quoted(name)}" for name in kept if _unreadable(frame[name]))
         raise InputError(
-            f"no rule can read {_listed(wrong)}: turn each into numbers or into at most {MOST_CATEGORIES} "
+            f"no rule can read {listed(wrong)}: turn each into numbers or into at most {MOST_CATEGORIES} "
             f"different strings, or add {names}"
         )
     return kept, left
@@ -58,7 +59,7 @@ def words(left: Sequence[LeftOut], grouped: bool) -> Iterator[str]:
     """Yield what was left out, and what to do where rows seem to belong together."""
     if left:
         named = [f"'{clipped(each.name)}' ({each.why})" for each in left]
-        yield f"{_listed(named)} {'is' if len(left) == 1 else 'are'} left out: no rule for other people can use it."
+        yield f"{listed(named)} {'is' if len(left) == 1 else 'are'} left out: no rule for other people can use it."
     shared = [each.name for each in left if each.shared]
     if shared and not grouped:
         yield (
@@ -141,11 +142,6 @@ def _infinite(column: pl.Series) -> str:
         return ""
     found = column.is_infinite().arg_max()
     return f"infinite in row {found + 1}" if found is not None and column.is_infinite().any() else ""
-
-
-def _listed(parts: Sequence[str]) -> str:
-    """Return "a", "a and b", "a, b and c"."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _quoted(name: str) -> str:

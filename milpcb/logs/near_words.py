@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from milpcb.core.decimals import fixed
+from milpcb.core.text import listed
 from milpcb.logs.findings import Findings
 from milpcb.logs.near import AsGood
 from milpcb.logs.unit import Unit
@@ -41,8 +42,8 @@ def _needed(near: AsGood) -> str:
     if not near.needed:
         return "No column is needed: whichever one is left out, some of these rules remain."
     names = [f"'{name}'" for name in near.needed]
-    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return f"All of them read {listed}: without {'it' if len(names) == 1 else 'one of these'} no rule does as well."
+    without = "it" if len(names) == 1 else "one of these"
+    return f"All of them read {listed(names)}: without {without} no rule does as well."
 
 
 def _contested(near: AsGood) -> str:

@@ -8,6 +8,7 @@ from inspect import Parameter, cleandoc, isfunction, signature
 from typing import Any, get_type_hints
 
 from milpcb.core.renamed import by_new_names
+from milpcb.core.text import listed
 from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
 
 NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
@@ -90,6 +91,8 @@ def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mappin
     for key in settings:
         if key not in own:
             raise InputError(f"{_name(what)} has no option '{key}'{did_you_mean(key, own)}")
+    if missing := [name for name, shown in own.items() if shown.default is Parameter.empty and name not in settings]:
+        raise InputError(f"{_name(what)} needs {listed([repr(name) for name in missing])} as options")
     given = {name: value for name, value in supplied.items() if asks(what, name)}
     try:
         return what(**given, **settings)

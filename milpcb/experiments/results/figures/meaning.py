@@ -6,12 +6,13 @@ list of learners with the classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from milpcb.core.decimals import THIN
+from milpcb.core.text import listed
 from milpcb.experiments.results.figures.looks import DISPLAYED
 from milpcb.experiments.study.cells import NO_ORACLE
 
@@ -122,8 +123,3 @@ def _words(name: str, options: Mapping[str, Any]) -> Iterator[str]:
         yield f"{word} {action} on {len(options.get('rows', ()))} of the contexts"
     else:
         yield f"{name} ({', '.join(f'{key} = {value}' for key, value in options.items())})"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return 'a', 'a and b', or 'a, b and c'."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

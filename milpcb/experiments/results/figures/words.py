@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from milpcb.core.decimals import THIN, number
-from milpcb.core.text import escaped
-from milpcb.experiments.results.figures.meaning import comparators, listed, unconstrained
+from milpcb.core.text import escaped, listed
+from milpcb.experiments.results.figures.meaning import comparators, unconstrained
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.slopes import mean_interval
 
