@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, cast
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -15,14 +15,6 @@ from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
-from milpcb.estimators.costs import (
-    FromCosts,
-    OptimalPolicy,
-    OptimalPolicyTree,
-    OptimalRuleList,
-    OptimalScoringRule,
-    OptimalThresholdRule,
-)
 from milpcb.estimators.guards import best_under, check_table_free, guards_of, summed, without_counts
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.targets import read_targets, read_weights
@@ -81,8 +73,6 @@ class FromLog(FromBatches):
     random_state: int = 0
     objective: str = "value"
 
-    by_table: ClassVar[type[FromCosts]]  # of the same policies, by a table of costs
-
     def fit(
         self,
         X: Any,
@@ -140,16 +130,6 @@ class FromLog(FromBatches):
         """
         features = read_features(self, checked(self, X, reset=True))
         return self._from_scores(features, found, np.array(found.actions))
-
-    def on_table(self, **changes: Any) -> Any:
-        """Return the estimator, not fitted, that learns from a table of values as this one does from its scores.
-
-        ``changes`` are parameters that differ.
-        """
-        known = {field.name for field in fields(self.by_table)}
-        settings = {name: value for name, value in self.get_params(deep=False).items() if name in known}
-        maximise = True if self.scores_ is None else self.scores_.maximise
-        return self.by_table(**{**settings, "maximise": maximise, **changes})
 
     def _from_scores(self, features: Features, found: Scores, actions: Any) -> Self:
         self.scores_ = found
@@ -308,32 +288,22 @@ class FromLog(FromBatches):
 class LoggedPolicy(FromLog, AnySettings):
     """The best policy of any policy class, by a log."""
 
-    by_table: ClassVar[type[FromCosts]] = OptimalPolicy
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedPolicyTree(FromLog, TreeSettings):
     """The best decision tree, by a log."""
-
-    by_table: ClassVar[type[FromCosts]] = OptimalPolicyTree
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedThresholdRule(FromLog, ThresholdSettings):
     """The best threshold rule, by a log."""
 
-    by_table: ClassVar[type[FromCosts]] = OptimalThresholdRule
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedRuleList(FromLog, RuleListSettings):
     """The best list of rules, by a log."""
 
-    by_table: ClassVar[type[FromCosts]] = OptimalRuleList
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedScoringRule(FromLog, ScoringSettings):
     """The best scoring system, by a log."""
-
-    by_table: ClassVar[type[FromCosts]] = OptimalScoringRule

@@ -17,7 +17,6 @@ from milpcb.logs.worth import first
 from milpcb.offline import State
 
 Row = Sequence[str]
-LEAF_HEADINGS = ["part", "who", "action", "share of rows", "looks worth", "looks better than treating all alike by"]
 MISSING = {
     "What it would cost to have it otherwise": "the intervals of prices need",
     "Other rules that do as well": "which rules it can distinguish needs",
