@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from milpcb.types import Bools, Floats, Ints
 
@@ -46,6 +45,8 @@ class Program:
 
     def with_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> Program:
         """Return the program with dense extra rows (r, columns); its integrality certificate is gone."""
+        import scipy.sparse as sp  # only for who has a program, as it takes a tenth of a second to import
+
         return replace(
             self,
             matrix=sp.vstack([self.matrix, sp.csr_array(matrix)], format="csr"),
@@ -124,6 +125,8 @@ class ProgramBuilder:
 
     def build(self, *, integral: bool = False) -> Program:
         """Return the program; ``integral`` certifies that the relaxation's vertices are integral."""
+        import scipy.sparse as sp  # see above
+
         empty: list[tuple[Ints, Ints, Floats]] = [(np.zeros(0, int), np.zeros(0, int), np.zeros(0))]
         row, column, value = (np.concatenate(parts) for parts in zip(*(self._entries or empty), strict=True))
         matrix = sp.csr_array(sp.coo_array((value, (row, column)), shape=(self._n_rows, len(self._names))))

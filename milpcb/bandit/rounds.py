@@ -153,7 +153,9 @@ class DecisionRounds:
         """Return the row of a context, at which the baseline is asked next."""
         if self._today is not None:
             self._today.look(context)
-        return int(self.oracle.rows(np.array(context.numbers))[0])
+        numbers = np.array(context.numbers, dtype=float)
+        numbers.setflags(write=False)  # so that it need not be copied
+        return int(self.oracle.rows(numbers)[0])
 
     def _tables(self, context: Context) -> budget.Tables:
         """Return what constraints need to know of a context; raises InputError where they cannot read it."""

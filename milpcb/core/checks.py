@@ -46,7 +46,8 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
         raise InputError(
             f"contexts have {array.shape[1]} columns, but the policy reads {least_columns}; give all of them"
         )
-    if not -LARGEST <= array.min() <= array.max() <= LARGEST:  # NaN is neither; no further table is made
+    if not np.vdot(array, array) <= LARGEST and not -LARGEST <= array.min() <= array.max() <= LARGEST:
+        # NaN is neither; the dot product is all there is to do on the path of every decision
         row, column = np.argwhere(~(np.abs(array) <= LARGEST))[0]
         raise InputError(
             f"contexts[{row}, {column}] is {array[row, column]}; "

@@ -155,6 +155,8 @@ class GrowingOracle:
         """Add contexts (n, d); return the row (n,) of each: an old one where all policies play as on an old context."""
         array = self._known.read(contexts)
         rows = self._known.add(array)
+        if self._known.count == self.n_contexts:
+            return rows
         for context, row in zip(array, rows.tolist(), strict=True):
             if row == self.n_contexts:
                 self._append(context)

@@ -30,6 +30,11 @@ class KnownRows:
             raise InputError(f"contexts have {array.shape[1]} columns, those before had {self._n_columns}")
         return array
 
+    @property
+    def count(self) -> int:
+        """How many numbers were given."""
+        return len(self._rows)
+
     def add(self, contexts: Floats) -> Ints:
         """Return the row (n,) of each of ``contexts`` (n, d); one that is new gets the next number, from 0 up."""
         rows = [self._rows.setdefault(key, len(self._rows)) for key in self._keys(contexts)]
@@ -54,5 +59,7 @@ class KnownRows:
         return type(contexts) is np.ndarray and contexts.shape[1:] == (self._n_columns,)
 
     def _keys(self, contexts: Floats) -> list[bytes]:
-        patterns = contexts if self._fixed is None else self._fixed.patterns(contexts)
-        return [pattern.tobytes() for pattern in np.asarray(patterns) + 0]  # so that -0.0 is 0.0
+        patterns = np.asarray(contexts if self._fixed is None else self._fixed.patterns(contexts))
+        if patterns.dtype != np.int64:
+            patterns = patterns + 0  # so that -0.0 is 0.0
+        return [pattern.tobytes() for pattern in patterns]

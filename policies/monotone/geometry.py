@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats, Ints
@@ -44,6 +43,8 @@ class Order:
 
     def chains(self) -> list[int]:
         """Return the sizes of the fewest chains holding every context: a maximum matching of contexts to later ones."""
+        import scipy.sparse as sp  # only for who counts chains, as it takes a tenth of a second to import
+
         after = sp.csgraph.maximum_bipartite_matching(sp.csr_array(self.below), perm_type="column")
         sizes = []
         for start in set(range(len(self.below))) - set(after.tolist()):

@@ -25,7 +25,7 @@ class FeaturePairSearch(TreeSearch):
         planes = np.ascontiguousarray((costs[:, 1:] - costs[:, :1]).T)
         if allowed.counts is not None:
             planes = np.concatenate((planes, allowed.counts))
-        contexts = pattern, self._codes, self._first, *self._filled
+        contexts = pattern, self._codes, self._first, *self._filled[:3]
         if height < COMPILED_DEPTH:
             one_or_two_tests(soft, height, allowed.least, allowed.sets, planes, *contexts)
         else:

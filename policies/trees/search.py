@@ -73,7 +73,7 @@ class TreeSearch(Search):
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
-        return float(self._answers(None, costs, self._anywhere, self._depth).min())
+        return float(min(self._answers(None, costs, self._anywhere, self._depth).tolist()))
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``."""
@@ -194,21 +194,13 @@ class TreeSearch(Search):
 
         Return what action 0 costs on all contexts, and the arrays that are filled with what trees cost beyond it.
         """
-        everywhere, _, filled = self._searched(soft, costs, pattern, height, allowed)
-        return everywhere, filled
-
-    def _searched(
-        self, soft: Soft, costs: Floats, pattern: Bools, height: int, allowed: Allowed
-    ) -> tuple[float, Arrays, Filled]:
         self._table[:] = costs
         if soft is None and ("_single" in vars(self) or (costs == np.rint(costs)).all()):  # memory for what is needed
-            room, filled = self._single
-            everywhere, bound = self._search(None, height, SINGLE, pattern, allowed, room)
+            everywhere, bound = self._search(None, height, SINGLE, pattern, allowed, self._single.room)
             if bound <= SINGLE:
-                return everywhere, room, filled
-        room, filled = self._double
-        everywhere, _ = self._search(soft, height, np.inf, pattern, allowed, room)
-        return everywhere, room, filled
+                return everywhere, self._single
+        everywhere, _ = self._search(soft, height, np.inf, pattern, allowed, self._double.room)
+        return everywhere, self._double
 
     def _search(
         self, soft: Soft, height: int, largest: float, pattern: Bools, allowed: Allowed, room: Arrays
@@ -244,17 +236,17 @@ class TreeSearch(Search):
         return np.ascontiguousarray(self._literals.truth)  # kernels are compiled for each order of memory
 
     @cached_property
-    def _single(self) -> tuple[Arrays, Filled]:
+    def _single(self) -> Filled:
         return self._room(np.float32)
 
     @cached_property
-    def _double(self) -> tuple[Arrays, Filled]:
+    def _double(self) -> Filled:
         return self._room(np.float64)
 
-    def _room(self, dtype: type[np.floating[Any]]) -> tuple[Arrays, Filled]:
+    def _room(self, dtype: type[np.floating[Any]]) -> Filled:
         n_counts = len(self._row_limits[0]) if self._limited else 0
         room = arrays(self._patterns, self._n_actions, n_counts, self._leaves, dtype)
-        return room, Filled(room.near[0], room.far[0], room.best[0])
+        return Filled(room.near[0], room.far[0], room.best[0], room)
 
 
 def add_up(soft: Soft, alternatives: Floats) -> Any:
@@ -271,11 +263,15 @@ class Allowed(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """What the kernels find for whole trees; policies/trees/kernels.py has the shapes, here without the first axis."""
+    """What the kernels find for whole trees, and all arrays that they work on where these are of literals.
+
+    policies/trees/kernels.py has the shapes, here without the first axis.
+    """
 
     near: Array
     far: Array
     best: Array
+    room: Any = None
 
 
 class Arrays(NamedTuple):

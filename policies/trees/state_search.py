@@ -58,7 +58,7 @@ class StateSearch(TreeSearch):
         """Return the tests (2^height - 1,) of a best tree, see policies/trees/tracing.py."""
         if height >= FEWEST_LEVELS:
             return self._asked(None, costs, None, height, traced=True)[1].tests
-        everywhere, room, _ = self._searched(None, costs, self._anywhere, height, self._allowed)
+        everywhere, (*_, room) = self._run(None, costs, self._anywhere, height, self._allowed)
         tests = np.empty(2**height - 1, np.int64)
         pairs = room.literals, room.costs, room.weighted, room.pairs, room.own[0], room.near, room.far
         pair_tests(everywhere, self._table, self._patterns, self._anywhere, *pairs, tests)
