@@ -9,7 +9,6 @@ on a path with different outcomes no context follows it: its terms cost nothing,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.semirings import Soft
 from policies.trees.adding import COMPILED_DEPTH, LeafAdder
-from policies.trees.folds import add_cells, fold, reach
+from policies.trees.folds import add_cells, fold, reach, trace
 from policies.trees.geometry import path_totals
 from policies.trees.near_trees import NearTrees
 from policies.trees.options import n_listed, subtrees
@@ -44,9 +43,10 @@ class TreeTerms(ListedTerms):
         self._fails = 2 * np.arange(p)
         self.n_terms = (2 * p) ** depth * n_actions
         self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
-        self._best = np.empty((2 * p) ** depth)
+        self._best = np.empty(sum((2 * p) ** length for length in range(depth + 1)))
         self._own = np.empty((self.n_touched, n_actions))
         self._ways = np.empty(max(1, p))
+        self._leaves = np.empty(2**depth, dtype=np.int64)
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the leaves that each context may reach, one for each sequence of literals."""
@@ -110,7 +110,7 @@ class TreeTerms(ListedTerms):
 
     def node(self, parts: list[int]) -> Node:
         """Return its root."""
-        return self._grown(np.array(parts), 0, {})
+        return self._grown(parts, 0, {})
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add to the leaves that each context may reach, by a compiled pass."""
@@ -126,23 +126,21 @@ class TreeTerms(ListedTerms):
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
-        levels = [totals.reshape(-1, self.n_actions).min(axis=1)]
-        for _ in range(self.depth):
-            levels.append(self._ways_on(levels[-1]).min(axis=1))
-        root = self._node(totals.reshape(-1, self.n_actions), levels[::-1], 0, {})
-        return float(levels[-1][0]), DecisionTree(root, self._names)
+        fold(None, self.depth, totals, self._anywhere, self._best, self._own, self._ways)
+        trace(self.n_actions, totals, self._best, self._ways, self._leaves)
+        return float(self._best[0]), self.policy(self._leaves.tolist())
 
     @property
     def listed(self) -> bool:
         """Whether the subtrees on both sides of all roots are few enough to be listed."""
         return self.depth <= LISTED_DEPTH and not too_many(n_listed(self.n_literals, self.n_actions, self.depth))
 
-    def _grown(self, leaves: Ints, level: int, known: dict[int, int]) -> Node:
+    def _grown(self, leaves: list[int], level: int, known: dict[int, int]) -> Node:
         """Return the tree below a path of length ``level``, where the literals ``known`` have come out so."""
         if len(leaves) == 1:
-            return Leaf(int(leaves[0]) % self.n_actions)
+            return Leaf(leaves[0] % self.n_actions)
         below = self.n_terms // (2 * self.n_literals) ** (level + 1)  # terms of a path one longer
-        f = int(leaves[0]) // below % (2 * self.n_literals) // 2
+        f = leaves[0] // below % (2 * self.n_literals) // 2
         sides = leaves[: len(leaves) // 2], leaves[len(leaves) // 2 :]
         if f in known:
             return self._grown(sides[known[f]], level + 1, known)
@@ -156,20 +154,3 @@ class TreeTerms(ListedTerms):
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         fold(soft, self.depth, totals, place, self._best, self._own, self._ways)
         return np.asarray(self._own[0].copy())
-
-    def _ways_on(self, below: Floats) -> Any:
-        """Return (paths, p): what each test at a path's end leads to; ``below`` (2 p paths,) are the answers there."""
-        return below.reshape(-1, self.n_literals, 2).sum(axis=2)
-
-    def _node(self, leaves: Floats, levels: list[Floats], path: int, known: dict[int, int]) -> Node:
-        """Return the tree below ``path``, where the literals ``known`` have come out so; those are not tested again."""
-        level = len(levels) - 1
-        if level == 0:
-            return Leaf(int(leaves[path].argmin()))
-        below = slice(2 * self.n_literals * path, 2 * self.n_literals * (path + 1))
-        f = int(self._ways_on(levels[1][below]).argmin())
-        holds = 2 * (self.n_literals * path + f) + 1
-        if f in known:
-            return self._node(leaves, levels[1:], holds - 1 + known[f], known)
-        yes, no = (self._node(leaves, levels[1:], holds - 1 + s, {**known, f: s}) for s in (1, 0))
-        return split(self._tests[f], yes, no)
