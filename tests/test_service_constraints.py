@@ -183,6 +183,38 @@ def test_constraints_that_nobody_keeps_are_named_and_no_decision_is_made() -> No
     assert bandit.certificate() >= 0
 
 
+def test_a_bandit_goes_on_from_a_file_after_a_context_that_nobody_may_decide(tmp_path: Path) -> None:
+    """What is saved are the constraints that hold, not those that could not be held."""
+    rules = [milpcb.share_at_most("call", 0.4), milpcb.never("write", "age > 60"), milpcb.never("wait", "age > 60")]
+    bandit = Bandit(TREES, seed=3, constraints=rules)
+    played_before = bandit.act([20, 0])
+    with pytest.raises(InfeasibleError):
+        bandit.act([70, 0])
+    bandit.save(tmp_path / "bandit.json")
+    again = Bandit.load(tmp_path / "bandit.json")
+    assert [again.act([45, 0]).probabilities, *[again.act([20, 1]).probabilities for _ in range(3)]] == [
+        bandit.act([45, 0]).probabilities,
+        *[bandit.act([20, 1]).probabilities for _ in range(3)],
+    ]
+    again.learn(played_before, cost=1.0)
+
+
+def test_decisions_that_are_taken_back_count_in_no_constraint() -> None:
+    """Where one of several cannot be made, a bandit goes on as one that was never asked for them."""
+    asked, other = (Bandit(TREES, seed=3, horizon=6, constraints=milpcb.share_at_most("call", 0.4)) for _ in range(2))
+    people = [[20, 0], [45, 1], [70, 0]]
+    for bandit in (asked, other):
+        for decision in bandit.act_all(people):
+            bandit.learn(decision, cost=1.0)
+    with pytest.raises(InputError, match="horizon"):
+        asked.act_all([[20, 0]] * 4)
+    state, untouched = (bandit._rounds.state()["so_far"] for bandit in (asked, other))
+    assert state == untouched | {"bound_at": 0}  # the next decision has them bound anew
+    decision = asked.act([70, 1])
+    asked.learn(decision, cost=1.0)
+    assert asked._rounds.state()["so_far"]["decisions"] == asked._rounds.state()["so_far"]["bound_at"] == 4
+
+
 def test_other_classes_and_learners_keep_them_too() -> None:
     """Rule lists, and perturbed leaders."""
     lists = RuleLists(3, 2, thresholds=[[30, 60], [0.5]], **NAMES)

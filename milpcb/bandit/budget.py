@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,18 @@ class ContextsSoFar:
             for key, table in more.items():
                 sums = own.setdefault(key, {})
                 sums[row] = sums[row] + table if row in sums else table.copy()
+
+    def bind_next(self) -> None:
+        """Have the constraints bound anew with the next decision."""
+        self._bound_at = 0
+
+    def copy(self) -> ContextsSoFar:
+        """Return a copy that stays as it is while this one takes decisions in."""
+        made = copy(self)
+        made._sums = [  # noqa: SLF001 - of this class
+            {key: dict(by_row) for key, by_row in own.items()} for own in self._sums
+        ]
+        return made
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain data."""

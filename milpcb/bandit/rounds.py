@@ -57,11 +57,14 @@ class DecisionRounds:
         self._check_turn(len(contexts))
         offered = self.availability.offered(available)
         found: list[Decision] = []
+        before = self._so_far.copy() if self.changing and len(contexts) > 1 else self._so_far
         try:
             found.extend(self._decide(context, offered) for context in contexts)
         except BaseException:
             for decision in reversed(found):
                 self._undo(decision)
+            self._so_far = before
+            before.bind_next()  # the rules may be bound with a decision that is taken back
             raise
         return found
 
@@ -136,8 +139,9 @@ class DecisionRounds:
             tables = self._tables(context)
             renewed = self.changing and self._so_far.due(row, tables)
         if renewed:
-            self.rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
-            self.oracle.hold(self.rules)
+            rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
+            self.oracle.hold(rules)  # where nobody keeps them, those of before stay
+            self.rules = rules
         q = self.learner.act(row)
         law = q.tolist() if offered is None else replaced(q.tolist(), offered)
         if self._constraints:
