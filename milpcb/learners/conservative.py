@@ -35,8 +35,8 @@ class Conservative(Learner):
       min(1/2, share / n^(1/3)); the promise holds for any mu;
     * else the baseline's action. Its cost enters both sides alike.
 
-    A round whose cost is not known yet counts as 1 on the left and 0 on the right, so rounds may be learnt late, and
-    whatever is never learnt is paid for.
+    Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right, so rounds may be
+    learnt late, and whatever is never learnt is paid for. One of the baseline alone enters both sides with its cost.
 
     The learner inside plays its own rounds only. Whether it was followed in a mixed round is drawn when the cost is
     known, given the action, which has the same law as a coin before it; else it gives the round up. It never learns

@@ -86,10 +86,10 @@ class Exp4(Learner):
     What is certain of one run: with c / q little is known of policies that were given up long ago. Estimates that are
     "optimistic" (derived for this project) are x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the
     place of e = c / q. As x <= e, what was seldom tried looks cheap and is tried again. All bounds above hold with x
-    for c / q in d and for the rate; and with the stake lambda <= every stake of the run, N policies, G stakes that the
+    for c / q in d and for the rate; and with the stake lambda <= every stake of the run, M policies, G stakes that the
     ledger bets, on every path::
 
-        certificate(confidence=1 - delta) <= log N / eta_t + d_1 + ... + d_t + log(N G / delta) / l,
+        certificate(confidence=1 - delta) <= log N / eta_t + d_1 + ... + d_t + log(M G / delta) / l,
 
     which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/confidence.md).
 

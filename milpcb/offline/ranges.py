@@ -34,7 +34,9 @@ class EntryRanges:
         m0, m1 = float(scores.regression.min()), float(scores.regression.max())
         low, high = m0, m1
         if scores.method != "dm":
-            least = max(scores.diagnostics.min_propensity, float(scores.diagnostics.least_propensity.min()))
+            least = float(scores.diagnostics.least_propensity.min())
+            if not scores.log.randomised:  # those of a trial are not raised
+                least = max(least, scores.diagnostics.min_propensity)
             low, high = min(low, y0 / least - m1 * (1 / least - 1)), max(high, y1 / least - m0 * (1 / least - 1))
         return cls(y1 - y0, high - low, 2 * max(high - m0, m1 - low), 2 * max(high - y0, y1 - low))
 

@@ -35,8 +35,8 @@ def open_oracle(
     contexts : (m, d) finite numbers, an array or a data frame, rows may repeat
     kind : ``"milp"`` (a solver), ``"search"`` (the class's own exact search), ``"audited"`` (that search, a share of
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
-    solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"`` (None is that), ``"scip"``, ``"scipy"`` or
-        ``"pulp:<PuLP solver name>"``
+    solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"`` (None is that), ``"scip"``, ``"scipy"``, ``"gurobi"``,
+        ``"cplex"``, ``"xpress"``, ``"copt"`` or ``"pulp:<PuLP solver name>"``
     constraints : side constraints that every policy must satisfy, by names of actions and columns as in
         ``milpcb.share_at_most``, or by row numbers (see milpcb.constraints); kinds ``"search"`` and ``"audited"`` hold
         them for classes with the capability "constraints", and guard-rails for all

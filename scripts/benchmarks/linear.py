@@ -3,10 +3,10 @@
     python scripts/benchmarks/linear.py [--queries 20] [--quick] [--json FILE] [--fasterrisk PYTHON]
 
 Features are 0 or 1. Costs: integers, cheap where a planted rule is right, some labels flipped (half of them: noise),
-drawn afresh for every query. Times are CPU seconds of one core. Beside queries from a table of costs stand those
-to totals that are kept, where each query follows one more cost; they hold the same costs, and must answer alike.
+drawn afresh for every query. Times are CPU seconds of one core. Beside queries from a table of costs are those
+from totals that are kept, where each query follows one more cost; both hold the same costs, and must answer alike.
 
-Where FasterRisk is installed (for the Python of --fasterrisk: 0.1.10 does not run with numpy 2.3) it learns points
+Where FasterRisk is installed (for the Python of --fasterrisk: 0.1.10 does not run with numpy 2.3) it learns scoring
 systems from the same rows, with as many features and weights of the same size. It minimises the logistic loss and not
 the number of mistakes, so its mistakes are counted twice: where its score is positive, as it means it, and from the
 best cut of its score on. The best of all its systems, some 50, counts.

@@ -171,6 +171,15 @@ def test_ranges_hold_what_can_happen(method, kind):
     assert ranges.difference == pytest.approx(2 * np.abs(np.subtract.outer([*predicted, *played], predicted)).max())
 
 
+def test_ranges_are_those_of_a_trial_whose_rare_action_is_rarer_than_min_propensity():
+    """Propensities of a trial are not raised, so its scores reach as far as they make them."""
+    action = np.arange(N) % 40 == 0
+    rare = read_log(np.zeros((N, 1)), action.astype(int), reward=action.astype(float), propensity=[0.996, 0.004])
+    found = scores(rare, "ips")
+    assert found.table.max() == pytest.approx(250)
+    assert EntryRanges.of(found, (0, 1)).entry == pytest.approx(250)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
