@@ -178,7 +178,10 @@ _ASKED_FOR = {
         "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'"
     ),
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
-    "totals": "recursion over totals that can be kept; put noise on contexts, or use oracle kind 'milp'",
+    "totals": (
+        "recursion over totals that can be kept: give all contexts beforehand; put noise on contexts, or use oracle "
+        "kind 'milp'"
+    ),
     "constraints": "search under side constraints; open the oracle with kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",
 }

@@ -121,7 +121,10 @@ class DecisionTrees(CuttingClass):
     def no_terms(self, p: int) -> str:
         """Return why trees over p literals have no recursion over totals that can be kept, or nothing if they have."""
         if self.limits and p:
-            return f"kept totals of trees know no {_LIMITS}; put noise on contexts"
+            return (
+                f"trees with {_LIMITS} have no totals that can be kept from round to round; "
+                "give all contexts beforehand, or put noise on contexts"
+            )
         return self.too_many_leaves(p)
 
     def too_many_leaves(self, p: int) -> str:
