@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from keyword import iskeyword
 
 from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.errors import InputError
@@ -13,6 +14,7 @@ HEAD = '''\
 def {name}(row):
     """Return the action of one row, a mapping from names of columns to values; None and NaN are missing."""
 '''
+USED = ("float", "ValueError")  # by the source itself
 NEVER = """\
     if {unknown}:
         raise ValueError("a number is missing that never was when the policy was learnt")
@@ -25,7 +27,7 @@ def python_source(decision: Decision, names: Names, actions: Sequence[Value], na
     Raises InputError where ``name`` cannot be the name of a function. Where a number is missing that never was when the
     policy was learnt, the function raises ValueError, as ``predict`` raises.
     """
-    if not (isinstance(name, str) and name.isidentifier()):
+    if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or name in USED:
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
     used = [names.column(i) for i in sorted(tested(decision))]
     variables = {column: f"x{i}" for i, column in enumerate(dict.fromkeys(column.name for column in used))}

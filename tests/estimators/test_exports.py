@@ -209,3 +209,11 @@ def test_what_cannot_be_written_is_one_line():
     assert np.array_equal(from_json(estimator.to_json()).predict(X), estimator.predict(X))
     with pytest.raises(InputError, match="this is no JSON of an estimator in format 1"):
         from_json(estimator.policy_.to_json())
+
+
+@pytest.mark.parametrize("name", ["class", "two words", "", "float", "ValueError"])
+def test_source_has_a_name_that_leaves_it_a_source(name):
+    """A keyword is no name of a function, and one that the source itself calls would be another function in it."""
+    rule = policies.ThresholdRules(2, thresholds=[[0.5]]).on(np.array([[0.0], [1.0]])).policies()
+    with pytest.raises(InputError, match="name must be one that a Python function can have"):
+        list(rule)[-1].to_python(name=name)
