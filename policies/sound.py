@@ -18,7 +18,7 @@ def check_sound(rule: Any) -> None:
         if field.name != "names":
             _check(field.name, getattr(rule, field.name), n_features, n_actions)
     for column in names.columns:
-        _check("columns", column, 0, 0)
+        _check("columns", column, 0, 2)  # what is inside a set of values is 0 or 1
 
 
 def _check(name: str, value: Any, n_features: int, n_actions: int) -> None:

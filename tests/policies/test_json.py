@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from milpcb.data.columns import Membership
 from milpcb.errors import MilpcbError, UnknownNameError
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
+from policies.names import Names
+from policies.trees import DecisionTree, Leaf, Split
 
 CONTEXTS = np.random.default_rng(0).normal(size=(20, 2))
 RULES = [
@@ -110,3 +113,15 @@ def test_a_document_that_no_class_writes_is_refused(fields, message):
     assert from_json(changed(rule)) == rule
     with pytest.raises(MilpcbError, match=message):
         from_json(changed(rule, **fields))
+
+
+@pytest.mark.parametrize("inside", [-1, 2])
+def test_a_column_that_is_neither_0_nor_1_inside_is_refused(inside):
+    """A score would add 2 or -1 for it where its SQL adds 1 or 0."""
+    names = Names(("colour",), ("x", "y"), (Membership("colour", ("red",), 1),))
+    rule = DecisionTree(Split(0, 0.5, Leaf(0), Leaf(1)), names)
+    document = json.loads(rule.to_json()) | {"milpcb_policy": 1}
+    assert from_json(json.dumps(document)) == rule
+    document["names"]["columns"][0]["inside"] = inside
+    with pytest.raises(MilpcbError, match=f"its inside {inside} is not there"):
+        from_json(json.dumps(document))
