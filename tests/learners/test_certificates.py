@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, open_oracle
+from milpcb.bets import proved
 from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpochGreedy, EpsilonGreedy, Exp4, ILoveToConBandits
+from milpcb.ledger import Ledger
 from milpcb.protocols import Learner
 from policies import FiniteClass
 
@@ -84,3 +86,15 @@ def test_doubling_hands_on_what_its_learner_estimates() -> None:
     play(learner, 1, rows, costs)
     assert learner.certificate() != pytest.approx(learner._inner.certificate())
     assert learner.ledger.cost > first.value
+
+
+def test_a_cell_is_saved_as_its_definition() -> None:
+    """The sums of e, (e - c)^2 and c^2, then what each stake proves: files of before are read as long as this holds."""
+    ledger, rounds = Ledger([0.1, 0.4]), [(0.5, 2.0), (1.0, 1.0)]
+    for cost, estimate in rounds:
+        ledger.add(3, 1, cost, estimate)
+    moments = np.array([[e, (e - c) ** 2, c**2] for c, e in rounds]).sum(axis=0)
+    bets = [sum(proved(c, e, stake) for c, e in rounds) for stake in (0.1, 0.4)]
+    paid, [[row, action, *sums]] = ledger.state()
+    assert (paid, row, action) == (1.5, 3, 1)
+    assert sums == pytest.approx([*moments, *bets])
