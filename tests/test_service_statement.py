@@ -66,6 +66,12 @@ def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
     assert known == f"It would have cost at least {learner.floor:.0f}, and 150 was paid; {alone}"
 
 
+def test_the_promise_by_default_is_two_percent_with_confidence_95() -> None:
+    """What is promised of a baseline to whoever asks for no other loss and confidence."""
+    promise = served(20, baseline="write").statement().splitlines()[-2]
+    assert promise.startswith("With 95 % confidence all decisions so far, at every moment, cost at most 2 % more than")
+
+
 def test_before_anything_is_learnt_nothing_is_stated() -> None:
     """A decision alone has cost nothing yet."""
     bandit = served(0)
