@@ -11,7 +11,7 @@ from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import BestInHindsight, Exp4P, Hedge, Uniform
 from milpcb.types import Floats
-from policies import FiniteClass
+from policies import DecisionTrees, FiniteClass
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
@@ -141,10 +141,25 @@ def test_exp4p_has_the_published_guarantee() -> None:
         exp4p(least - 1)
 
 
+@pytest.mark.parametrize("name", ["hedge", "exp4p"])
+def test_whoever_lists_policies_names_the_oracle_that_does(name: str) -> None:
+    """Another oracle is refused with the kind to ask for."""
+    oracle: Any = open_oracle(DecisionTrees(2, depth=1), CONTEXTS, kind="search")
+    with pytest.raises(InputError, match=rf"{name} asks its oracle to 'enumerate'.*kind = \"enumeration\""):
+        Hedge(oracle, horizon=9) if name == "hedge" else Exp4P(oracle, horizon=99)
+
+
 def test_exp4p_plays_uniformly_where_the_guarantee_is_void() -> None:
     """With T < K log N the floor is 1/K."""
     assert exp4p(2).act(0) == pytest.approx(np.full(3, 1 / 3))
     assert exp4p(200).act(0).min() >= np.sqrt(np.log(5) / 600)
+
+
+def test_exp4p_gives_no_weight_to_experts_far_behind() -> None:
+    """However far: the floor is all that the actions of others have left, and no weight is too large for a number."""
+    learner, floor = exp4p(1000), np.sqrt(np.log(5) / 3000)
+    learner.restore({**learner.state(), "log_weights": [2000.0, 0.0, 0.0, 0.0, 0.0]})
+    assert learner.act(1) == pytest.approx([floor, 1 - 2 * floor, floor])
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.5, np.nan])
