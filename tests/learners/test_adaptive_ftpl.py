@@ -139,6 +139,15 @@ def test_the_guarantee_is_the_constant_of_the_proof() -> None:
     assert learner.guarantee() == pytest.approx(expected + 2 * (K * T / (10 * np.e) - capped))
 
 
+def test_the_guarantee_adds_four_standard_errors_to_the_spread() -> None:
+    """Those of the mean of two independent estimates: 0.03 and 0.04 add what a mean larger by 4 * 0.05 / 2 does."""
+    unsure, larger = adaptive(horizon=5000), adaptive(horizon=5000)
+    size = unsure._leader._for_rates._replace(mean=0.8, error=0.0)
+    unsure._leader._for_rates, unsure._leader._for_bound = size._replace(error=0.03), size._replace(error=0.04)
+    larger._leader._for_rates, larger._leader._for_bound = size, size._replace(mean=1.0)
+    assert unsure.guarantee() == pytest.approx(larger.guarantee())
+
+
 def test_guarantees_of_other_settings() -> None:
     """Infinite without a horizon and for other laws, 0 for one policy, and larger the less precise the spread is."""
     assert adaptive().guarantee() == np.inf
