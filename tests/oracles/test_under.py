@@ -142,6 +142,21 @@ def test_kept_totals_answer_as_costs_by_context_do(name):
     assert tables[1].minimise().value == pytest.approx(oracle.value(costs), abs=1e-9)
 
 
+@pytest.mark.parametrize("more", [-100.0, 100.0])
+def test_weights_do_not_depend_on_what_all_policies_pay(more):
+    """However much it is: an action has a weight where the list has a policy that plays it, and the same one."""
+    oracle, listed = (open_oracle(TREES, CONTEXTS, kind=kind, constraints=GUARD) for kind in ("search", "enumeration"))
+    costs, tables = costs_of(5, whole=False), [oracle.table(noise) for noise in ("contexts", "columns")]
+    for table in tables:
+        for row, action in np.ndindex(costs.shape):
+            table.add(row, action, costs[row, action] + more)
+    for row in (0, 8, 11):
+        expected = oracle.action_weights(costs, row, 1.0)
+        assert ((expected > 0) == np.isfinite(listed.profile(costs, row))).all()
+        for weights in (oracle.action_weights(costs + more, row, 1.0), *(t.action_weights(row, 1.0) for t in tables)):
+            np.testing.assert_allclose(weights, expected, rtol=1e-9)
+
+
 def test_log_sizes_are_those_of_the_policies_left():
     """The number of derivations left is counted, and bounds the number of labelings left."""
     free = open_oracle(TREES, CONTEXTS, kind="search")
