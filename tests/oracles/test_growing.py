@@ -7,6 +7,8 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
+from milpcb.oracles import growing as growing_module
+from milpcb.oracles import totals
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import PolicyClass
 from policies import BoxRules, DecisionTrees, FiniteClass, RuleLists, ThresholdRules
@@ -53,6 +55,17 @@ def test_questions_are_counted_over_openings() -> None:
     growing.extend([[3.0, 0.1, 0.1]])
     growing.value(np.zeros((2, 2)))
     assert growing.calls == 2
+
+
+def test_questions_about_kept_totals_take_from_their_start_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that stands at 7 when a question starts and at 10 when it is answered: 3 seconds each."""
+    monkeypatch.setattr(totals, "perf_counter", lambda: 7.0)
+    monkeypatch.setattr(growing_module, "perf_counter", lambda: 10.0)
+    oracle = GrowingOracle(DecisionTrees(2, depth=1, thresholds=CUTS), [[0.0, 0.1, 0.1]], kind="search")
+    table = oracle.table()
+    table.profile(0)
+    assert table.minimise().seconds == 3.0
+    assert (oracle.calls, oracle.seconds) == (2, 6.0)
 
 
 def test_quantiles_are_those_of_the_first_contexts() -> None:
