@@ -113,14 +113,15 @@ def test_every_leftover_rule_is_optimal(phi: list[float], spread: list[float]) -
     assert np.maximum(q - phi, 0).sum() == pytest.approx(max(0.0, 1 - sum(phi)), abs=1e-9)
 
 
+@pytest.mark.parametrize("probe", [1, 0.5, -0.5, -1])
 @given(profile=st.lists(st.one_of(st.integers(-20, 20), st.just(np.inf)), min_size=2, max_size=6))
-def test_profile_and_values_say_the_same(profile: list[float]) -> None:
-    """Psi from the profile equals its definition min(min over the others, V[i] + L)."""
+def test_profile_and_values_say_the_same(probe: float, profile: list[float]) -> None:
+    """Psi from the profile equals its definition min(min over the others, V[i] + L), for a probe of either sign."""
     if all(np.isinf(v) for v in profile):
         profile[0] = 0
     V = np.array(profile, float)
-    expected = [V.min(), *(min(np.delete(V, i).min(), V[i] + 1) for i in range(len(V)))]
-    assert psi_from_profile(V, 1).tolist() == expected
+    expected = [V.min(), *(min(np.delete(V, i).min(), V[i] + probe) for i in range(len(V)))]
+    assert psi_from_profile(V, probe).tolist() == expected
 
 
 # --------------------------------------------------------------------------- the estimate
