@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
@@ -133,6 +134,18 @@ def test_contexts_with_the_same_literals_are_one():
     opened = RuleLists(2, thresholds=((1.0,), (0.0,))).on(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
     assert opened.group.tolist() == [0, 1, 0, 2]
     assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
+
+
+def test_without_anything_to_test_the_lists_are_the_defaults():
+    """Contexts that are all alike leave a list for each action, also under constraints and near the best."""
+    contexts, costs = np.zeros((3, 1)), np.array([[3.0, 1.0, 2.0]] * 3)
+    seldom = share_at_most(1, 0.5, n_contexts=3, n_actions=3)
+    for constraints, actions in (((), [1, 2, 0]), ((seldom,), [2, 0])):
+        oracle = open_oracle(RuleLists(3, thresholds=[[]]), contexts, "search", constraints=constraints)
+        assert oracle.minimise(costs).policy.predict(contexts).tolist() == [actions[0]] * 3
+        near = oracle.near_best(costs, 6.0)
+        assert (near.listed, near.exact) == (True, True)
+        assert [policy.predict(contexts).tolist() for policy in near.policies()] == [[a] * 3 for a in actions]
 
 
 @pytest.mark.parametrize("kind", ["milp", "search", "audited"])
