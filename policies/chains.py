@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from policies.drawing import chain
-from policies.exports import Decision, chain_of
+from policies.exports import AllOf, Decision, Test, chain_of
 from policies.exports.decisions import Condition
 from policies.leaves import LeafSummary
+from policies.names import Names
 from policies.rule import Rule
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ class ChainRule(Rule):
         """The tests; there is one action more."""
 
     @property
-    @abstractmethod
-    def _tests(self) -> Sequence[str]:
+    def _tests(self) -> list[str]:
         """The tests in words."""
+        return [_in_words(condition, self.names) for condition in self._conditions]
 
     def decision(self) -> Decision:
         """Return the chain of tests."""
@@ -43,3 +44,10 @@ class ChainRule(Rule):
     def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
         """Return the chain of tests; see Rule.graph."""
         return chain(self._tests, self.leaf_actions, self.names, leaves)
+
+
+def _in_words(condition: Condition, names: Names) -> str:
+    if isinstance(condition, Test):
+        return condition.in_words(names)
+    word = " and " if isinstance(condition, AllOf) else "\nor "
+    return word.join(_in_words(part, names) for part in condition.parts)  # type: ignore[union-attr]  # no chain has sums

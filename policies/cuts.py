@@ -158,14 +158,6 @@ class Distinct:
         return cls(rank[inverse.ravel()], first[order])
 
 
-def describe_test(names: Names, feature: int, cut: float, *, binary: bool, below: bool = True) -> str:
-    """Return ``x <= cut``, or ``x > cut`` unless ``below``, in words; of a ``binary`` feature ``x = 0`` or ``x = 1``.
-
-    The number is read back as exactly the one that is compared with.
-    """
-    return names.test(feature, "<=" if below else ">", cut, binary=binary)
-
-
 def is_binary(column: Floats) -> bool:
     """Return whether a column (m,) holds only 0 and 1."""
     return column[0] in (0.0, 1.0) and bool(((column == 0.0) | (column == 1.0)).all())

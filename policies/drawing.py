@@ -31,16 +31,12 @@ def chain(
     import networkx as nx
 
     graph = nx.DiGraph()
-    last = len(tests)
-    for i in range(last + 1):
-        if i < last:
-            graph.add_node(2 * i, label=tests[i])
-        leaf = 2 * i + 1 if i < last else 2 * last
-        add_leaf(graph, leaf, i, actions[i], names, leaves)
-        if i < last:
-            graph.add_edge(2 * i, 2 * i + 1, label="yes")
-        if i:
-            graph.add_edge(2 * i - 2, 2 * i, label="no")
+    for i, test in enumerate(tests):
+        graph.add_node(2 * i, label=test)
+        add_leaf(graph, 2 * i + 1, i, actions[i], names, leaves)
+        graph.add_edge(2 * i, 2 * i + 1, label="yes")
+        graph.add_edge(2 * i, 2 * i + 2, label="no")
+    add_leaf(graph, 2 * len(tests), len(tests), actions[-1], names, leaves)
     return graph
 
 

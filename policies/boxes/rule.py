@@ -9,7 +9,6 @@ import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
 from policies.chains import ChainRule
-from policies.cuts import describe_test
 from policies.exports import AllOf, Test
 from policies.names import Names
 
@@ -31,17 +30,15 @@ class Interval:
 
     def tests(self) -> list[Test]:
         """Return the comparisons that the condition is made of; without bounds it is one that always holds."""
-        below = [Test(self.feature, ">", self.lower)] if self.lower is not None else []
-        above = [Test(self.feature, "<=", self.upper)] if self.upper is not None else []
-        return below + above or [Test(self.feature, "<=", inf)]
+        below = [Test(self.feature, ">", self.lower, self.binary)] if self.lower is not None else []
+        above = [Test(self.feature, "<=", self.upper, self.binary)] if self.upper is not None else []
+        return below + above or [Test(self.feature, "<=", inf, self.binary)]
 
     def condition(self, names: Names) -> str:
         """Return the condition in words."""
-        if self.lower is None:
-            return describe_test(names, self.feature, inf if self.upper is None else self.upper, binary=self.binary)
-        if self.upper is None:
-            return describe_test(names, self.feature, self.lower, binary=self.binary, below=False)
-        return names.between(self.feature, self.lower, self.upper)
+        if self.lower is not None and self.upper is not None:
+            return names.between(self.feature, self.lower, self.upper)
+        return self.tests()[0].in_words(names)
 
 
 @dataclass(frozen=True, repr=False)

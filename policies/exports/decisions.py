@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from policies.names import Names
+
 
 @dataclass(frozen=True)
 class Test:
-    """The comparison of a feature with a number; ``sign`` is "<=", ">" or ">="."""
+    """The comparison of a feature with a number; ``sign`` is "<=", ">" or ">=", ``binary``: the feature is 0 or 1."""
 
     feature: int
     sign: str
     cut: float
+    binary: bool = False
+
+    def in_words(self, names: Names) -> str:
+        """Return ``x <= cut`` or what it is; of a binary feature ``x = 0`` or ``x = 1``."""
+        return names.test(self.feature, self.sign, self.cut, binary=self.binary)
 
 
 @dataclass(frozen=True)

@@ -33,19 +33,15 @@ class Axis:
         place = column if self.steps is None else np.searchsorted(self.steps, column)
         return np.asarray(self.sign * place + 0.0)  # adding 0 makes -0 and 0 the same
 
-    def condition(self, floor: float, names: Names) -> str:
-        """Return "stands at ``floor`` or further" in plain English; "" when that is always so."""
-        test = self.test(floor)
-        return "" if test is None else names.test(*test, binary=self.binary)
-
-    def test(self, floor: float) -> tuple[int, str, float] | None:
-        """Return "stands at ``floor`` or further" as feature, comparison and number; None when that is always so."""
+    def test(self, floor: float) -> Test | None:
+        """Return "stands at ``floor`` or further"; None when that is always so."""
         if self.steps is None:
-            return (self.feature, ">=", floor) if self.sign > 0 else (self.feature, "<=", 0.0 - floor)
+            return Test(self.feature, ">=", floor) if self.sign > 0 else Test(self.feature, "<=", 0.0 - floor)
         below = int(abs(floor))
         if below == (0 if self.sign > 0 else len(self.steps)):
             return None
-        return (self.feature, ">", self.steps[below - 1]) if self.sign > 0 else (self.feature, "<=", self.steps[below])
+        sign, cut = (">", self.steps[below - 1]) if self.sign > 0 else ("<=", self.steps[below])
+        return Test(self.feature, sign, cut, self.binary)
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +74,7 @@ class MonotoneRule(ChainRule):
 
     def _reached(self, floor: Point) -> AllOf:
         tests = (axis.test(place) for axis, place in zip(self.axes, floor, strict=True))
-        return AllOf(tuple(Test(*test) for test in tests if test is not None))
+        return AllOf(tuple(test for test in tests if test is not None))
 
     def _leaf(self, contexts: Floats) -> Ints:
         points = places(contexts, self.axes)
@@ -87,14 +83,6 @@ class MonotoneRule(ChainRule):
             for floor in floors:
                 part[(points >= floor).all(axis=1)] = len(self.levels) - i
         return part
-
-    @property
-    def _tests(self) -> list[str]:
-        return ["\nor ".join(map(self._condition, floors)) for _, floors in reversed(self.levels)]
-
-    def _condition(self, floor: Point) -> str:
-        parts = (axis.condition(place, self.names) for axis, place in zip(self.axes, floor, strict=True))
-        return " and ".join(part for part in parts if part)
 
 
 def places(contexts: Floats, axes: Sequence[Axis]) -> Floats:

@@ -8,7 +8,6 @@ import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
 from policies.chains import ChainRule
-from policies.cuts import describe_test
 from policies.exports import Test
 from policies.literals import Test as Literal
 from policies.names import Names
@@ -34,9 +33,9 @@ class Clause:
         """Return (n,): where the condition holds."""
         return np.asarray((contexts[:, self.feature] <= self.threshold) == self.below)
 
-    def condition(self, names: Names) -> str:
-        """Return the condition in words."""
-        return describe_test(names, self.feature, self.threshold, binary=self.binary, below=self.below)
+    def test(self) -> Test:
+        """Return the condition as a comparison."""
+        return Test(self.feature, "<=" if self.below else ">", self.threshold, self.binary)
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,14 +73,10 @@ class RuleList(ChainRule):
 
     @property
     def _conditions(self) -> list[Test]:
-        return [Test(rule.feature, "<=" if rule.below else ">", rule.threshold) for rule in self.rules]
+        return [rule.test() for rule in self.rules]
 
     def _leaf(self, contexts: Floats) -> Ints:
         first = np.full(len(contexts), len(self.rules), dtype=np.int64)
         for i, rule in reversed(list(enumerate(self.rules))):
             first[rule.holds(contexts)] = i
         return first
-
-    @property
-    def _tests(self) -> list[str]:
-        return [rule.condition(self.names) for rule in self.rules]

@@ -9,7 +9,6 @@ import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.chains import ChainRule
-from policies.cuts import describe_test
 from policies.exports import Test
 from policies.names import Names
 
@@ -48,11 +47,7 @@ class ThresholdRule(ChainRule):
 
     @property
     def _conditions(self) -> list[Test]:
-        return [Test(self.feature, "<=", cut) for cut in self.cuts]
+        return [Test(self.feature, "<=", cut, self.binary) for cut in self.cuts]
 
     def _leaf(self, contexts: Floats) -> Ints:
         return np.searchsorted(self.cuts, contexts[:, self.feature]).astype(np.int64)
-
-    @property
-    def _tests(self) -> list[str]:
-        return [describe_test(self.names, self.feature, cut, binary=self.binary) for cut in self.cuts]

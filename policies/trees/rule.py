@@ -11,7 +11,6 @@ import numpy as np
 
 from milpcb.core.decimals import written
 from milpcb.types import Floats, Ints
-from policies.cuts import describe_test
 from policies.drawing import add_leaf
 from policies.exports import Decision, If
 from policies.exports import Test as Comparison
@@ -42,7 +41,7 @@ class Split:
 
     def test(self, names: Names) -> str:
         """Return the test in words."""
-        return describe_test(names, self.feature, self.threshold, binary=self.binary)
+        return names.test(self.feature, "<=", self.threshold, binary=self.binary)
 
 
 Node = Leaf | Split
