@@ -17,11 +17,14 @@ import numpy as np
 
 from milpcb.types import Bools, Floats, Policy
 
+MOST_QUERIES = 5_000  # profiles that are asked for
 Cell = tuple[int, int]  # a context and the action there
 
 
 class ByProfiles:
-    """Iterates over the policies of total cost at most ``bound``.
+    """The policies of total cost at most ``bound``, found as somebody iterates over them, and kept for the next one.
+
+    It ends where there are no more, and is ``finished`` then, or where the budget of queries is used up.
 
     Parameters
     ----------
@@ -43,30 +46,43 @@ class ByProfiles:
         contested: tuple[int, ...],
     ) -> None:
         self._profile, self._minimise = profile, minimise
-        self._costs, self._bound, self._price, self._contested = costs, bound, price, contested
-        self.queries = 0
+        self._costs, self._bound, self._price = costs, bound, price
+        self._numbers = count(1)
+        self._sets: list[tuple[float, int, int, tuple[Cell, ...], tuple[int, ...]]] = [(0.0, 0, 0, (), contested)]
+        self._found: list[Policy] = []
+        self._queries = 0
+        self.finished = False
 
     def __iter__(self) -> Iterator[Policy]:
-        numbers = count()
-        sets: list[tuple[float, int, int, tuple[Cell, ...], tuple[int, ...]]] = [
-            (0.0, 0, next(numbers), (), self._contested)
-        ]
-        while sets:
-            *_, played, rows = heappop(sets)
+        place = 0
+        while place < len(self._found) or self._advance():
+            yield self._found[place]
+            place += 1
+
+    def _advance(self) -> bool:
+        """Find one more; return whether there is one that the budget allows."""
+        if self.finished or self._queries > MOST_QUERIES:
+            return False
+        while self._sets:
+            *_, played, rows = self._sets[0]
             costs = self._priced(played)
             place, profile = self._divided(costs, rows)
             if profile is None:
-                yield self._minimise(costs)
-            else:
-                left = rows[place + 1 :]
-                for action in np.flatnonzero(profile <= self._bound).tolist():
-                    cells = (*played, (rows[place], action))
-                    heappush(sets, (float(profile[action]), len(left), next(numbers), cells, left))
+                self._found.append(self._minimise(costs))
+            heappop(self._sets)  # only now: a query that is interrupted is asked again
+            if profile is None:
+                return True
+            left = rows[place + 1 :]
+            for action in np.flatnonzero(profile <= self._bound).tolist():
+                cells = (*played, (rows[place], action))
+                heappush(self._sets, (float(profile[action]), len(left), next(self._numbers), cells, left))
+        self.finished = True
+        return False
 
     def _divided(self, costs: Floats, rows: tuple[int, ...]) -> tuple[int, Floats | None]:
         """Return the first place of ``rows`` at which several actions are played, and the profile; None for none."""
         for place, row in enumerate(rows):
-            self.queries += 1
+            self._queries += 1
             profile = self._profile(costs, row)
             if (profile <= self._bound).sum() > 1:
                 return place, profile

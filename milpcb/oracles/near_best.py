@@ -17,8 +17,6 @@ from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
 
-# Profiles that are asked for a list of policies, where the class has no quicker way.
-MOST_QUERIES = 5_000
 MOST_COMPARED = 1_000  # policies whose labels are compared with each other
 
 
@@ -109,7 +107,7 @@ class NearBest:
         if self._listing is not None:
             yield from (self._listing.policy(i) for i in range(len(self._listing.totals)))
         else:
-            yield from self._asked_for.policies()
+            yield from self._asked_for
 
     @cached_property
     def features(self) -> dict[str, float]:
@@ -150,15 +148,15 @@ class NearBest:
         return self._ask.listing(Within(self._costs, self._least, self._bound))
 
     @cached_property
-    def _asked_for(self) -> _OneByOne:
+    def _asked_for(self) -> ByProfiles:
         first = np.unique(self._ask.group, return_index=True)[1]
         contested = self._ask.group[first[~self.agreed[first]]]
         rows = tuple(sorted(contested.tolist()))
-        return _OneByOne(ByProfiles(self._ask.profile, self._ask.policy, self._costs, self._bound, self._price, rows))
+        return ByProfiles(self._ask.profile, self._ask.policy, self._costs, self._bound, self._price, rows)
 
     @cached_property
     def _all_asked(self) -> list[Policy]:
-        return list(self._asked_for.policies())
+        return list(self._asked_for)
 
 
 def far_apart(labels: Ints, number: int) -> list[int]:
@@ -168,29 +166,3 @@ def far_apart(labels: Ints, number: int) -> list[int]:
         apart = np.minimum(apart, (labels != labels[chosen[-1]]).sum(axis=1))
         chosen.append(int(apart.argmax()))
     return chosen
-
-
-class _OneByOne:
-    """Policies that are found one by one, kept for whoever asks again; ``finished`` once there are no more."""
-
-    def __init__(self, source: ByProfiles) -> None:
-        self._source, self._next, self._found = source, iter(source), list[Policy]()
-        self.finished = False
-
-    def policies(self) -> Iterator[Policy]:
-        """Yield those found, then others until the budget of queries is used up."""
-        place = 0
-        while place < len(self._found) or self._advance():
-            yield self._found[place]
-            place += 1
-
-    def _advance(self) -> bool:
-        """Find one more; return whether there is one that the budget allows."""
-        if self.finished or self._source.queries > MOST_QUERIES:
-            return False
-        policy = next(self._next, None)
-        if policy is None:
-            self.finished = True
-            return False
-        self._found.append(policy)
-        return True

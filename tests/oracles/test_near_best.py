@@ -14,7 +14,7 @@ import pytest
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.arguing import Question, Without, prices
-from milpcb.oracles import near_best, open_oracle
+from milpcb.oracles import by_profiles, near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules, near_lists
 from policies.monotone import near as near_monotone
@@ -82,7 +82,7 @@ def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, k
     policies = TREES if kind == "search" else MonotoneRules(3)
     every = totals(open_oracle(policies, CONTEXTS, "enumeration").near_best(COSTS, 8.0).policies())
     monkeypatch.setattr(near_lists, "MOST_PAIRS", len(every) // 3)
-    monkeypatch.setattr(near_best, "MOST_QUERIES", 40)
+    monkeypatch.setattr(by_profiles, "MOST_QUERIES", 40)
     found = open_oracle(policies, CONTEXTS, kind).near_best(COSTS, 8.0)
     assert not found.exact
     assert 0 < found.count < len(every)
@@ -126,7 +126,7 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     assert not some.exact
     assert totals(some.policies(), contexts, costs) == every[: some.count]
     monkeypatch.setattr(near_trees, "MOST_WORK", 0)
-    monkeypatch.setattr(near_best, "MOST_QUERIES", 100)
+    monkeypatch.setattr(by_profiles, "MOST_QUERIES", 100)
     asked = oracle.near_best(costs, 4)
     assert not asked.listed
     assert totals(asked.policies(), contexts, costs) == every[: asked.count]
@@ -154,7 +154,7 @@ def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
 
 def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
     """If all monotone rules cost the same, the first is found before the others are begun, and so on."""
-    monkeypatch.setattr(near_best, "MOST_QUERIES", 60)
+    monkeypatch.setattr(by_profiles, "MOST_QUERIES", 60)
     monkeypatch.setattr(near_monotone, "MOST_CELLS", 0)  # no list of its own
     found = open_oracle(MonotoneRules(3), CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.listed
@@ -283,3 +283,29 @@ def test_different_ones_are_the_farthest_from_those_before(number):
         apart = (every[:, None] != labels[:before]).sum(axis=2).min(axis=1)
         assert (labels[before] != labels[:before]).sum(axis=1).min() == apart.max()
     assert len(found.different(10**4)) == min(len(every), near_best.MOST_COMPARED)
+
+
+def test_a_list_that_was_interrupted_goes_on_where_it_was(monkeypatch) -> None:
+    """A query that ended in an error is asked again: no policy is left out, none comes twice."""
+    policies, costs = FiniteClass(list(product((0, 1), repeat=3)), 2), np.array([[0, 2], [2, 0], [1, 1]])
+    oracle = open_oracle(policies, CONTEXTS[:3], "milp")
+    ask, asked = oracle._profile, []
+
+    def sometimes(*arguments):
+        asked.append(arguments)
+        if len(asked) in {5, 8}:  # after the profiles of the three contexts
+            raise KeyboardInterrupt
+        return ask(*arguments)
+
+    monkeypatch.setattr(oracle, "_profile", sometimes)
+    found, times = oracle.near_best(costs, 2), 0
+    while True:
+        try:
+            listed = [tuple(policy.predict(CONTEXTS[:3])) for policy in found.policies()]
+            break
+        except KeyboardInterrupt:
+            times += 1
+    assert times == 2
+    assert found.exact
+    expected = open_oracle(policies, CONTEXTS[:3], "enumeration").near_best(costs, 2)
+    assert sorted(listed) == sorted(tuple(policy.predict(CONTEXTS[:3])) for policy in expected.policies())
