@@ -19,7 +19,7 @@ class ListedSearch(Search):
     """
 
     def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int) -> None:
-        self._policies, self.labels, self._n_actions = policies, labels, n_actions
+        self.policies, self.labels, self._n_actions = policies, labels, n_actions
         self._cell = n_actions * np.arange(labels.shape[1]) + labels
 
     def totals(self, costs: Floats) -> Floats:
@@ -32,11 +32,11 @@ class ListedSearch(Search):
 
     def minimise(self, costs: Floats) -> tuple[float, Policy]:
         """Return the first policy of least total; raises InfeasibleError where the list is empty."""
-        if not self._policies:
+        if not self.policies:
             raise InfeasibleError("no policy of the list keeps the side constraints")
         totals = self.totals(costs)
         best = int(totals.argmin())
-        return float(totals[best]), self._policies[best]
+        return float(totals[best]), self.policies[best]
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return the least total by the label of the row."""
@@ -64,10 +64,10 @@ class ListedSearch(Search):
         own = marks([self.totals(table)[numbers] for table in key_tables(*asked.costs.shape)])
         numbers = numbers[first_of_each(own)]
         numbers = numbers[np.argsort(totals[numbers], kind="stable")]
-        return Listing(totals[numbers], lambda i: self._policies[numbers[i]])
+        return Listing(totals[numbers], lambda i: self.policies[numbers[i]])
 
     def under(self, rows: Sequence[SideConstraint]) -> ListedSearch:
         """Return the search through the policies that keep all ``rows``."""
         kept = self.keep(rows)
-        policies = [self._policies[i] for i in np.flatnonzero(kept).tolist()]
+        policies = [self.policies[i] for i in np.flatnonzero(kept).tolist()]
         return ListedSearch(policies, self.labels[kept], self._n_actions)

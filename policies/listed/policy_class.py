@@ -33,7 +33,7 @@ class OpenedList(Opened):
     def program(self, *, constrained: bool = False) -> ListedEncoding:
         """Return the simplex over the list; an LP suffices unless side constraints are added."""
         del constrained  # the one cost map is linear and exact
-        return ListedEncoding(self._policies, self._labels, self.n_actions)
+        return ListedEncoding(ListedSearch(self._policies, self._labels, self.n_actions))
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""

@@ -14,28 +14,24 @@ Size
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
+from milpcb.listed import ListedSearch
 from milpcb.protocols import Objective, Policy
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 from policies.one_hot import OneHotEncoding
 
 
 class ListedEncoding(OneHotEncoding):
     """The cost map of the list; a vertex stands for the policy itself."""
 
-    def __init__(self, policies: Sequence[Policy], labels: Ints, n_actions: int) -> None:
-        super().__init__(x=(len(labels),))
-        self._policies = policies
-        self._cell = n_actions * np.arange(labels.shape[1]) + labels
+    def __init__(self, listed: ListedSearch) -> None:
+        super().__init__(x=(len(listed.labels),))
+        self._listed = listed
 
     def objective(self, costs: Floats) -> Objective:
         """Return the total cost of each labeling."""
-        return Objective(costs.ravel()[self._cell].sum(axis=1))
+        return Objective(self._listed.totals(costs))
 
     def policy(self, number: int, costs: Floats) -> Policy:
         """Return the policy of the list."""
         del costs  # the number names it
-        return self._policies[number]
+        return self._listed.policies[number]

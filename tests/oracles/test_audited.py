@@ -28,7 +28,7 @@ class LyingSearch(ListedSearch):
     def minimise(self, costs):
         """Return the least total, or a lie, and a policy, or a wrong one."""
         totals = self.totals(costs)
-        return self.value(costs), self._policies[int(totals.argmax() if self.wrong else totals.argmin())]
+        return self.value(costs), self.policies[int(totals.argmax() if self.wrong else totals.argmin())]
 
     def profile(self, costs, row):
         """Return the profile, lying about the first action."""
@@ -48,7 +48,7 @@ class Searched(FiniteClass):
         """Return the list with the lying search."""
         opened = super().on(contexts)
         right = opened.search()
-        search = LyingSearch(right._policies, right.labels, 3)
+        search = LyingSearch(right.policies, right.labels, 3)
         search.lie, search.wrong = self.lie, self.wrong
         opened.search = lambda: search
         return opened
