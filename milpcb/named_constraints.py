@@ -289,8 +289,8 @@ def check_actions(constraints: Iterable[NamedConstraint], actions: Sequence[Any]
     """Raise UnknownNameError where a constraint names an action that is none of ``actions``."""
     rows = NamedRows({}, actions)
     for constraint in constraints:
-        amounts = constraint.amounts if isinstance(constraint, MeanAtMost) else {getattr(constraint, "action", None): 0}
-        for action in amounts if isinstance(amounts, Mapping) else ():
+        named = constraint.amounts if isinstance(constraint, MeanAtMost) else [getattr(constraint, "action", None)]
+        for action in named:
             rows.number(action)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -59,12 +58,10 @@ def _list(opened: Opened) -> ListedSearch:
     if opened.log_size > np.log(LARGEST) + 8:
         raise too_many
     distinct: dict[bytes, tuple[Policy, Ints]] = {}
-    count = 0
-    for policy in islice(opened.policies(), LARGEST + 1):
+    for number, policy in enumerate(opened.policies()):
+        if number == LARGEST:
+            raise too_many
         labels = policy.predict(opened.contexts)
         distinct.setdefault(labels.tobytes(), (policy, labels))
-        count += 1
-    if count > LARGEST:
-        raise too_many
     policies = [policy for policy, _ in distinct.values()]
     return ListedSearch(policies, np.array([labels for _, labels in distinct.values()]), opened.n_actions)
