@@ -18,11 +18,15 @@ import numpy as np
 from milpcb.types import Floats, Ints
 from policies.linear.diagram import Labels
 from policies.linear.each_rule import HighestScore, bases_of
-from policies.linear.labelings import BLOCK, LabelTable, ScoreKind, Shape, Words, first_of_each, product_of
+from policies.linear.labelings import BLOCK, LabelTable, ScoreKind, Shape, Words, enough, first_of_each, product_of
 from policies.linear.rule import Steps
 from policies.names import Names
 
-# The weights that make all labelings of 0, 1, ... columns of two values, of three columns for three actions.
+# The weights that make all that larger ones make of 0, 1, ... columns of two values, of three for three actions alone.
+# Of up to two columns weights of 1 make every labeling but those that are alike on either diagonal and differ between
+# them: all scores have the same sum on both, so no weights at all make these. Of three columns and three actions
+# weights of 2 make 2 937 labelings, which are all: for each of the other 3 624 the inequalities that real weights and
+# bases would have to fulfil have no solution (scipy's linprog).
 _ALL_MADE_BY = (0, 1, 1, 2)
 _NEVER = 10**6  # below every score by more than scores differ: an action that is not played
 
@@ -32,7 +36,7 @@ def each_score(n_actions: int) -> ScoreKind:
     return ScoreKind(
         n_actions,
         ordered=False,
-        enough=partial(enough, n_actions=n_actions),
+        enough=partial(enough, _ALL_MADE_BY if n_actions <= 3 else _ALL_MADE_BY[:3]),
         labels_to_build=partial(labels_to_build, n_actions=n_actions),
         table=partial(support_table, n_actions=n_actions),
         rule=_rule,
@@ -43,20 +47,6 @@ def _rule(points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Name
     """Return the rule with these weights (d, K)."""
     bases = bases_of(points @ weights, labels)
     return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), steps, names)
-
-
-def enough(shapes: Sequence[Shape], n_actions: int) -> tuple[Shape, ...]:
-    """Return the shapes with no larger weights than it takes to make all that these make.
-
-    Of up to two columns of two values weights of 1 make every labeling but those that are alike on either diagonal and
-    differ between them: all scores have the same sum on both, so no weights at all make these. Of three such columns
-    and three actions weights of 2 make 2 937 labelings, which are all: for each of the other 3 624 the inequalities
-    that real weights and bases would have to fulfil have no solution (scipy's linprog).
-    """
-    most = 3 if n_actions <= 3 else 2
-    if len(shapes) > most or any(len(shape.grid) != 2 for shape in shapes):
-        return tuple(shapes)
-    return tuple(Shape(shape.grid, min(shape.bound, _ALL_MADE_BY[len(shapes)])) for shape in shapes)
 
 
 def labels_to_build(shapes: Sequence[Shape], n_actions: int) -> int:

@@ -93,7 +93,7 @@ def one_score(n_actions: int) -> ScoreKind:
     return ScoreKind(
         n_actions,
         ordered=True,
-        enough=partial(enough, n_cuts=n_cuts),
+        enough=partial(enough, _ALL_MADE_BY if n_cuts == 1 else ()),
         labels_to_build=partial(labels_to_build, n_cuts=n_cuts),
         table=partial(support_table, n_cuts=n_cuts),
         rule=partial(_rule, n_cuts),
@@ -108,11 +108,14 @@ def _rule(n_cuts: int, points: Floats, weights: Ints, labels: Ints, steps: Steps
     return LinearRule(tuple(weights.tolist()), tuple(cuts), steps, names)
 
 
-def enough(shapes: Sequence[Shape], n_cuts: int) -> tuple[Shape, ...]:
-    """Return the shapes with no larger weights than it takes to make all that these make."""
-    if n_cuts > 1 or len(shapes) >= len(_ALL_MADE_BY) or any(len(shape.grid) != 2 for shape in shapes):
+def enough(made_by: Sequence[int], shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    """Return the shapes with no larger weights than it takes to make all that these make.
+
+    ``made_by`` are the weights that do for 0, 1, ... columns of two values; no more is known.
+    """
+    if len(shapes) >= len(made_by) or any(len(shape.grid) != 2 for shape in shapes):
         return tuple(shapes)
-    return tuple(Shape(shape.grid, min(shape.bound, _ALL_MADE_BY[len(shapes)])) for shape in shapes)
+    return tuple(Shape(shape.grid, min(shape.bound, made_by[len(shapes)])) for shape in shapes)
 
 
 def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:

@@ -14,7 +14,7 @@ from milpcb.protocols import Search, SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.linear import LinearRules, supports
 from policies.linear.diagram import Diagram
-from policies.linear.labelings import Shape, enough, support_table
+from policies.linear.labelings import Shape, one_score, support_table
 from policies.linear.opened import OpenedLinear
 from policies.linear.supports import Supports
 from policies.linear.table_kernels import LEAST_EXPONENT
@@ -99,7 +99,7 @@ def test_five_binary_columns_have_all_threshold_functions() -> None:
 @pytest.mark.parametrize(("n", "weight", "rows"), [(1, 1, 4), (2, 1, 14), (3, 2, 104), (4, 3, 1882), (5, 5, 94_572)])
 def test_weights_beyond_those_that_make_all_labelings_add_none(n: int, weight: int, rows: int) -> None:
     """Tables of binary columns are built with the least weights that make all threshold functions (OEIS A000609)."""
-    shapes = enough((Shape((0, 1), 40),) * n, 1)
+    shapes = one_score(2).enough((Shape((0, 1), 40),) * n)
     assert shapes == (Shape((0, 1), weight),) * n
     assert len(support_table(shapes, 1).labels) == rows
     assert len(support_table((Shape((0, 1), max(1, weight - 1)),) * n, 1).labels) < rows or weight == 1
@@ -107,12 +107,12 @@ def test_weights_beyond_those_that_make_all_labelings_add_none(n: int, weight: i
 
 def test_only_two_actions_and_two_values_need_no_larger_weights() -> None:
     """Of other shapes the largest weight is what it was; so it is of smaller weights."""
-    for shapes, n_cuts in (
-        ((Shape((0, 1), 9),) * 3, 2),
-        ((Shape((0, 1), 9), Shape((0, 1, 2), 9)), 1),
-        ((Shape((0, 3), 1),) * 4, 1),
+    for shapes, n_actions in (
+        ((Shape((0, 1), 9),) * 3, 3),
+        ((Shape((0, 1), 9), Shape((0, 1, 2), 9)), 2),
+        ((Shape((0, 3), 1),) * 4, 2),
     ):
-        assert enough(shapes, n_cuts) == shapes
+        assert one_score(n_actions).enough(shapes) == shapes
     contexts = np.random.default_rng(0).integers(0, 2, (50, 7)).astype(float)
     costs = np.random.default_rng(1).integers(-9, 10, (50, 2)).astype(float)
     wide, narrow = (open_oracle(LinearRules(2, most, 5), contexts, "search") for most in (50, 5))
