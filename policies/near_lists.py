@@ -38,8 +38,7 @@ class Halves(NamedTuple):
 
     def take(self, places: Ints) -> Halves:
         """Return some of them, in this order."""
-        number, state, size, costs, own, weights = self
-        return Halves(number[places], state[places], size[places], costs[places], own[places], weights[:, places])
+        return Halves._make(own[..., places] for own in self)
 
     def least(self, n_states: int) -> Floats:
         """Return the least cost (n_states,) in each state."""

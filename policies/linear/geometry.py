@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,18 +21,6 @@ ScoringRule = LinearRule | HighestScore
 LARGEST_WHOLE = 2.0**40
 
 
-class Size(NamedTuple):
-    """What scores the rules of a class have, and how large these may be; ``max_features`` None is no limit."""
-
-    scores: ScoreKind
-    max_weight: int
-    max_features: int | None
-
-    def limit(self, features: int) -> int:
-        """Return how many of so many features may have a weight."""
-        return features if self.max_features is None else min(self.max_features, features)
-
-
 class Scored:
     """The distinct contexts as columns of integers, and the rules that weights on those columns make.
 
@@ -43,18 +30,28 @@ class Scored:
     max_weight].
     """
 
-    def __init__(self, contexts: Floats, size: Size, thresholds: Thresholds, names: Names) -> None:
+    def __init__(
+        self,
+        contexts: Floats,
+        scores: ScoreKind,
+        max_weight: int,
+        max_features: int | None,
+        thresholds: Thresholds,
+        names: Names,
+    ) -> None:
+        """Take contexts (m, d), and what scores on them the rules have; ``max_features`` None is no limit."""
         self.steps = steps_of(contexts, thresholds)
         points = points_of(contexts, self.steps)
         distinct = Distinct.rows(points)
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self.points = points[distinct.first]
-        self.names, self.scores, self.max_weight = names, size.scores, size.max_weight
-        self.n_cuts = size.scores.n_actions - 1
+        self.names, self.scores, self.max_weight = names, scores, max_weight
+        self.n_cuts = scores.n_actions - 1
         self.columns = _columns(self.points)
         self.copies: Ints = np.array([len(column.members) for column in self.columns], dtype=np.int64)
-        self.limit = size.limit(int(self.copies.sum()))
+        features = int(self.copies.sum())
+        self.limit = features if max_features is None else min(max_features, features)
 
     def whole_table(self) -> Ints:
         """Return the columns side by side (g, columns)."""

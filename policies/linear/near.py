@@ -41,8 +41,7 @@ class NearRows(NamedTuple):
 
     def take(self, places: Ints) -> NearRows:
         """Return some of them, in this order."""
-        totals, own, sizes, batches, supports, numbers = self
-        return NearRows(totals[places], own[places], sizes[places], batches[places], supports[places], numbers[places])
+        return NearRows._make(own[places] for own in self)
 
     def distinct(self) -> NearRows:
         """Return one of those that label alike, of fewest weights."""

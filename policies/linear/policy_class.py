@@ -14,7 +14,7 @@ from policies.cuts import Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
 from policies.linear.each_class import OpenedEach
 from policies.linear.each_tables import each_score
-from policies.linear.geometry import Scored, Size
+from policies.linear.geometry import Scored
 from policies.linear.labelings import one_score
 from policies.linear.opened import OpenedLinear
 from policies.named import NamedClass
@@ -73,5 +73,5 @@ class LinearRules(NamedClass):
         if not isinstance(self.max_weight, int):
             return Halfspaces(2, names.features or None, names.actions or None).on(contexts)
         scores, opened = _KINDS[self.scores]
-        size = Size(scores(self.n_actions), self.max_weight, self.max_features)
-        return opened(Scored(contexts, size, self.thresholds, names))
+        kind = scores(self.n_actions)
+        return opened(Scored(contexts, kind, self.max_weight, self.max_features, self.thresholds, names))
