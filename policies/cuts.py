@@ -42,26 +42,22 @@ def check_thresholds(thresholds: Any) -> Thresholds:
     return cuts
 
 
-def cut_points(contexts: Floats, thresholds: Thresholds, weights: Floats | None = None) -> list[Floats]:
+def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
     """Return the cut points of each feature, increasing, without those that leave all on one side.
 
-    A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for. ``weights``
-    (m,) are how many rows each one counts for, as in ``every_cut``.
+    A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for.
     """
-    cuts = every_cut(contexts, thresholds, weights)
+    cuts = every_cut(contexts, thresholds)
     return [_dividing(column, points) for column, points in zip(contexts.T, cuts, strict=True)]
 
 
-def every_cut(contexts: Floats, thresholds: Thresholds, weights: Floats | None = None) -> list[Floats]:
+def every_cut(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
     """Return the cut points of each feature, increasing, those that leave all ``contexts`` (m, d) on one side too.
 
-    A row of weight w counts as w equal rows, one of weight 0 is not there: repeating a row and doubling its weight give
-    the same quantiles. Time and memory are those of one sort a column.
+    Time and memory are those of one sort a column.
     """
     if isinstance(thresholds, (int, str)):
-        if weights is not None:
-            contexts, weights = contexts[weights > 0], weights[weights > 0]
-        return [_cuts_of(column, thresholds, weights) for column in contexts.T]
+        return [_cuts_of(column, thresholds) for column in contexts.T]
     if len(thresholds) != contexts.shape[1]:
         raise InputError(
             f"thresholds list {len(thresholds)} features, but the contexts have {contexts.shape[1]}; "
@@ -75,14 +71,11 @@ class CuttingClass(NamedClass):
 
     thresholds: Thresholds
 
-    def with_cuts_of(self, contexts: Floats, names: Names, weights: Floats | None = None) -> Self:
-        """Return the class with the cut points and names that ``contexts`` give it, explicit from now on.
-
-        ``weights`` (m,) are how many rows each one counts for, as in ``every_cut``.
-        """
+    def with_cuts_of(self, contexts: Floats, names: Names) -> Self:
+        """Return the class with the cut points and names that ``contexts`` give it, explicit from now on."""
         cuts = self.thresholds
         if not isinstance(cuts, tuple):
-            cuts = tuple(tuple(points.tolist()) for points in every_cut(contexts, cuts, weights))
+            cuts = tuple(tuple(points.tolist()) for points in every_cut(contexts, cuts))
         # Every subclass is a dataclass.
         return replace(self, thresholds=cuts, feature_names=names.features or None)  # type: ignore[type-var]
 
@@ -163,7 +156,7 @@ def is_binary(column: Floats) -> bool:
     return column[0] in (0.0, 1.0) and bool(((column == 0.0) | (column == 1.0)).all())
 
 
-def _cuts_of(column: Floats, thresholds: int | str, weights: Floats | None) -> Floats:
+def _cuts_of(column: Floats, thresholds: int | str) -> Floats:
     """Return the cuts of a column: quantiles, or one between any two values; 0.5 for one that only takes 0 and 1.
 
     A cut stands for all numbers between the two neighbouring values of the feature, and a short decimal is taken.
@@ -173,35 +166,12 @@ def _cuts_of(column: Floats, thresholds: int | str, weights: Floats | None) -> F
     if thresholds == "all":
         values = np.unique(column)
         return short_between(values[:-1], values[1:])
-    order = np.argsort(column) if weights is not None else None
-    ordered = np.sort(column) if order is None else column[order]
+    ordered = np.sort(column)
     levels = np.arange(1, cast("int", thresholds) + 1) / (cast("int", thresholds) + 1)
-    cuts = _quantiles(ordered, levels, None if weights is None else weights[order])
+    cuts = np.quantile(ordered, levels)
     values = np.append(ordered[np.append(True, ordered[1:] != ordered[:-1])], np.inf)
     above = np.searchsorted(values, cuts, side="right")
     return np.unique([shortest_between(values[i - 1], values[i], cut) for i, cut in zip(above, cuts, strict=True)])
-
-
-def _quantiles(ordered: Floats, levels: Floats, weights: Floats | None) -> Floats:
-    """Return the quantiles at ``levels`` of increasing values (m,), interpolated linearly as by numpy.quantile.
-
-    With ``weights`` a value fills so many places of the list; where some weight is below 1, a place is as long as the
-    least of them, so that weights may be shares.
-    """
-    if weights is None:
-        place = levels * (len(ordered) - 1)
-        low = np.floor(place).astype(np.int64)
-        high = np.minimum(low + 1, len(ordered) - 1)
-    else:
-        unit = min(1.0, float(weights.min()))
-        filled = np.cumsum(weights) / unit
-        place = levels * (filled[-1] - 1.0)
-        low, high = (
-            np.minimum(np.searchsorted(filled, at, side="right"), len(ordered) - 1) for at in (place, place + 1.0)
-        )
-    share = place - np.floor(place)
-    step = ordered[high] - ordered[low]
-    return np.asarray(np.where(share < 0.5, ordered[low] + step * share, ordered[high] - step * (1.0 - share)))
 
 
 def _dividing(column: Floats, cuts: Floats) -> Floats:

@@ -14,34 +14,25 @@ from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
 from policies.cuts import Distinct, check_thresholds, cut_points, every_cut
-from policies.cuts import _quantiles as quantiles
 from policies.names import Names
 
 VALUES = arrays(float, st.integers(1, 30), elements=st.floats(-1e6, 1e6, allow_subnormal=False))
 
 
+@given(values=VALUES, thresholds=st.sampled_from((1, 3, 8, "all")))
+def test_a_fixed_class_has_the_cuts_of_its_contexts(values: Floats, thresholds: int | str) -> None:
+    """The cut points become explicit: those of all values, to the last bit."""
+    fixed = DecisionTrees(2, thresholds=thresholds).with_cuts_of(values[:, None], Names())
+    assert fixed.thresholds == (tuple(every_cut(values[:, None], thresholds)[0].tolist()),)
+
+
 @given(values=VALUES, count=st.integers(1, 12))
-def test_quantiles_are_those_of_numpy(values: Floats, count: int) -> None:
-    """Without weights every quantile is numpy's, to the last bit."""
-    levels = np.arange(1, count + 1) / (count + 1)
-    assert (quantiles(np.sort(values), levels, None) == np.quantile(values, levels)).all()
-
-
-@given(data=st.data(), values=VALUES, thresholds=st.sampled_from((1, 3, 8, "all")))
-def test_a_weight_is_a_repeated_row(data: st.DataObject, values: Floats, thresholds: int | str) -> None:
-    """Rows of weight w give the cuts of w equal rows; a row of weight 0 is not there."""
-    weights = data.draw(arrays(int, len(values), elements=st.integers(0, 3)).filter(np.any))
-    repeated = every_cut(np.repeat(values, weights)[:, None], thresholds)
-    weighted = every_cut(values[:, None], thresholds, weights.astype(float))
-    assert (repeated[0] == weighted[0]).all()
-    fixed = DecisionTrees(2, thresholds=thresholds).with_cuts_of(values[:, None], Names(), weights.astype(float))
-    assert fixed.thresholds == (tuple(repeated[0].tolist()),)
-
-
-def test_weights_may_be_shares() -> None:
-    """Weights that add up to 1 give sensible quantiles too."""
-    values = np.arange(101.0)
-    assert every_cut(values[:, None], 3, np.full(101, 1 / 101))[0] == pytest.approx([25, 50, 75])
+def test_a_cut_lies_where_the_quantile_does(values: Floats, count: int) -> None:
+    """Between the same two values of the feature, so that the two divide contexts alike."""
+    found = every_cut(values[:, None], count)[0]
+    wanted = [0.5] if set(values) <= {0.0, 1.0} else np.quantile(values, np.arange(1, count + 1) / (count + 1))
+    divided = {tuple(values <= cut) for cut in wanted}
+    assert {tuple(values <= cut) for cut in found} == divided
 
 
 @given(values=VALUES)
