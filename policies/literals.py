@@ -44,8 +44,7 @@ class Literals:
 
         ``by_feature``: one for each way of splitting the contexts and each feature that makes it.
         """
-        with_cuts = zip(contexts.T, cut_points(contexts, thresholds), strict=True)
-        columns = [_Column.of(f, values, cuts) for f, (values, cuts) in enumerate(with_cuts)]
+        columns = columns_of(contexts, thresholds)
         columns = [column for column in (columns if by_feature else _split_once(columns)) if len(column.cuts)]
         features = np.array([column.feature for column in columns], dtype=np.int64)
         first = np.cumsum([0, *(len(column.cuts) for column in columns)])
@@ -115,7 +114,7 @@ def outcomes(contexts: Floats, tests: list[Test]) -> Bools:
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """A feature's cut points (B,), and the number of those below its value at each context: ``codes`` (m,)."""
 
     feature: int
@@ -123,7 +122,7 @@ class _Column:
     codes: Ints
 
     @classmethod
-    def of(cls, feature: int, values: Floats, cuts: Floats) -> _Column:
+    def of(cls, feature: int, values: Floats, cuts: Floats) -> Column:
         """Return the column of ``values`` (m,); of cuts between the same two values the lowest is kept."""
         codes = np.searchsorted(cuts, values).astype(np.min_scalar_type(len(cuts)))  # a million rows, of one byte each
         column = cls(feature, cuts, codes)
@@ -134,15 +133,21 @@ class _Column:
         """Return (B,): the sum of ``weights`` (m,) at or below each cut."""
         return np.asarray(np.cumsum(np.bincount(self.codes, weights, len(self.cuts) + 1))[:-1], dtype=float)
 
-    def only(self, kept: Bools) -> _Column:
+    def only(self, kept: Bools) -> Column:
         """Return the column with the cuts that ``kept`` (B,) marks."""
         if kept.all():
             return self
         fewer = np.append(0, np.cumsum(kept)).astype(self.codes.dtype)
-        return _Column(self.feature, self.cuts[kept], fewer[self.codes])
+        return Column(self.feature, self.cuts[kept], fewer[self.codes])
 
 
-def _split_once(columns: list[_Column]) -> list[_Column]:
+def columns_of(contexts: Floats, thresholds: Thresholds) -> list[Column]:
+    """Return the columns of ``contexts`` (m, d), with the cut points that divide them, each way of dividing once."""
+    with_cuts = zip(contexts.T, cut_points(contexts, thresholds), strict=True)
+    return [Column.of(f, values, cuts) for f, (values, cuts) in enumerate(with_cuts)]
+
+
+def _split_once(columns: list[Column]) -> list[Column]:
     """Return the columns without the cuts that split the contexts as an earlier column's cut does.
 
     A split is known by two sums of random numbers over the side that is not that of the first context. The sums are

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.cuts import Distinct, Thresholds, cut_points, is_binary
+from policies.cuts import Distinct, Thresholds, is_binary
+from policies.literals import columns_of
 
 DENSE = 2**22  # entries (bin, context): up to here the totals of bins are one product of matrices
 
@@ -31,8 +32,10 @@ class Bins:
     @classmethod
     def of(cls, contexts: Floats, thresholds: Thresholds) -> Bins:
         """Return the bins of ``contexts`` (m, d)."""
-        cuts = _dividing(contexts, thresholds) or {0: np.zeros(0)}
-        bins = np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in cuts.items()])
+        every = columns_of(contexts, thresholds)
+        columns = [column for column in every if len(column.cuts)] or every[:1]
+        cuts = {column.feature: column.cuts for column in columns}
+        bins = np.column_stack([column.codes for column in columns])
         distinct = Distinct.rows(bins)
         binary = {f: is_binary(contexts[:, f]) for f in cuts}
         return cls(cuts, binary, bins[distinct.first], distinct.group, contexts[distinct.first])
@@ -54,18 +57,3 @@ def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
         return np.column_stack(list(added))
 
     return add_up
-
-
-def _dividing(contexts: Floats, thresholds: Thresholds) -> dict[int, Floats]:
-    """Return the cut points of each feature that has any.
-
-    A cut is kept when some contexts lie between it and its neighbours: each way of dividing appears once.
-    """
-    divided = {}
-    for f, cuts in enumerate(cut_points(contexts, thresholds)):
-        below = np.searchsorted(np.sort(contexts[:, f]), cuts, side="right")
-        number, first = np.unique(below, return_index=True)
-        kept = cuts[first[(number > 0) & (number < len(contexts))]]
-        if len(kept):
-            divided[f] = kept
-    return divided

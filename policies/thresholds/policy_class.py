@@ -48,7 +48,7 @@ class ThresholdRules(CuttingClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> OpenedThresholds:
-        return OpenedThresholds(self, Bins.of(contexts, self.thresholds), names, self.with_cuts_of(contexts, names))
+        return OpenedThresholds(self.with_cuts_of(contexts, names), contexts, names)
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> ThresholdTerms:
         every = {f: np.array(points) for f, points in enumerate(cuts) if points} or {0: np.zeros(0)}
@@ -58,12 +58,15 @@ class ThresholdRules(CuttingClass):
 class OpenedThresholds(Opened):
     """Threshold rules on fixed contexts. ``log_size`` is exact for rules, an upper bound for labelings."""
 
-    def __init__(self, rules: ThresholdRules, bins: Bins, names: Names, fixed: ThresholdRules) -> None:
-        self.n_actions = rules.n_actions
+    def __init__(self, rules: ThresholdRules, contexts: Floats, names: Names) -> None:
+        """Take threshold rules with explicit cut points."""
+        self._bins = bins = Bins.of(contexts, rules.thresholds)
+        self._rules, self._names, self._max_cuts = rules, names, rules.max_cuts
+        self.n_actions = k = rules.n_actions
         self.group, self.contexts = bins.group, bins.contexts
-        self._bins, self._max_cuts, self._names, self._fixed = bins, rules.max_cuts, names, fixed
-        self.log_size = log(sum(self._counts()))
         sizes = [len(points) for points in bins.cuts.values()]
+        chosen = ((q, c) for q in sizes for c in range(1, min(rules.max_cuts, q) + 1))
+        self.log_size = log(k + sum(comb(q, c) * k * (k - 1) ** c for q, c in chosen))
         reason = too_many(n_rules(sizes, rules.max_cuts, rules.n_actions) * (rules.max_cuts + 1))
         self.unsupported = {"constraints": reason} if reason else {}
         every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
@@ -100,14 +103,7 @@ class OpenedThresholds(Opened):
 
     def fixed(self) -> ThresholdRules:
         """Return the class with these cut points, explicit from now on."""
-        return self._fixed
-
-    def _counts(self) -> Iterator[int]:
-        """Yield N in parts: the constants, then K (K - 1)^c for each choice of c cut points."""
-        k = self.n_actions
-        yield k
-        for cuts in self._bins.cuts.values():
-            yield from (comb(len(cuts), c) * k * (k - 1) ** c for c in range(1, self._most(cuts) + 1))
+        return self._rules
 
     def _most(self, cuts: Floats) -> int:
         return min(self._max_cuts, len(cuts))
