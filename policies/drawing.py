@@ -161,7 +161,7 @@ def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
         children = list(graph.successors(node))
         for child in children:
             ends = put(child)
-            shift = max((gap(a, b) for a, b in zip(below, ends, strict=False)), default=0.0)
+            shift = max((before - after for (_, before), (after, _) in zip(below, ends, strict=False)), default=0.0)
             for moved in (child, *nx.descendants(graph, child)):
                 middle[moved] += shift
             ends = [(left + shift, right + shift) for left, right in ends]
@@ -171,9 +171,6 @@ def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
         middle[node] = (middle[children[0]] + middle[children[-1]]) / 2 if children else 0.0
         half = widths[node] / 2 + 2
         return [(middle[node] - half, middle[node] + half), *below]
-
-    def gap(before: tuple[float, float], after: tuple[float, float]) -> float:
-        return before[1] - after[0]
 
     put(0)
     return middle

@@ -111,14 +111,12 @@ class OpenedUnder(OnlySearched):
 
     @cached_property
     def _search(self) -> Search:
-        search = self._search_under_rows() if self._rows else self._opened.search()
+        if self._rows and "totals" in self.capabilities:
+            search: Search = TermSearch(self._terms, self.contexts)
+        else:
+            search = self._opened.search()
+            search = search.under(self._rows) if self._rows else search
         return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
-
-    def _search_under_rows(self) -> Search:
-        """Return the search of the terms, of a class without terms its own."""
-        if "totals" in self.capabilities:
-            return TermSearch(self._terms, self.contexts)
-        return cast("Search", self._opened.search().under(self._rows))
 
     def steps(self) -> tuple[float, float]:
         """Return those of the class where constraints only forbid actions; else the terms are searched too."""

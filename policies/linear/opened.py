@@ -49,15 +49,10 @@ class OpenedLinear(Opened):
             found["program"] = reason
         if not self._no_tables:
             return found | self._of_tables()
-        found["totals"] = f"there are no support tables, as {self._no_tables}; put noise on contexts"
-        found["constraints"] = (
-            f"branch and bound knows no side constraints, and there are no support tables, as {self._no_tables}; "
-            "or use oracle kind 'milp'"
-        )
-        found["action_weights"] = (
-            f"branch and bound has no action weights, and there are no support tables, as {self._no_tables}; "
-            "or use kind 'enumeration'"
-        )
+        none = f"there are no support tables, as {self._no_tables}"
+        found["totals"] = f"{none}; put noise on contexts"
+        found["constraints"] = f"branch and bound knows no side constraints, and {none}; or use oracle kind 'milp'"
+        found["action_weights"] = f"branch and bound has no action weights, and {none}; or use kind 'enumeration'"
         if self.n_actions > 2:
             found["search"] = f"{self._no_tables}; for more than two actions there is only oracle kind 'milp' then"
         elif reason := too_wide(self.scored):
