@@ -57,7 +57,6 @@ class AuditedOracle(Oracle):
         self._opened_class = self._search.opened
         self.capabilities |= self._search.capabilities
         self._solver = solver
-        self._rows, self._contexts = np.arange(len(contexts)), contexts
         self._every = round(1.0 / audit)
         self._asked = 0
         self.audits = 0
@@ -78,7 +77,7 @@ class AuditedOracle(Oracle):
         if self._due():
             self._compare(answer.value, self._milp.minimise(costs).value, costs, "least total cost")
             policy = cast("Policy", answer.policy)  # a search always holds one
-            attained = float(costs[self._rows, policy.predict(self._contexts)].sum())
+            attained = float(costs[np.arange(self.n_contexts), policy.predict(self.contexts)].sum())
             self._compare(answer.value, attained, costs, "cost of the policy it returned", "that policy costs")
         return answer.lower, answer.upper, answer.policy, answer.stop
 

@@ -48,7 +48,7 @@ class Oracle(Capable, ABC):
         self._opened_class = opened
         self.calls = 0
         self.seconds = 0.0
-        self._grouping = _Grouping(opened.group) if grouped else None
+        self._grouping = _Grouping(opened.group if grouped else np.arange(len(contexts)))
 
     def __reduce__(self) -> Any:
         """Be copied, and pickled, as what it was opened from: the class, the contexts, the constraints, the options."""
@@ -155,7 +155,6 @@ class Oracle(Capable, ABC):
         """
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
         grouped = self._checked(costs)
-        rows = np.arange(self.n_contexts) if self._grouping is None else self._grouping.group
         asking = Asking(
             self._counted(self._value),
             self._counted(self._profile),
@@ -163,7 +162,7 @@ class Oracle(Capable, ABC):
             self._counted(self._best_policy),
             self._listing,
             self.contexts,
-            rows,
+            self._grouping.group,
             self.opening,
         )
         table = cost_array(costs, self.n_contexts, self.n_actions)
@@ -231,7 +230,7 @@ class Oracle(Capable, ABC):
     def _group_of(self, row: int) -> int:
         if type(row) is not int or not 0 <= row < self.n_contexts:
             row = index("row", row, self.n_contexts)
-        return row if self._grouping is None else int(self._grouping.group[row])
+        return int(self._grouping.group[row])
 
     @abstractmethod
     def _minimise(self, costs: Floats) -> tuple[float, float, Any, Any]:
@@ -269,7 +268,7 @@ class Oracle(Capable, ABC):
         if self._closed:
             raise InputError("this oracle was closed: open another one, by milpcb.open_oracle")
         array = cost_array(costs, self.n_contexts, self.n_actions)
-        return array if self._grouping is None else self._grouping.add_up(array)
+        return self._grouping.add_up(array)
 
     def _counted(self, ask: Callable[..., Answered]) -> Callable[..., Answered]:
         """Return a query that is counted and timed."""
