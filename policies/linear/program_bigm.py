@@ -33,8 +33,6 @@ Size
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
@@ -89,7 +87,7 @@ class LinearEncoding(InvertibleEncoding):
             return Objective(coefficients, float(costs[:, 0].sum()))
         falls = np.maximum(-rises, 0.0)
         coefficients[self._u] = np.maximum(rises, 0.0)
-        coefficients[self._below.columns] = falls
+        coefficients[self._v] = falls
         return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
 
     def decode(self, x: Floats, costs: Floats) -> ScoringRule:  # noqa: ARG002 - w and t alone determine the rule
@@ -108,13 +106,16 @@ class LinearEncoding(InvertibleEncoding):
         x[self._w], x[self._u] = totals, reached
         x[self._t] = np.where(reached, scores[:, None], scores.max() + 1.0).min(axis=0)
         if not self._constrained:
-            x[self._below.columns] = ~reached
+            x[self._v] = ~reached
         if self._n is not None:
             x[self._n] = np.ceil(np.abs(totals) / self._scored.max_weight)
         return x
 
     def _polytope(self) -> Program:
-        """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1), what stands for v, and n (d,) or None."""
+        """Return the program; sets the columns w (d,), t (K-1,), u and v (g, K-1), and n (d,) or None.
+
+        The indicator of score_j < t_k is ``sign * x[v] + constant``.
+        """
         X, copies, limit = self._X, self._scored.copies, self._scored.limit
         cuts, max_weight = self._scored.n_cuts, self._scored.max_weight
         reach = reach_of(X, self._scored)  # R_j
@@ -125,10 +126,9 @@ class LinearEncoding(InvertibleEncoding):
         self._w = b.columns("w", (X.shape[1],), -widest, widest, integer=True)
         self._t = b.columns("t", (cuts,), -highest, highest + 1.0)
         self._u = b.columns("u", (len(X), cuts), upper=1.0, integer=True)
-        if self._constrained:
-            self._below = _Below(self._u, sign=-1.0, constant=1.0)
-        else:
-            self._below = _Below(b.columns("v", (len(X), cuts), upper=1.0, integer=True), sign=1.0, constant=0.0)
+        self._v, self._sign, self._constant = self._u, -1.0, 1.0
+        if not self._constrained:
+            self._v, self._sign, self._constant = b.columns("v", self._u.shape, upper=1.0, integer=True), 1.0, 0.0
         self._add_scores(b, reach + highest + 1.0)
         self._n = add_support(b, self._w, copies, max_weight, limit) if limit < copies.sum() else None
         if cuts > 1:
@@ -141,36 +141,26 @@ class LinearEncoding(InvertibleEncoding):
         """Add (1) and (2), ``big`` being M."""
         w, M = self._w[None], big[:, None]
         for k in range(len(self._t)):
-            t, u, v = self._t[None, [k]], self._u[:, [k]], self._below.columns[:, [k]]
+            t, u, v = self._t[None, [k]], self._u[:, [k]], self._v[:, [k]]
             b.rows((w, self._X), (t, -1.0), (u, -M), upper=-1.0)
-            b.rows((w, -self._X), (t, 1.0), (v, -self._below.sign * M), upper=self._below.constant * big)
+            b.rows((w, -self._X), (t, 1.0), (v, -self._sign * M), upper=self._constant * big)
 
     def _add_order(self, b: ProgramBuilder) -> None:
         """Add (4). No rule is lost: the cuts are ordered by definition, and with them the indicators are nested."""
         b.rows((self._t[:-1, None], 1.0), (self._t[1:, None], -1.0), upper=0.0)
         b.rows((self._u[:, :-1].reshape(-1, 1), 1.0), (self._u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
         if not self._constrained:
-            v = self._below.columns
-            b.rows((v[:, :-1].reshape(-1, 1), 1.0), (v[:, 1:].reshape(-1, 1), -1.0), upper=0.0)
+            b.rows((self._v[:, :-1].reshape(-1, 1), 1.0), (self._v[:, 1:].reshape(-1, 1), -1.0), upper=0.0)
 
     def _add_parallelograms(self, b: ProgramBuilder) -> None:
         """Add (5). No rule is lost: of two pairs with equal score sums not one is above the cut, the other below."""
         pairs, others = parallelograms(self._X)
         if not len(pairs):
             return
-        u, v, sign, constant = self._u[:, 0], self._below.columns[:, 0], self._below.sign, self._below.constant
+        u, v = self._u[:, 0], self._v[:, 0]
         for one, other in ((pairs, others), (others, pairs)):
             p, q = _halves(one), _halves(other)
-            b.rows((v[one], sign * p), (u[other], q), lower=1.0 - constant * p.sum(axis=1))
-
-
-@dataclass(frozen=True)
-class _Below:
-    """The indicator of score_j < t_k as ``sign * x[columns] + constant``."""
-
-    columns: Ints
-    sign: float
-    constant: float
+            b.rows((v[one], self._sign * p), (u[other], q), lower=1.0 - self._constant * p.sum(axis=1))
 
 
 def _halves(pairs: Ints) -> Floats:
