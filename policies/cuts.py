@@ -48,7 +48,8 @@ def cut_points(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
     A column with only the values 0 and 1 gets the one cut 0.5, whatever number of quantiles is asked for.
     """
     cuts = every_cut(contexts, thresholds)
-    return [_dividing(column, points) for column, points in zip(contexts.T, cuts, strict=True)]
+    with_cuts = zip(contexts.T, cuts, strict=True)
+    return [points[(points >= column.min()) & (points < column.max())] for column, points in with_cuts]
 
 
 def every_cut(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
@@ -172,7 +173,3 @@ def _cuts_of(column: Floats, thresholds: int | str) -> Floats:
     values = np.append(ordered[np.append(True, ordered[1:] != ordered[:-1])], np.inf)
     above = np.searchsorted(values, cuts, side="right")
     return np.unique([shortest_between(values[i - 1], values[i], cut) for i, cut in zip(above, cuts, strict=True)])
-
-
-def _dividing(column: Floats, cuts: Floats) -> Floats:
-    return np.asarray(cuts[(cuts >= column.min()) & (cuts < column.max())])

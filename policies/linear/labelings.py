@@ -53,11 +53,6 @@ class LabelTable:
         """The labelings as paths from one root."""
         return Diagram.of(self.labels)
 
-    @property
-    def n_states(self) -> int:
-        """Number of states of the diagram."""
-        return len(self.diagram.child)
-
     @cached_property
     def sizes(self) -> Ints:
         """How many columns have a weight (N,)."""

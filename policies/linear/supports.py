@@ -118,9 +118,8 @@ class Supports:
     @property
     def n_rows(self) -> int:
         """Number of derivations: rows of the tables, over all supports."""
-        return sum(
-            len(columns) * len(self.scored.scores.table(shapes).labels) for shapes, columns in self._by_shapes.items()
-        )
+        table = self.scored.scores.table
+        return sum(len(columns) * len(table(shapes).labels) for shapes, columns in self._by_shapes.items())
 
     def obstacle(self) -> str:
         """Return what is too large for tables and what would fix it, or nothing when they can be used."""
@@ -148,9 +147,8 @@ class Supports:
 
     def too_many_to_sum(self) -> str:
         """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
-        states = sum(
-            len(columns) * self.scored.scores.table(shapes).n_states for shapes, columns in self._by_shapes.items()
-        )
+        table = self.scored.scores.table
+        states = sum(len(columns) * len(table(shapes).diagram.child) for shapes, columns in self._by_shapes.items())
         if states <= MOST_SUMMED:
             return ""
         return (
@@ -203,15 +201,16 @@ class Supports:
     def _by_shapes(self) -> dict[tuple[Shape, ...], Ints]:
         """The supports (n, s) by the shapes of their columns, those of one shape side by side."""
         scored = self.scored
-        shapes = [(c, n, Shape(self._grids[c], scored.max_weight * n)) for c, n in _times(scored.copies)]
+        times = ((c, n) for c, most in enumerate(scored.copies.tolist()) for n in range(1, most + 1))
+        shapes = [(c, n, Shape(self._grids[c], scored.max_weight * n)) for c, n in times]
         every = sorted({shape for *_, shape in shapes})
         rank = np.zeros((len(self._grids), 1 + int(scored.copies.max(initial=0))), dtype=np.int64)
         for column, n, shape in shapes:
             rank[column, n] = every.index(shape)
         found: dict[tuple[Shape, ...], list[Ints]] = defaultdict(list)
-        for chosen, times in _supports(scored):
-            order = np.argsort(rank[chosen, times], axis=1, kind="stable")
-            columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, times]))
+        for chosen, often in _supports(scored):
+            order = np.argsort(rank[chosen, often], axis=1, kind="stable")
+            columns, ranks = (np.take_along_axis(each, order, axis=1) for each in (chosen, rank[chosen, often]))
             for kind in sorted(set(map(tuple, ranks.tolist()))):
                 own = scored.scores.enough([every[r] for r in kind])
                 found[own].append(columns[(ranks == np.array(kind)).all(axis=1)])
@@ -243,13 +242,6 @@ def _elementary(sizes: list[int], most: int) -> list[int]:
     for size in sizes:
         sums = [n + size * (sums[k - 1] if k else 0) for k, n in enumerate(sums)]
     return sums
-
-
-def _times(copies: Ints) -> Iterator[tuple[int, int]]:
-    """Yield each column and how many times it may come."""
-    for column, most in enumerate(copies.tolist()):
-        for times in range(1, most + 1):
-            yield column, times
 
 
 def _supports(scored: Scored) -> Iterator[tuple[Ints, Ints]]:
