@@ -61,7 +61,7 @@ def _list(opened: Opened) -> ListedSearch:
     for number, policy in enumerate(opened.policies()):
         if number == LARGEST:
             raise too_many
-        labels = policy.predict(opened.contexts)
+        labels = np.asarray(policy.predict(opened.contexts), dtype=np.int64)
         distinct.setdefault(labels.tobytes(), (policy, labels))
     policies = [policy for policy, _ in distinct.values()]
     return ListedSearch(policies, np.array([labels for _, labels in distinct.values()]), opened.n_actions)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -60,6 +61,19 @@ def test_it_equals_the_stumps_it_lists():
             answer = listed.minimise(costs)
             assert answer.value == pytest.approx(stumps.value(costs))
             assert str(answer.policy).startswith("up to")
+
+
+@pytest.mark.parametrize("kind", ["milp", "search", "audited", "enumeration"])
+def test_a_policy_may_predict_a_list(kind):
+    """Every kind of oracle reads labels as arrays."""
+    rules = bands()
+    made = list(rules.policies(CONTEXTS))
+    rules.policies = lambda _: (
+        SimpleNamespace(predict=lambda contexts, own=policy: own.predict(contexts).tolist()) for policy in made
+    )
+    costs = np.random.default_rng(0).normal(size=(4, 3))
+    wanted = open_oracle(bands(), CONTEXTS, kind=kind).profile(costs, 1)
+    assert (open_oracle(rules, CONTEXTS, kind=kind).profile(costs, 1) == wanted).all()
 
 
 def test_what_is_no_policy_is_told():
