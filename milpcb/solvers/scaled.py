@@ -18,7 +18,7 @@ from milpcb.types import Floats, Solution
 # The largest coefficient that a solver sees is between 2**13 and 2**14: there what solvers take for 0, 1e-7 or 1e-6,
 # and the 1e-5 by which CBC wants an incumbent improved, are below 1e-9 of it.
 _EXPONENT = 14
-_LEAST = -1000  # smaller units would not be numbers
+_LEAST = -1074  # smaller units are 0
 
 
 class ScaledSession:
