@@ -79,6 +79,10 @@ class Doubling(Learner):
         self._inner.learn(row, action, cost, probability)
         return self._inner.ledger.last
 
+    def _give_up(self) -> None:
+        """Give up the round of the learner of this phase."""
+        self._inner.give_up()
+
     def guarantee(self) -> float:
         """Return the sum of the guarantees of all phases that ``horizon`` rounds, or those played, reach into."""
         rounds = max(self.horizon or 0, self.played, 1)

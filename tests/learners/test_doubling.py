@@ -143,6 +143,16 @@ def test_restored_in_any_phase_it_goes_on(cut: int) -> None:
 # ------------------------------------------------------------------- the guarantee
 
 
+def test_a_round_that_is_given_up_is_given_up_inside() -> None:
+    """Also the first round of a phase: the next act begins another, as if there had been none."""
+    learner, without = doubling(inner="exp4"), doubling(inner="exp4")
+    for start, stop in [(0, 20), (20, 25)]:
+        learner.act(1)
+        learner.give_up()
+        assert (played(learner, start, stop) == played(without, start, stop)).all()
+    assert learner.state() == without.state()
+
+
 def test_the_guarantee_sums_the_phases_reached() -> None:
     """It is the sum of the plain guarantees for 20, 40, 80, ... rounds, as far as the horizon reaches."""
     plain = [Exp4(oracle(), horizon=20 * 2**phase).guarantee() for phase in range(5)]
