@@ -58,7 +58,7 @@ class Sampler(ContextModel):
         The oracle must be made with the same first contexts as the one that was saved, since these fix the cut points.
         """
         contexts = state["contexts"]
-        rows = self._oracle.extend(contexts)
+        rows = self._oracle.extend(contexts) if contexts else np.zeros(0, dtype=np.int64)
         if not (rows == np.arange(len(contexts))).all():
             raise InputError(
                 "the saved contexts do not get their rows back; restore with a new GrowingOracle "

@@ -99,6 +99,17 @@ def test_a_restored_learner_goes_on_bit_identically() -> None:
     assert len({tuple(q) for q in ahead[0]}) > 1
 
 
+def test_a_learner_that_has_seen_nothing_is_restored() -> None:
+    """An oracle that begins without contexts has none before the first round."""
+
+    def new() -> BistroPlus:
+        return BistroPlus(GrowingOracle(TREES), Sampler(draw), horizon=20, seed=1)
+
+    saved, again = json.loads(json.dumps(new().state())), new()
+    again.restore(saved)
+    assert again.state() == saved
+
+
 def test_an_oracle_with_other_contexts_is_not_restored_into() -> None:
     """Rows that another context already has are refused in one line."""
     first, oracle = fresh()
