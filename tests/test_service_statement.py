@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, floor
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def test_costs_and_the_certificate_are_stated() -> None:
     """By the numbers that certificate and the costs are, at the confidence asked for."""
     bandit = served(400)
     bandit.act([20])
-    most = f"{bandit.certificate(confidence=0.9):.0f} more"
+    most = f"{ceil(bandit.certificate(confidence=0.9))} more"
     assert bandit.statement(confidence=0.9).splitlines() == [
         "400 decisions cost 300 in all, 0.75 each.",
         f"With 90 % confidence that is at most {most} than the best of all decision trees would have cost on them.",
@@ -37,11 +38,24 @@ def test_rewards_are_stated_as_rewards() -> None:
     """In their own unit; thousands are set apart, and constraints are named."""
     rules = ThresholdRules(2, thresholds=[[30.0]], action_names=["call", "write"], feature_names=["age"])
     bandit = served(1000, rules, reward_range=(0, 10), constraints=share_at_most("call", 0.5))
+    most = ceil(10 * bandit.certificate(confidence=0.95))
     assert bandit.statement().splitlines() == [
         "1 000 decisions earned 2 500 in all, 2.5 each.",
-        f"With 95 % confidence that is at most {10 * bandit.certificate(confidence=0.95):,.0f} less than the best of "
+        f"With 95 % confidence that is at most {most:,} less than the best of "
         "all threshold rules that keep the constraints would have earned on them.".replace(",", " "),
     ]
+
+
+def test_limits_are_rounded_to_the_side_where_they_hold() -> None:
+    """Upper ones up, lower ones down, and a confidence is not rounded to all."""
+    bandit = served(400)
+    assert 76 < bandit.certificate(confidence=0.9) < 76.5
+    assert "at most 77 more" in bandit.statement(confidence=0.9)
+    assert "With 99.99999 % confidence" in bandit.statement(confidence=0.9999999)
+    bandit = served(280, baseline="write", loss=0.1, confidence=0.8)
+    learner: Any = bandit._rounds.learner
+    assert 192.5 < learner.floor < 193
+    assert "cost at least 192, and" in bandit.statement()
 
 
 def test_a_limit_that_says_nothing_is_not_stated() -> None:
@@ -63,7 +77,7 @@ def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
     assert promise.startswith("With 80 % confidence all decisions so far, at every moment, cost at most 10 % more than")
     assert promise.endswith("would have (of costs from 0 to 1)." if options else "would have.")
     alone = f"{learner.rounds_of_baseline} decisions were left to the baseline."
-    assert known == f"It would have cost at least {learner.floor:.0f}, and 150 was paid; {alone}"
+    assert known == f"It would have cost at least {floor(learner.floor)}, and 150 was paid; {alone}"
 
 
 def test_the_promise_by_default_is_two_percent_with_confidence_95() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any, cast
 
 from milpcb.protocols import Learner
@@ -21,7 +22,7 @@ def sentences(
     compared: str,
     n_open: int,
 ) -> str:
-    """Return the sentences.
+    """Return the sentences; what is stated to be at most, or at least, a number is rounded so that it still is.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def sentences(
     best = f"the best of all {compared} would have {done} on them"
     lines = [f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."]
     if most < paid:
-        amount = f"{_count(unit * most)} {less}"
+        amount = f"{_count(ceil(unit * most))} {less}"
         lines.append(f"With {_percent(confidence)} confidence that is at most {amount} than {best}.")
     else:  # no more is certain than that no cost is below 0
         lines.append(f"What {best} is not known yet with {_percent(confidence)} confidence.")
@@ -65,7 +66,7 @@ def _of_baseline(learner: Conservative, settings: Mapping[str, Any], unit: str) 
     """Return the sentences on the baseline, in units of cost, of which the promise is made."""
     sure, paid = _percent(settings["confidence"]), _count(learner.ledger.cost)
     promise = f"at most {100 * settings['loss']:g} % more than the baseline would have"
-    known = f"It would have cost at least {_count(learner.floor)}, and {paid} was paid"
+    known = f"It would have cost at least {_count(floor(learner.floor))}, and {paid} was paid"
     return [
         f"With {sure} confidence all decisions so far, at every moment, cost {promise}{unit}.",
         f"{known}; {_count(learner.rounds_of_baseline)} decisions were left to the baseline.",
@@ -77,4 +78,4 @@ def _count(number: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:g} %"
+    return f"{100 * share:.15g} %"  # of fewer digits 0.9999999 would be all
