@@ -40,7 +40,8 @@ class Bandit:
     Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others
     each decision must be learnt before the next. A delay leaves ``certificate()`` and ``bound()`` valid for what has
     been learnt; ``guarantee()`` is for costs that are learnt at once. Decisions that are never learnt count on neither
-    side, so whether a cost becomes known must not depend on that cost.
+    side, so whether a cost becomes known must depend neither on that cost nor on the action: if half of the costs of
+    one action never arrive, the certificate may be below the regret of the decisions learnt.
 
     **Constraints.** With ``contexts`` they hold on these, each row counting once: every policy that is played keeps
     them there, and so does ``policy()``; certificate, bound and guarantee are against the policies that do. Where

@@ -185,7 +185,9 @@ class Learner(Certified, ABC):
     def give_up(self) -> None:
         """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
 
-        Whether a round is given up may depend on its action, and not on its cost: what was never seen has none.
+        Certificates and bounds are over the rounds that are learnt, and hold if actions have the law q there. So
+        whether a round is given up must not depend on its cost, and on its action only where that makes q the law of
+        those that are learnt, as in Conservative.
         """
         if self._turn is None or self._learnt is not None:
             raise InputError(f"{self._round()} has not begun, or was learnt already: give_up() comes after act(row)")

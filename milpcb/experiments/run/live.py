@@ -23,7 +23,10 @@ class LiveEnvironment(Protocol):
         ...
 
     def cost(self, action: int) -> float | None:
-        """Return the cost in [0, 1] of the action played, None where it never becomes known: then no round counts."""
+        """Return the cost in [0, 1] of the action played, None where it never becomes known: then no round counts.
+
+        Certificates hold if whether it does depends neither on the cost nor on the action.
+        """
         ...
 
 
