@@ -323,6 +323,20 @@ def test_the_log_holds_what_was_shown_done_and_paid(tmp_path: Path) -> None:
         assert log.propensity[np.arange(40), log.action].tolist() == [d.probability for d in reversed(made)]
 
 
+@pytest.mark.parametrize("options", [{}, {"baseline": "a", "loss": 1.0}], ids=["alone", "around a baseline"])
+def test_the_log_of_a_learner_that_hides_its_law_has_no_probabilities(options: dict[str, Any]) -> None:
+    """A leader's q is 1 for the action drawn: weighed by it, its own choices would pass for everybody's."""
+    trees = DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=["a", "b"])
+    leader = {"epsilon": "adaptive", "noise_on": "columns"}
+    bandit = Bandit(trees, "ftpl", seed=0, keep_log=True, **leader, **options)
+    for t in range(300):
+        decision = bandit.act([float(t % 2)])
+        bandit.learn(decision, cost=0.25 if decision.action == "b" else 0.75)
+    log = bandit.log()
+    assert set(log.action) == {0, 1}
+    assert log.propensity is None
+
+
 def test_there_is_no_log_without_asking() -> None:
     """Nor before a decision is learnt."""
     with pytest.raises(InputError, match="without keep_log=True"):

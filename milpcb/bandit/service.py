@@ -238,8 +238,9 @@ class Bandit:
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
 
-        It is what milpcb.offline reads. Raises InputError unless the bandit was made with ``keep_log=True``, and while
-        some action has never been played.
+        It is what milpcb.offline reads. Learners that draw within ``act``, such as ``ftpl``, leave nobody a probability
+        that estimates could be weighed by: the log of theirs has none, and milpcb.offline estimates it. Raises
+        InputError unless the bandit was made with ``keep_log=True``, and while some action has never been played.
         """
         from milpcb.offline import read_log  # it needs more than a service does
 
@@ -248,9 +249,10 @@ class Bandit:
                 reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
                 raise InputError(f"there is no log: {reason}")
             features, played, costs, chances = zip(*self._log, strict=True)
+            law = None if self._rounds.learner.hides_law else np.array(chances)
         taken = [self._names[action] for action in played]
         table = np.array(features, dtype=object if self._reader.declared else float)
-        return read_log(table, taken, cost=costs, propensity=np.array(chances), actions=self._names)
+        return read_log(table, taken, cost=costs, propensity=law, actions=self._names)
 
     # ----------------------------------------------------------------- files and copies
 

@@ -44,15 +44,16 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
 
     if target.suffix not in ENDINGS:
         raise InputError(f"cannot write '{target.name}': the ending decides the format, use .csv or .parquet")
-    frame = rounds_of_run(directory, wanted, trust=trust)
+    frame, _ = rounds_of_run(directory, wanted, trust=trust)
     content = frame.write_csv().encode() if target.suffix == ".csv" else _parquet(frame)
     out.print(f"{frame.height:,} rounds: {write_file(target, content)}")
 
 
-def rounds_of_run(directory: Path, wanted: dict[str, str | int | None], *, trust: bool) -> pl.DataFrame:
+def rounds_of_run(directory: Path, wanted: dict[str, str | int | None], *, trust: bool) -> tuple[pl.DataFrame, bool]:
     """Return the rounds of the one play of a run that has the labels ``wanted`` (None for any): a row for each.
 
-    Raises RunError, InputError, UnknownNameError.
+    Beside them, whether its learner hides the law of what it played (see Learner). Raises RunError, InputError,
+    UnknownNameError.
     """
     from milpcb.experiments.run.trust import read_run
 
@@ -81,8 +82,8 @@ def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) 
     return cells[0]
 
 
-def _frame(directory: Path, cell: Cell) -> pl.DataFrame:
-    """Return the rounds of a cell, with the names of the environment's features or x0, x1, ..."""
+def _frame(directory: Path, cell: Cell) -> tuple[pl.DataFrame, bool]:
+    """Return the rounds of a cell, with the names of the environment's features or x0, x1, ...; and ``hides_law``."""
     import polars as pl
 
     from milpcb.experiments.results.world_costs import WorldCosts
@@ -96,7 +97,8 @@ def _frame(directory: Path, cell: Cell) -> pl.DataFrame:
     shown = np.asarray(world.stream.contexts)[rounds.rows]
     names = world.environment.feature_names or [f"x{j}" for j in range(shown.shape[1])]
     columns = {**dict(zip(names, shown.T, strict=True)), "action": rounds.actions}
-    return pl.DataFrame({**columns, "cost": rounds.costs, "probability": rounds.probabilities})
+    frame = pl.DataFrame({**columns, "cost": rounds.costs, "probability": rounds.probabilities})
+    return frame, rounds.hides_law
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

@@ -89,13 +89,20 @@ def _common(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rounds(directory: Path, given: dict[str, Any]) -> Any:
-    """Return the rounds of a play of a run; raises InputError on options that are for files."""
+    """Return the rounds of a play of a run; raises InputError on options that are for files, and on a hidden law."""
     from milpcb.commands.log import rounds_of_run
 
     for name in ("action", "reward", "cost", "propensity", "randomised"):
         if given[name]:
             raise InputError(f"--{name} is for files: in a run the actions, costs and probabilities are known")
-    return rounds_of_run(directory, {"learner": given["learner"], "seed": given["seed_of_run"]}, trust=given["trust"])
+    wanted = {"learner": given["learner"], "seed": given["seed_of_run"]}
+    frame, hides_law = rounds_of_run(directory, wanted, trust=given["trust"])
+    if hides_law:
+        raise InputError(
+            "this learner draws within act, so nobody knows how likely its actions were, and estimates cannot be "
+            "weighed by it; write a file with milpcb log, and leave the column out: --leave-out probability"
+        )
+    return frame
 
 
 def _listed(text: str | None) -> tuple[str, ...]:

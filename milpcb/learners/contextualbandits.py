@@ -55,6 +55,8 @@ class ContextualBandits(Learner):
 
     """
 
+    hides_law = True
+
     def __init__(
         self,
         contexts: Floats,

@@ -80,6 +80,7 @@ class ContextualFTPL(Learner):
     """
 
     plays_policies = True
+    hides_law = True
     old_names = MappingProxyType({"noise": "noise_on"})
     oracle: ValueOracle
 

@@ -43,7 +43,8 @@ class Learner(Certified, ABC):
     it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
     guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and
     learnt later, in any order (``set_aside``, ``take_up``). What a learner plays that declares ``plays_policies`` is a
-    mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there.
+    mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there. One that
+    declares ``hides_law`` draws within ``_act``: its q is of what is left to draw, and nobody knows the law before.
     ``old_names`` maps arguments by old names, which work for one version more, to their new names.
 
     The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and
@@ -57,6 +58,7 @@ class Learner(Certified, ABC):
     stochastic: ClassVar[bool] = False
     delayed: ClassVar[bool] = False
     plays_policies: ClassVar[bool] = False
+    hides_law: ClassVar[bool] = False
     n_actions: int
     horizon: int | None = None
     played: int = 0

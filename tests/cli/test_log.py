@@ -23,6 +23,8 @@ kind = "enumeration"
 name = "exp4"
 [[learners]]
 name = "uniform"
+[[learners]]
+name = "ftpl"
 """
 ONE = ("--learner", "exp4", "--seed", "1")
 
@@ -91,6 +93,15 @@ def test_what_a_run_knows_is_not_asked_for(option, ran, milpcb_):
     errors = [line for line in done.stderr.splitlines() if line.startswith("milpcb: ")]
     assert (done.returncode, len(errors)) == (2, 1), done.stderr
     assert f"{option[0]} is for files" in errors[0]
+
+
+def test_a_learner_that_hides_its_law_is_no_log_to_learn_from(ran, milpcb_):
+    """A leader's q is 1 for the action drawn: scores weighed by it would be wrong, in silence."""
+    done = milpcb_(ran, "learn", "runs/mixed", "--learner", "ftpl", "--seed-of-run", "1", "--out", "leader")
+    errors = [line for line in done.stderr.splitlines() if line.startswith("milpcb: ")]
+    assert (done.returncode, len(errors)) == (2, 1), done.stderr
+    assert "draws within act" in errors[0]
+    assert "--leave-out probability" in errors[0]
 
 
 def test_a_play_without_a_record_is_refused(ran, milpcb_):

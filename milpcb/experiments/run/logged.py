@@ -19,12 +19,16 @@ SLICE = 1024  # rounds between two calls of ``tick``
 
 
 class PlayedRounds(NamedTuple):
-    """What was shown and done: ``rows`` (T,) of the contexts, ``actions``, ``costs`` and ``probabilities`` (T,)."""
+    """What was shown and done: ``rows`` (T,) of the contexts, ``actions``, ``costs`` and ``probabilities`` (T,).
+
+    ``hides_law`` is the learner's (see Learner): then estimates cannot be weighed by these probabilities.
+    """
 
     rows: Ints
     actions: Ints
     costs: Floats
     probabilities: Floats
+    hides_law: bool
 
 
 def rounds_of(cell: Cell, world: World, tick: Callable[[int], None]) -> PlayedRounds:
@@ -32,13 +36,16 @@ def rounds_of(cell: Cell, world: World, tick: Callable[[int], None]) -> PlayedRo
 
     A run does not keep its rounds: the seed fixes them, and most studies have millions that nobody looks at.
     """
-    writer, tally = _Writer(CellPlayer(cell, world).learner), Tally()
+    learner, tally = CellPlayer(cell, world).learner, Tally()
+    writer = _Writer(learner)
     actions = rng.child(cell.seed, "actions")
     while tally.round < cell.horizon:
         play(writer, world.stream, tally, min(cell.horizon, tally.round + SLICE), actions)
         tick(tally.round)
     rows, played, costs, probabilities = zip(*writer.rounds, strict=True)
-    return PlayedRounds(np.array(rows), np.array(played), np.array(costs), np.array(probabilities))
+    return PlayedRounds(
+        np.array(rows), np.array(played), np.array(costs), np.array(probabilities), bool(learner.hides_law)
+    )
 
 
 class _Writer:
