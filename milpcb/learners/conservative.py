@@ -85,7 +85,7 @@ class Conservative(Learner):
         self.horizon = horizon
         supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "horizon": horizon, "seed": seed}
         given = {name: value for name, value in supplied.items() if value is not None} | {"n_actions": self.n_actions}
-        self.inner = inner if isinstance(inner, Learner) else _made(inner, given, options)
+        self.inner = _fresh(inner, self.n_actions) if isinstance(inner, Learner) else _made(inner, given, options)
         self.delayed = self.inner.delayed  # type: ignore[misc]
         self.hides_law = self.inner.hides_law  # type: ignore[misc]
         self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)
@@ -203,6 +203,18 @@ class Conservative(Learner):
         q = np.zeros(self.n_actions)
         q[action] = 1.0
         return q
+
+
+def _fresh(inner: Learner, n_actions: int) -> Learner:
+    """Return a learner that was handed in; raises InputError where it cannot play inside another, or has played."""
+    name = type(inner).__name__
+    if inner.full_information:
+        raise InputError(f"a baseline goes with learners that learn from played actions, not with {name}")
+    if inner.n_actions != n_actions:
+        raise InputError(f"the {name} inside has {inner.n_actions} actions, and the oracle {n_actions}")
+    if inner.played:
+        raise InputError(f"the {name} inside has played already; hand in one that has not")
+    return inner
 
 
 def _made(name: str, supplied: Mapping[str, Any], options: Mapping[str, Any] | None) -> Learner:

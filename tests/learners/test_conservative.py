@@ -11,7 +11,7 @@ import pytest
 from milpcb import open_oracle
 from milpcb.bets import STAKES, Floor, price, proved
 from milpcb.errors import InputError
-from milpcb.learners import Conservative, Exp4, Uniform
+from milpcb.learners import Conservative, Exp4, Hedge, Uniform
 from milpcb.plugins import registry
 from milpcb.protocols import Learner
 from milpcb.rng import draw_action
@@ -192,6 +192,27 @@ def test_mistakes_end_in_one_line(options: dict[str, Any], message: str) -> None
     """Whatever is wrong is named."""
     with pytest.raises(InputError, match=message):
         conservative(**options).act(0)
+
+
+def experienced(learner: Learner) -> Learner:
+    """Return a learner after a round."""
+    play(learner, 1)
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("inner", "message"),
+    [
+        (lambda asked: Hedge(asked, horizon=9), "learn from played actions, not with Hedge"),
+        (lambda _asked: Uniform(2), "the Uniform inside has 2 actions, and the oracle 3"),
+        (lambda asked: experienced(Exp4(asked)), "the Exp4 inside has played already"),
+    ],
+    ids=["full information", "other actions", "played"],
+)
+def test_a_learner_that_cannot_play_inside_is_refused(inner: Any, message: str) -> None:
+    """When it is handed in, and not by an error of numpy's in the first round."""
+    with pytest.raises(InputError, match=message):
+        conservative(inner=inner(oracle()))
 
 
 def test_it_is_registered() -> None:
