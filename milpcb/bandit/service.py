@@ -168,7 +168,9 @@ class Bandit:
 
         ``decision`` is the decision or its id. After a crash, one that was made after the file was saved is taken if it
         is handed in whole and the learner takes costs late; what is drawn from then on is drawn anew, and is no longer
-        what the seed alone makes of it. Raises InputError on anything else; nothing is learnt then.
+        what the seed alone makes of it. Decisions between the loading and the first of these repeat the draws of the
+        lost ones: certificates with a confidence, and the promise of a baseline, then do not cover both. Raises
+        InputError on anything else; nothing is learnt then.
         """
         with self.lock:
             paid = cost_of(cost, reward, self._rewards)
