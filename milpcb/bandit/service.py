@@ -210,7 +210,9 @@ class Bandit:
     def guarantee(self) -> float:
         """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
 
-        Infinite where the learner has none, and under constraints on contexts that arrive.
+        Infinite where the learner has none, and under constraints on contexts that arrive. Learners that must know the
+        law of contexts (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``:
+        theirs is for contexts drawn like that.
         """
         with self.lock:
             return np.inf if self._rounds.changing else self._rounds.learner.guarantee()

@@ -50,7 +50,8 @@ class ILoveToConBandits(EpochLearner):
         """Return a bound on expected regret: the theorem's, plus delta T for when it fails.
 
         It is infinite unless psi = 100 and T is set. The constant is near 900, so the bound exceeds T until T is
-        about 1e9: at any practical horizon it is no use.
+        about 1e9: at any practical horizon it is no use. The theorem compares with the policy of least expected cost;
+        the best in hindsight may cost less by sqrt(T log N / 2) in expectation, which is not added.
         """
         if self.psi != PSI or self.horizon is None:
             return np.inf

@@ -108,7 +108,9 @@ class PolicyElimination(Learner):
     def guarantee(self) -> float:
         """Return a bound on expected regret where contexts' law is known: the theorem's plus delta T for when it fails.
 
-        16 sqrt(2 T K log(4 T^2 N / delta)), the constant as we know it, times sqrt(growth).
+        16 sqrt(2 T K log(4 T^2 N / delta)), the constant as we know it, times sqrt(growth). The theorem compares with
+        the policy of least expected cost; the best in hindsight may cost less by sqrt(T log N / 2) in expectation,
+        which is not added.
         """
         if self._law is None or self.horizon is None:
             return np.inf
