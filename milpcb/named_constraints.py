@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum
 from typing import Any, ClassVar, Protocol
 
@@ -266,10 +267,14 @@ def bind_all(constraints: Any, bound: FittedRows) -> list[LabelConstraint]:
 def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> list[LabelConstraint]:
     """Return the label constraints of all ``constraints`` on contexts (m, d), each once: a table or a data frame.
 
-    ``names`` are those of the columns; without any they are x0, x1, ... A data frame has its own.
+    ``names`` are those of the columns; without any they are x0, x1, ... A data frame has its own, and so have contexts
+    that are mappings by names; what one of these has not is missing there.
     """
     known = frame_names(contexts)
-    as_it_is = known or (isinstance(contexts, np.ndarray) and contexts.dtype.kind == "f")
+    as_it_is = bool(known) or (isinstance(contexts, np.ndarray) and contexts.dtype.kind == "f")
+    if not as_it_is and all(hasattr(row, "keys") for row in contexts):
+        known = tuple(dict.fromkeys(chain.from_iterable(row.keys() for row in contexts)))
+        contexts = [[row.get(name) for name in known] for row in contexts]
     table = contexts if as_it_is else np.array([list(row) for row in contexts], dtype=object)
     columns = known or tuple(names) or tuple(f"x{i}" for i in range(table.shape[1]))
     rows = EachRow(np.ones(len(contexts)))

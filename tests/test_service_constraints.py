@@ -136,6 +136,18 @@ def test_constraints_on_known_contexts_are_those_of_the_oracle() -> None:
         assert one.certificate() <= one.bound()
 
 
+def test_known_contexts_may_be_mappings_with_more_than_the_features() -> None:
+    """Constraints read them by name, as they do where contexts arrive; they read the names as values once."""
+    shown = [(16, "n", 0), (40, "s", 1), (70, "s", 0)]
+    people = [{"age": age, "region": region, "ill": ill} for age, region, ill in shown]
+    trees = DecisionTrees(
+        2, depth=1, thresholds=[[17, 60], []], feature_names=["age", "region"], action_names=["call", "write"]
+    )
+    rules = [milpcb.never("write", "age <= 17"), milpcb.never("call", 'region = "s"'), milpcb.never("write", "ill > 2")]
+    bandit = Bandit(trees, contexts=people, values={"region": ["n", "s"]}, constraints=rules)
+    assert [bandit.act(person).action for person in people] == ["call", "write", "write"]
+
+
 def test_a_guard_rail_that_known_contexts_did_not_show_is_refused() -> None:
     """A person of 17 is to every tree as one of 25; no decision is made for them, and the next one is."""
     bandit = Bandit(TREES, contexts=[[25, 0], [45, 1]], constraints=milpcb.never("call", "age <= 17"))
