@@ -38,8 +38,8 @@ class AlternatingLeader(Planted):
 
     def starts(self, horizon: int) -> Ints:
         """Return the round at which each turn starts; the first lasts half as long as the others."""
-        turn = horizon / (self.n_turns + 0.5)
-        return np.array([0, *np.ceil((np.arange(self.n_turns) + 0.5) * turn)], dtype=np.int64)
+        odd = 2 * np.arange(self.n_turns, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
+        return np.array([0, *-(-odd * horizon // (2 * self.n_turns + 1))], dtype=np.int64)
 
     def n_planted(self, horizon: int) -> int:
         """Return 2."""

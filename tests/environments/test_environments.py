@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from milpcb.environments.alternating_leader import AlternatingLeader
 from milpcb.environments.chances import Phases
 from milpcb.environments.planted import Planted
 from milpcb.environments.stream import BLOCK, BernoulliStream
@@ -219,6 +220,7 @@ def test_starts():
     assert Planted().starts(100).tolist() == [0]
     assert Switching(switch_at=[0.07, 0.29, 0.995]).starts(100).tolist() == [0, 7, 29, 100]
     assert Switching().starts(1).tolist() == [0, 1]
+    assert AlternatingLeader(n_turns=22).starts(3000)[[1, 8, 14]].tolist() == [67, 1000, 1800]
 
 
 def test_nothing_to_switch_to(monkeypatch):
