@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
 import pytest
 
 from milpcb import Bandit, Decision, rng
-from milpcb.errors import InputError
+from milpcb.errors import InputError, OracleInexact
 from milpcb.learners import Exp4
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees, MonotoneRules, ThresholdRules
@@ -301,6 +302,23 @@ def test_mistakes_end_in_one_line(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("learner", ["exp4", "epsilon_greedy"])
+def test_a_bandit_goes_on_after_its_learner_failed(learner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oracle that stops early in the middle of learn costs this decision, and no other."""
+    bandit = Bandit(TREES, learner, seed=0)
+    inside = bandit._rounds.learner
+    first = bandit.act([0, 0, 0])
+    with monkeypatch.context() as patched:
+        patched.setattr(type(inside), "_learn", Mock(side_effect=OracleInexact("stopped")))
+        with pytest.raises(OracleInexact):
+            bandit.learn(first, cost=0.5)
+    with pytest.raises(InputError, match="is not open"):
+        bandit.learn(first, cost=0.5)
+    bandit.learn(bandit.act([1, 0, 0]), cost=0.5)
+    assert inside.played == 1
+    assert inside._aside == len(bandit._rounds.book.open) == 0
 
 
 # ------------------------------------------------------------------- the log

@@ -69,11 +69,16 @@ class DecisionRounds:
         return found
 
     def learn(self, given: object, cost: float) -> Open:
-        """Take in what a decision cost; return what was known of it."""
+        """Take in what a decision cost; return what was known of it.
+
+        What the learner raises in the middle, as where an oracle stops early, ends its round, and so the decision.
+        """
         found = self.book.find(given)
         known = self._reopened(found) if isinstance(found, Decision) else self._taken_up(found)
-        self.learner.learn(known.row, known.action, cost, known.aside().q[known.action])
-        self.book.close(known.decision.id)
+        try:
+            self.learner.learn(known.row, known.action, cost, known.aside().q[known.action])
+        finally:
+            self.book.close(known.decision.id)
         return known
 
     def allowed(self) -> Any:

@@ -170,7 +170,8 @@ class Bandit:
         is handed in whole and the learner takes costs late; what is drawn from then on is drawn anew, and is no longer
         what the seed alone makes of it. Decisions between the loading and the first of these repeat the draws of the
         lost ones: certificates with a confidence, and the promise of a baseline, then do not cover both. Raises
-        InputError on anything else; nothing is learnt then.
+        InputError on anything else; nothing is learnt then. Where the learner itself fails, as by OracleInexact if an
+        oracle is stopped before its proof, the decision is given up.
         """
         with self.lock:
             paid = cost_of(cost, reward, self._rewards)
