@@ -133,13 +133,14 @@ class Conservative(Learner):
         if aside is None:  # the baseline alone, or a round that was taken over, whose q is all that is known of it
             self._elsewhere += cost
             return 0.0 if probability == 1.0 else cost / probability
-        self._unknown -= 1
         mine = self._begun(aside)
         if self._rng.random() * probability >= (1 - mu) * mine.q[action]:
             self.inner.give_up()
+            self._unknown -= 1
             self._elsewhere += cost
             return cost
-        self.inner.learn(row, action, cost, mine.q[action])
+        self.inner.learn(row, action, cost, mine.q[action])  # where that fails, the round goes on counting as 1
+        self._unknown -= 1
         estimate = self.inner.ledger.last
         return estimate if action == usual else estimate / (1 - mu)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from milpcb import open_oracle
 from milpcb.bets import STAKES, Floor, price, proved
-from milpcb.errors import InputError
+from milpcb.errors import InputError, OracleInexact
 from milpcb.learners import Conservative, Exp4, Hedge, Uniform
 from milpcb.plugins import registry
 from milpcb.protocols import Learner
@@ -129,6 +130,19 @@ def test_costs_that_are_not_known_count_as_one() -> None:
     learner.give_up()
     assert learner.act(0)[0] < 1.0
     assert learner.rounds_of_baseline == 3
+
+
+def test_a_round_in_which_the_learner_inside_fails_goes_on_counting_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was played and paid for, though nobody wrote down its cost."""
+    learner = conservative(allowance=3.0, share=0.0)
+    q = learner.act(0)
+    action = int(q.argmax())
+    with monkeypatch.context() as patched:
+        patched.setattr(learner.inner, "_learn", Mock(side_effect=OracleInexact("stopped")))
+        with pytest.raises(OracleInexact):
+            learner.learn(0, action, 1.0, float(q[action]))
+    assert learner.ledger.cost == 0.0
+    assert learner._at_worst() == 2.0
 
 
 def test_a_round_that_is_given_up_leaves_nothing() -> None:
