@@ -33,7 +33,7 @@ class Decision:
     ----------
     id : a name of its own; ``Bandit.learn`` takes it in place of the decision where the bandit knows the decision
     action : what to do: a name where the class has names, else its number
-    probability : with which it was drawn
+    probability : with which it was drawn; 1 where the learner draws within ``act`` (Learner.hides_law)
     probabilities : of every action, in the order of the class
     context : the features as they came, in the order of the class
     seal : made with a key of the bandit, who can so recognise a decision that it does not remember

@@ -244,8 +244,10 @@ class Bandit:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
 
         It is what milpcb.offline reads. Learners that draw within ``act``, such as ``ftpl``, leave nobody a probability
-        that estimates could be weighed by: the log of theirs has none, and milpcb.offline estimates it. Raises
-        InputError unless the bandit was made with ``keep_log=True``, and while some action has never been played.
+        that estimates could be weighed by: the log of theirs has none, and milpcb.offline estimates it. An action
+        that was not available, or had no chance, has the probability 0 in its row: there the method "ips" counts it as
+        0, and knows of no replacement. Raises InputError unless the bandit was made with ``keep_log=True``, and while
+        some action has never been played.
         """
         from milpcb.offline import read_log  # it needs more than a service does
 
