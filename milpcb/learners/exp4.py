@@ -182,9 +182,11 @@ class Exp4(Learner):
 
         With a ``confidence``, what ``certificate(confidence=...)`` never exceeds: NaN without optimistic estimates.
         """
-        if self._log_count == 0 or not self.played:
+        if not self.played:
             return 0.0
         bound = self._log_count / self._last_rate + self._gaps if self._last_rate else np.inf
+        if self._log_count == 0:  # there is nobody to regret
+            bound = 0.0
         return bound if confidence is None else bound + self._price(check_confidence(confidence))
 
     def _price(self, confidence: float) -> float:

@@ -90,6 +90,15 @@ def test_no_path_has_a_certificate_above_its_bound(horizon: int | None) -> None:
             assert learner.certificate(confidence=confidence) <= learner.bound(confidence) + 1e-9
 
 
+def test_a_class_of_one_policy_has_the_bound_of_its_certificate_too() -> None:
+    """It has no regret, but what its certificate says with confidence is above 0, and so is the bound."""
+    alone = open_oracle(FiniteClass(LABELINGS[:1], 3), CONTEXTS, kind="enumeration")
+    learner = Exp4(alone, rate="certified", estimates="optimistic")
+    play(learner, 50)
+    assert learner.certificate() == learner.bound() == 0.0
+    assert 0.0 < learner.certificate(confidence=0.9) <= learner.bound(0.9) + 1e-9
+
+
 def test_bounds_with_confidence_need_optimistic_estimates() -> None:
     """NaN for learners whose analysis says nothing of one run."""
     for name in ("exp4", "ftpl", "epsilon-greedy"):
