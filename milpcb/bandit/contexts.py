@@ -135,7 +135,7 @@ class ContextReader:
             )
         for name in self.names:
             if name not in row:
-                raise InputError(f"the context has no feature '{name}'{did_you_mean(name, row.keys())}")
+                raise InputError(f"the context has no feature '{name}'{did_you_mean(name, map(str, row.keys()))}")
         return [row[name] for name in self.names]
 
     def _numbers(self, features: tuple[Value, ...]) -> list[float]:

@@ -30,7 +30,10 @@ def known(
 ) -> tuple[Floats, list[LabelConstraint]]:
     """Return contexts that are known in advance as the numbers (m, d) that the class reads, and constraints on them."""
     if reader.declared:
-        numbers = np.vstack([context.numbers for context in reader.read_all(contexts)])
+        rows = reader.read_all(contexts)
+        if not rows:
+            raise InputError("contexts must be a table of at least one row; leave it out where contexts arrive")
+        numbers = np.vstack([context.numbers for context in rows])
     else:
         numbers = reader.policies.read(contexts)
     if not constraints:

@@ -19,8 +19,8 @@ from milpcb.bandit.rewards import UNIT, cost_of
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import in_words, sentences
 from milpcb.core import files, gate
-from milpcb.core.checks import check_range
-from milpcb.errors import InputError, MilpcbError
+from milpcb.core.checks import check_confidence, check_range
+from milpcb.errors import InputError, MilpcbError, shown
 from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, listed, of_document
 from milpcb.protocols import FoundPolicy, PolicyClass
 from milpcb.types import Floats
@@ -110,6 +110,14 @@ class Bandit:
         confidence: float = 0.95,
         **options: Any,
     ) -> None:
+        if not isinstance(policies, PolicyClass):
+            raise InputError(
+                f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}"
+            )
+        if not isinstance(oracle, (str, Mapping)):
+            raise InputError(f"oracle must be a kind, such as 'search', or a table of its options, got {shown(oracle)}")
+        if on_event is not None and not callable(on_event):
+            raise InputError(f"on_event must be a function that takes an Event, got {shown(on_event)}")
         kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)
         settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
         today = None
@@ -233,6 +241,7 @@ class Bandit:
         baseline the promise that is kept, and what the baseline would have cost at least. Rewards are stated as
         rewards. Raises what ``certificate`` raises.
         """
+        confidence = check_confidence(confidence)
         with self.lock:
             rounds = self._rounds
             most = rounds.learner.certificate(rounds.allowed(), confidence=confidence) if rounds.learner.played else 0.0
