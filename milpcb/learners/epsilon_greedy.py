@@ -14,6 +14,7 @@ from milpcb.protocols import Learner, ValueOracle
 from milpcb.types import Floats
 
 Data = Literal["all", "exploration"]
+MOST = 1e6  # a scale from which on every round that there can be explores
 
 
 class EpsilonGreedy(Learner):
@@ -124,10 +125,10 @@ class EpsilonGreedy(Learner):
 
     def _explored(self, t: Floats) -> Floats:
         """Return the integral of e from 0 to ``t``; e is 1 up to a^3."""
-        a = self.scale
+        a = min(self.scale, MOST)
         return np.where(t <= a**3, t, 1.5 * a * t ** (2 / 3) - 0.5 * a**3)
 
     def _inverses(self, t: Floats) -> Floats:
         """Return the integral of 1 / e from 0 to ``t``."""
-        a = self.scale
+        a = min(self.scale, MOST)
         return np.where(t <= a**3, t, 0.75 / a * t ** (4 / 3) + 0.25 * a**3)

@@ -130,7 +130,8 @@ def _distinct(oracle: ValueOracle, seed: int) -> Ints:
 
 def _separating(oracle: ValueOracle, separator: list[int]) -> Ints:
     """Return the rows of a separator; raises InputError when they are no rows, or are known not to separate."""
-    rows = np.array([whole("a row of the separator", row, 0) for row in separator], dtype=np.int64)
+    listed = separator if isinstance(separator, (list, tuple, np.ndarray)) else ()
+    rows = np.array([whole("a row of the separator", row, 0) for row in listed], dtype=np.int64)
     if not len(rows) or len(np.unique(rows)) < len(rows) or rows.max() >= oracle.n_contexts:
         raise InputError(
             f"separator must list different row numbers of the {oracle.n_contexts} contexts, got {separator!r}"

@@ -169,7 +169,7 @@ def naive(T: int, price: float, scale: float, data: str, trainings: list[int]) -
 
 
 @pytest.mark.parametrize("data", ["all", "exploration"])
-@pytest.mark.parametrize("scale", [None, 0.5, 4.0])
+@pytest.mark.parametrize("scale", [None, 0.5, 4.0, 1e308])
 @pytest.mark.parametrize("T", [1, 2, 100, 700])
 def test_guarantee_is_the_sum_over_all_rounds(data: str, scale: float | None, T: int) -> None:
     """The closed form is no less than the sum it stands for, and hardly more."""

@@ -179,7 +179,7 @@ def test_a_separator_is_checked_where_policies_are_listed() -> None:
     assert ftpl(LABELINGS, kind="enumeration", separator=[1, 0, 3]).guarantee() < np.inf
     assert ftpl([*LABELINGS, LABELINGS[0]], kind="enumeration", separator=[0, 1, 3]).guarantee() < np.inf
     assert ftpl(LABELINGS, separator=[1]).guarantee() < np.inf  # kind "search" cannot tell
-    for rows in ([], [0, 0], [4], [-1], [True]):
+    for rows in ([], [0, 0], [4], [-1], [True], 5):
         with pytest.raises(InputError, match="separator"):
             ftpl(LABELINGS, separator=rows)
 
