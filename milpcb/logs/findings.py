@@ -220,7 +220,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         claims,
         stable,
         _kept(estimator, learnt),
-        () if other is None else _kept(estimator, other),
+        () if other is None else _kept(estimator, other, guarded=False),
         _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
         guaranteed(estimator, learnt.frame, questions.level, questions.draws),
         *_otherwise(source, estimator, learnt, problem, reference, questions, step),
@@ -303,10 +303,9 @@ def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) 
         return ScoredRows(numbers, frame, replace(scores, log=log))  # the numbers are for models only
 
 
-def _kept(estimator: Any, rows: ScoredRows) -> tuple[Kept, ...]:
-    asked = [
-        rule for rule in estimator.constraints if len(getattr(rule, "outcome", rows.scores).table) == len(rows.frame)
-    ]
+def _kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> tuple[Kept, ...]:
+    """Return what is kept in some rows; limits on other outcomes know the rows learnt from, which are ``guarded``."""
+    asked = [rule for rule in estimator.constraints if guarded or not isinstance(rule, NoWorseThan)]
     order = (
         Kept(
             f"'{column}' {way}", f"never goes {WAYS[way]} in the order of the actions", True, "whatever the others are"

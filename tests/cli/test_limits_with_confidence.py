@@ -56,6 +56,14 @@ def test_a_limit_is_kept_beside_rows_kept_aside(folder):
     assert "rows kept aside" in printed
 
 
+def test_rows_kept_aside_say_nothing_of_another_outcome(folder):
+    """Its scores are of the rows learnt from, so the line stands once, however many rows are kept aside."""
+    sides = pl.Series("message", ["call", "letter"] * 300)  # of both, half of the rows are as many as the other half
+    pl.read_csv("log.csv").with_columns(sides).write_csv("log.csv")
+    _, page = learnt(folder, "--no-worse", "angry at most today + 0.5", "--holdout", "0.5", "--resamples", "0")
+    assert page.count("'angry' no worse than what was done") == 1
+
+
 def test_both_rules_are_shown_where_they_differ(folder):
     """What is guaranteed of each stands in words."""
     printed, page = learnt(folder, "--objective", "guaranteed", "--resamples", "0", "--method", "ips")
