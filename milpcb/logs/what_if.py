@@ -21,7 +21,6 @@ import numpy as np
 import polars as pl
 
 from milpcb.data.actions import place
-from milpcb.data.columns import name_in_words
 from milpcb.data.conditions import holds
 from milpcb.data.frames import read_columns
 from milpcb.errors import InputError, UnknownNameError
@@ -81,9 +80,9 @@ class Wisher:
 
     def columns(self) -> list[str]:
         """Return the names of the columns that the rule reads."""
-        words = str(self._estimator.policy_)
-        names = dict.fromkeys(column.name for column in self._columns)
-        return [name for name in names if name_in_words(name) in words]
+        tested = self._estimator.policy_.cut_points()
+        places = range(len(self._columns)) if tested is None else sorted(tested)
+        return list(dict.fromkeys(self._columns[place].name for place in places))
 
     def usual(self) -> Wishes:
         """Return what people ask first: without each column that the rule reads, and with one depth or leaf less."""

@@ -104,6 +104,15 @@ def test_usual_wishes_are_about_what_the_rule_reads(frame):
     assert wisher_of(one, frame.select("age", "region")).usual()[0].name == "depth 1"
 
 
+def test_a_column_whose_name_is_within_other_words_is_not_read(frame):
+    """Neither "age" in "wage <= 45", nor "play" in what every rule says."""
+    rows = frame.select(wage="age", age=pl.lit(1.0) * (pl.int_range(pl.len()) % 7), play=pl.int_range(pl.len()) % 5)
+    tree = LoggedPolicyTree(max_depth=1, thresholds=3, method="snips")
+    tree.fit(rows, frame["message"].to_numpy(), reward=frame["bought"].to_numpy(), propensity=[0.5, 0.5])
+    assert "wage <= " in str(tree.policy_)
+    assert wisher_of(tree, rows).columns() == ["wage"]
+
+
 def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch):
     """Those asked for are printed; the page has those that people ask first too, and says how they hold."""
     frame.write_csv(tmp_path / "log.csv")
