@@ -253,7 +253,11 @@ class FromLog(FromBatches):
         kept = np.flatnonzero(self.scores_.weight > 0) if self.scores_ is not None else None
         if kept is None and (guards or self.objective != "value"):
             raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")
-        return [guard.take(kept) for guard in guards] if kept is not None else []
+        if kept is None or self.scores_ is None:
+            return []
+        for guard in guards:
+            guard.check_rows(len(self.scores_.table))
+        return [guard.take(kept) for guard in guards]
 
     def _pessimistic(self, policies: PolicyClass, rows: Rows, guards: Sequence[NoWorseThan]) -> Floats:
         """Return the costs (g, K) whose best policy has the greatest lower end."""

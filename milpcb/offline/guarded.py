@@ -66,6 +66,19 @@ class NoWorseThan:
         whole("draws", self.draws, ceil(share / (1 - share) - ROUNDING))
         if isinstance(self.than, str):
             place("action of no_worse_than", self.than, self.outcome.actions)
+        elif _is_number(self.than):
+            real("than of no_worse_than", self.than, "finite, in the unit of the outcome", lambda _than: True)
+        elif not (self.than is None or hasattr(self.than, "predict")):
+            self._check_listed()
+
+    def _check_listed(self) -> None:
+        """Raise InputError unless what is compared with is a list of actions, one a row."""
+        size, n = np.shape(self.than), len(self.outcome.table)
+        if size != (n,):
+            raise InputError(
+                "than of no_worse_than must be a number, an action, a policy, None, or a list of actions, one for each "
+                f"of the {n} rows of the second outcome, got {shown(self.than)}"
+            )
 
     def rule(
         self,
@@ -83,7 +96,7 @@ class NoWorseThan:
 
         """
         oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
-        self._check_rows(oracle.n_contexts)
+        self.check_rows(oracle.n_contexts)
         rng = child(self.seed, "offline", "no worse")
         group = self.outcome.log.group
         sampled = sampled_rows(policies, contexts, oracle, constraints, kind, group, rng)
@@ -94,7 +107,7 @@ class NoWorseThan:
 
     def on_rows(self, contexts: Any) -> LabelConstraint:
         """Return the naive constraint, that estimates on the rows keep the limit: wider, and without confidence."""
-        self._check_rows(len(contexts))
+        self.check_rows(len(contexts))
         shares = self.outcome.weight / self.outcome.weight.sum()
         own = shares[:, None] * (self.outcome.gains - self.base(contexts)[:, None])
         return LabelConstraint(-own, self.margin, self.name)
@@ -117,7 +130,7 @@ class NoWorseThan:
         if isinstance(self.than, str):
             return np.full(len(self.outcome.table), place("action of no_worse_than", self.than, actions))
         found = played(self.than, contexts, actions)
-        self._check_rows(len(found))
+        self.check_rows(len(found))
         return found
 
     def take(self, rows: Ints) -> NoWorseThan:
@@ -138,7 +151,8 @@ class NoWorseThan:
         by = f", by more than {self.margin:g}" if self.margin else ""
         return f"{self.what} no worse than {other}{by}, with {100 * self.confidence:.10g} % confidence"
 
-    def _check_rows(self, n: int) -> None:
+    def check_rows(self, n: int) -> None:
+        """Raise InputError unless the second outcome has n rows."""
         if n != len(self.outcome.table):
             raise InputError(
                 f"the second outcome of no_worse_than has {len(self.outcome.table)} rows, there are {n}; "

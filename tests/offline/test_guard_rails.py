@@ -193,3 +193,19 @@ def test_mistakes_are_one_line(two):
     tree = LoggedPolicyTree(max_depth=1).fit(X, done, **outcome).policy_
     with pytest.raises(InputError, match=r"policy\.predict_names"):
         LoggedPolicyTree(constraints=[no_worse_than(tree, outcome=limits)]).fit(X, done, **outcome)
+
+
+@pytest.mark.parametrize("than", [float("nan"), float("inf"), True, ["no", "yes"], object()])
+def test_what_a_limit_compares_with_is_a_number_an_action_or_a_row_each(than, two):
+    """Anything else is refused before it is asked for, and not by an error about costs or indices."""
+    with pytest.raises(InputError, match="than of no_worse_than must be"):
+        no_worse_than(than, outcome=two[3])
+
+
+@pytest.mark.parametrize("rows", [300, 600])
+def test_an_estimator_is_fitted_to_the_rows_of_the_second_outcome(rows, two):
+    """Neither to the first of them only, nor to more: which of its scores belong to which rows is not known then."""
+    X, done, outcome, limits = two
+    tree = LoggedPolicyTree(constraints=[no_worse_than("no", outcome=limits.take(np.arange(900 - rows)), margin=1.0)])
+    with pytest.raises(InputError, match=f"has {900 - rows} rows, there are {rows}"):
+        tree.fit(X[:rows], done[:rows], reward=outcome["reward"][:rows], propensity=[0.5, 0.5])
