@@ -15,7 +15,7 @@ from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
-from milpcb.estimators.guards import best_under, check_table_free, guards_of, summed, without_counts
+from milpcb.estimators.guards import best_under, check_table_free, guards_of, spread, summed, without_counts
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.targets import read_targets, read_weights
 from milpcb.estimators.totals import Rows
@@ -244,7 +244,7 @@ class FromLog(FromBatches):
         if self.objective == "value":
             return answer
         self.by_value_ = answer.policy
-        return replace(best(self._pessimistic(policies, rows, guards)), lower=answer.lower)
+        return replace(best(self._pessimistic(policies, rows, rules, guards)), lower=answer.lower)
 
     def _guards(self) -> list[NoWorseThan]:
         """Return the limits that hold with confidence, on the rows of the fit: those that weigh something."""
@@ -259,12 +259,15 @@ class FromLog(FromBatches):
             guard.check_rows(len(self.scores_.table))
         return [guard.take(kept) for guard in guards]
 
-    def _pessimistic(self, policies: PolicyClass, rows: Rows, guards: Sequence[NoWorseThan]) -> Floats:
+    def _pessimistic(
+        self, policies: PolicyClass, rows: Rows, rules: Sequence[LabelConstraint], guards: Sequence[NoWorseThan]
+    ) -> Floats:
         """Return the costs (g, K) whose best policy has the greatest lower end."""
         if self.scores_ is None:
             raise TypeError(self.scores_)
         found, contexts = self.scores_.take(np.flatnonzero(self.scores_.weight > 0)), rows.contexts[rows.group]
-        alike = best_reference(found, [guard.on_rows(contexts) for guard in guards])
+        limits = [*(spread(rule, rows) for rule in rules), *(guard.on_rows(contexts) for guard in guards)]
+        alike = best_reference(found, limits)
         kind = self._kind(open_class(without_counts(policies), contexts), constrained=False)
         ends = LowerEnds(without_counts(policies), contexts, found, alike, kind=kind, seed=self.random_state)
         self.lower_ends_ = ends

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from milpcb.errors import InfeasibleError, InputError, UnknownNameError
-from milpcb.estimators import LoggedPolicyTree, share_at_most
+from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.offline import LowerEnds, best_reference, no_worse_than, read_log, scores
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
@@ -174,6 +175,26 @@ def test_objectives_of_an_estimator(two):
         LoggedPolicyTree(objective="best").fit(X, done, **outcome)
     with pytest.warns(UserWarning, match="neither"), pytest.raises(InputError, match="need outcomes"):
         LoggedPolicyTree(objective="guaranteed").fit(X, done)
+
+
+@pytest.mark.parametrize("rule", [share_at_most("yes", 0.3), never("yes", where="x1 = 1")])
+def test_what_is_guaranteed_is_over_the_reference_of_the_constraints(rule, two):
+    """The best way to treat all alike that keeps them, as that of the claims: not one that they forbid."""
+    X, done, outcome, _ = two
+    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule], objective="guaranteed")
+    weight = np.arange(len(X)) % 3
+    found, kept = tree.fit(X, done, **outcome, sample_weight=weight).lower_ends_.reference, weight > 0
+    free = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule]).fit(X, done, **outcome)
+    assert found.name != "always 'yes'"
+    by_rows = best_reference(tree.scores_.take(np.flatnonzero(kept)), _weighted(free.problem(X[kept]), weight[kept]))
+    assert found.value == pytest.approx(by_rows.value, abs=1e-12)
+    assert found.probabilities == pytest.approx(by_rows.probabilities)
+
+
+def _weighted(problem, weight):
+    """Return the constraints of a problem with rows that weigh differently."""
+    mean = weight.mean()
+    return [replace(rule, weights=np.asarray(rule.weights) * weight[:, None] / mean) for rule in problem.constraints]
 
 
 def test_mistakes_are_one_line(two):
