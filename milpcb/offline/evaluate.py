@@ -127,11 +127,17 @@ def evaluate(
 
     """
     table = scores.log.features if contexts is None else contexts
-    assigned = played(policy, table, scores.actions)
-    if len(assigned) != len(scores.table):
-        raise InputError(f"the policy plays {len(assigned)} actions for {len(scores.table)} rows; give contexts of all")
+    assigned = _played(policy, table, scores.actions, len(scores.table))
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.full(len(assigned), -1)
     return _valued(scores, assigned, parts, interval, level, outcome_range, seed, reference, in_sample=in_sample)
+
+
+def _played(policy: Any, contexts: Any, actions: tuple[str, ...], n: int) -> Ints:
+    """Return what a policy plays in each of n rows; raises InputError where these are not n actions."""
+    assigned = played(policy, contexts, actions)
+    if len(assigned) != n:
+        raise InputError(f"the policy plays {len(assigned)} actions for {n} rows; give contexts of all")
+    return assigned
 
 
 def cross_evaluate(
@@ -174,7 +180,7 @@ def cross_evaluate(
         return procedure(make_scores(log.take(rows), cv=folds, seed=seed, **options), rows)
 
     def play(policy: Any, rows: Any) -> Ints:
-        return played(policy, rows, held_out.actions)
+        return _played(policy, rows, held_out.actions, len(rows))
 
     assigned = held_out_actions(learn, play, held_out.fold, table)
     return _valued(held_out, assigned, np.full(len(assigned), -1), interval, level, outcome_range, seed)

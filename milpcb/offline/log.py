@@ -140,8 +140,8 @@ def as_table(data: Any) -> Any:
 
 
 def take_rows(table: Any, rows: Ints) -> Any:
-    """Return some rows of an array or a data frame, in the order of ``rows``."""
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+    """Return some rows of an array, a data frame or a list of rows, in the order of ``rows``."""
+    return table.iloc[rows] if hasattr(table, "iloc") else as_table(table)[rows]
 
 
 def _outcome(name: str, values: Any) -> Floats:

@@ -215,6 +215,13 @@ def test_a_procedure_is_judged_by_rows_it_never_saw():
     assert found == evaluate(outer, played)
 
 
+@pytest.mark.parametrize("played", [[0], [0, 1]])
+def test_a_procedure_whose_policies_play_too_few_actions_is_refused(played):
+    """One action is not taken for that of every row."""
+    with pytest.raises(InputError, match=f"the policy plays {len(played)} actions for 16 rows"):
+        cross_evaluate(lambda _scores, _rows: played, drawn(), method="snips")
+
+
 def test_words_follow_the_intervals(table):
     """Better, worse and neither are told by the interval of the gain."""
     better = scores(drawn(reward=np.where(drawn().action == 2, 9.0, 1.0) + drawn().outcome / 9), "snips")

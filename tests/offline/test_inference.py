@@ -136,6 +136,15 @@ def test_contexts_and_scores_go_together():
         inference(trees, table.log.features, table, draws=18)
 
 
+def test_contexts_may_be_a_list_of_rows():
+    """Also where some of them are taken out: the same claims as of an array."""
+    table, trees = drawn(), DecisionTrees(2, depth=1)
+    X = table.log.features
+    listed, array = (inference(trees, rows, table, draws=19, holdout=0.3) for rows in (X.tolist(), X))
+    assert listed.band == array.band
+    assert listed.held_out == array.held_out
+
+
 def claims(effect, n_sets, **options):
     """Return inferences on trials with 8 features, and the true gain of what each chose."""
     found = []
