@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from milpcb.core.checks import check_range
 from milpcb.errors import InputError
 from milpcb.offline.scores import Scores
@@ -37,8 +39,19 @@ class EntryRanges:
             least = float(scores.diagnostics.least_propensity.min())
             if not scores.log.randomised:  # those of a trial are not raised
                 least = max(least, scores.diagnostics.min_propensity)
-            low, high = min(low, y0 / least - m1 * (1 / least - 1)), max(high, y1 / least - m0 * (1 / least - 1))
+            low, high = entry_range((y0, y1), (m0, m1), least)
         return cls(y1 - y0, high - low, 2 * max(high - m0, m1 - low), 2 * max(high - y0, y1 - low))
+
+
+def entry_range(outcomes: tuple[float, float], regressions: tuple[float, float], least: float) -> tuple[float, float]:
+    """Return the least and the greatest score there can be, given the ends of ranges and the ``least`` propensity.
+
+    With one of 0, as an action may have where it is never taken, there is no bound.
+    """
+    (y0, y1), (m0, m1) = outcomes, regressions
+    if not least > 0:
+        return -np.inf, np.inf
+    return min(m0, y0 / least - m1 * (1 / least - 1)), max(m1, y1 / least - m0 * (1 / least - 1))
 
 
 def _outcomes(scores: Scores, outcome_range: Any) -> tuple[float, float]:

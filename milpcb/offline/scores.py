@@ -138,11 +138,12 @@ def scores(
     least = real("min_propensity", min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
     fold = _folds(log, cv, seed)
     charge = _charge(treatment_cost, log)
-    weight = _row_weights(sample_weight, len(log))
+    weight = _row_weights(sample_weight, log)
     propensity = _propensities(log, weight, model_propensity, fold, seed)
     taken = log.action[:, None] == np.arange(len(log.actions))
     logged = propensity[taken]
     clipped = logged if log.randomised else np.maximum(logged, least)
+    _check_above_0(clipped)
     inverse = taken / clipped[:, None]
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
@@ -178,7 +179,20 @@ def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
             f"cv must be a number of folds, or the number of the fold of each of the {len(log)} rows, in two folds "
             f"or more; got an array of {cv.dtype} of shape {cv.shape}"
         )
+    for k, name in enumerate(log.actions):
+        if len(np.unique(cv[log.action == k])) < 2:
+            raise InputError(f"all rows with action '{name}' are in one fold of cv; it must be in two folds")
     return cv
+
+
+def _check_above_0(logged: Floats) -> None:
+    """Raise InputError where what was done in some row (n,) has no chance by the model of propensities."""
+    wrong = np.flatnonzero(~(logged > 0))
+    if len(wrong):
+        raise InputError(
+            f"by model_propensity what was done in row {wrong[0]} has a propensity of {logged[wrong[0]]:g}; give "
+            "min_propensity, to which it is raised, or another model"
+        )
 
 
 def _propensities(log: Log, weight: Floats, model: Any, fold: Ints, seed: int) -> Floats:
@@ -214,10 +228,14 @@ def _charge(treatment_cost: Any, log: Log) -> Floats:
     return np.broadcast_to(-array if log.maximise else array, shape)
 
 
-def _row_weights(sample_weight: Any, n: int) -> Floats:
+def _row_weights(sample_weight: Any, log: Log) -> Floats:
+    n = len(log)
     if sample_weight is None:
         return np.ones(n)
     weight = number_array("sample_weight", sample_weight)
     if weight.shape != (n,) or not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
         raise InputError(f"sample_weight must be {n} numbers, none negative and not all 0")
+    for name, total in zip(log.actions, np.bincount(log.action, weight, len(log.actions)).tolist(), strict=True):
+        if not total:
+            raise InputError(f"all rows with action '{name}' have a sample_weight of 0; leave them and the action out")
     return weight

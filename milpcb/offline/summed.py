@@ -16,6 +16,7 @@ from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.moments import Moments
 from milpcb.offline.moments_scored import ScoredMoments
+from milpcb.offline.ranges import entry_range
 from milpcb.offline.standing import StandIn, standing
 from milpcb.types import Floats
 
@@ -161,7 +162,7 @@ def _reach(moments: Moments, found: _Summed, charge: Floats, least: float, *, ra
     smallest = float(found.least.min())
     e = smallest if randomised else max(least, smallest)
     m0, m1 = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())
-    low, high = min(m0, y0 / e - m1 * (1 / e - 1)), max(m1, y1 / e - m0 * (1 / e - 1))
+    low, high = entry_range((float(y0), float(y1)), (m0, m1), e)
     return high - low, 2 * max(high - m0, m1 - low)
 
 

@@ -180,6 +180,16 @@ def test_ranges_are_those_of_a_trial_whose_rare_action_is_rarer_than_min_propens
     assert EntryRanges.of(found, (0, 1)).entry == pytest.approx(250)
 
 
+def test_an_action_that_had_no_chance_has_no_range_but_other_intervals():
+    """A propensity of 0 where an action was not taken, and none are raised: only Bernstein's interval has no ends."""
+    chances = np.full((N, 3), 1 / 3)
+    chances[0] = np.roll([0.5, 0.5, 0.0], drawn().action[0])
+    found = scores(drawn(propensity=chances), "snips", min_propensity=0.0)
+    normal, sure = (evaluate(found, np.zeros(N, int), interval=kind).value for kind in ("normal", "bernstein"))
+    assert close(normal, mean_of(found.table[:, 0]))
+    assert (sure.lower, sure.upper) == (-np.inf, np.inf)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

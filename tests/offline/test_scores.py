@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from milpcb.errors import InputError
 from milpcb.offline import read_log, scores
@@ -207,6 +208,13 @@ WRONG = {
     "folds": (log_of(), {"cv": 61}, "the log has 60 rows for 61 folds"),
     "rare": (read_log(np.ones((9, 1)), [0] * 8 + [1], reward=np.ones(9)), {}, "action '1' is taken only 1 times"),
     "min_propensity": (log_of(), {"min_propensity": 1.0}, "min_propensity must be at least 0 and below 1"),
+    "no chance": (
+        read_log(drawn()[0], drawn()[1], reward=drawn()[2]),
+        {"model_propensity": DecisionTreeClassifier(), "min_propensity": 0.0},
+        "by model_propensity what was done in row [0-9]+ has a propensity of 0; give min_propensity",
+    ),
+    "no weight": (log_of(), {"sample_weight": drawn()[1] > 0}, "all rows with action '0' have a sample_weight of 0"),
+    "one fold": (log_of(), {"cv": (drawn()[1] > 0).astype(int)}, "all rows with action '0' are in one fold of cv"),
     "treatment_cost": (log_of(), {"treatment_cost": [1.0, 2.0]}, "treatment_cost must be finite numbers"),
     "texts": (
         read_log(TEXTS, drawn()[1], reward=drawn()[2], propensity=drawn()[3]),
