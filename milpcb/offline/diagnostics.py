@@ -43,7 +43,7 @@ class Diagnostics:
     constants : (K,) the value of each action where it is always played
     calibrated : (K,) the same if every propensity of the action is multiplied by its calibration, so that they fit
     outcome_r2 : (K,) share of the variance of the outcome that the cross-fitted regression explains where the action
-        was taken; NaN where there is no regression
+        was taken; NaN where there is no regression, and where the outcome of an action does not vary
     regression_only : whether the scores are predictions and nothing else (method "dm")
     events : on how many events of equal size a difference between two actions rests, by its skewness; that of the two
         actions where they are fewest. Infinite without skewness
@@ -200,10 +200,11 @@ def _fewest(spread: Floats, skew: Floats) -> float:
 
 
 def explained(log: Log, taken: Bools, weight: Floats, regression: Floats) -> Floats:
-    """Return R2 (K,) of the regression in the rows of each action."""
+    """Return R2 (K,) of the regression in the rows of each action; NaN where their outcomes do not vary."""
     missed = weight @ np.where(taken, np.square(log.outcome[:, None] - regression), 0.0)
-    spread = [_spread(log.outcome[own], weight[own]) for own in taken.T]
-    return np.asarray(1 - missed / np.maximum(spread, np.finfo(float).tiny))
+    spread = np.array([_spread(log.outcome[own], weight[own]) for own in taken.T])
+    varied = [bool(np.ptp(log.outcome[own & (weight > 0)])) for own in taken.T]
+    return np.asarray(1 - np.divide(missed, spread, out=np.full(len(spread), np.nan), where=varied))
 
 
 def _spread(outcome: Floats, weight: Floats) -> float:

@@ -98,7 +98,13 @@ def stand_in(
         _reach(moments, found, charge, min_propensity, randomised=randomised),
         maximise,
         _diagnostics(
-            found, n, actions, residual, 0 if randomised else int(moments.outcomes[:, 2].sum()), min_propensity
+            found,
+            n,
+            actions,
+            residual,
+            charge,
+            clipped=0 if randomised else int(moments.outcomes[:, 2].sum()),
+            least=min_propensity,
         ),
     )
 
@@ -167,10 +173,10 @@ def _reach(moments: Moments, found: _Summed, charge: Floats, least: float, *, ra
 
 
 def _diagnostics(
-    found: _Summed, n: int, actions: Sequence[str], residual: Floats, clipped: int, least: float
+    found: _Summed, n: int, actions: Sequence[str], residual: Floats, charge: Floats, *, clipped: int, least: float
 ) -> Diagnostics:
-    calibration = found.inverse / n
-    constants = found.centre + residual.sum(axis=0) / n
+    calibration, modelled = found.inverse / n, found.modelled + charge
+    constants = found.centre + charge + residual.sum(axis=0) / n
     known: dict[str, Any] = {"regression_only": False, "events": np.inf, "value_events": np.inf, "grouped": False}
     return Diagnostics(
         actions=tuple(actions),
@@ -180,7 +186,7 @@ def _diagnostics(
         calibration=calibration,
         calibration_error=np.sqrt(np.maximum(0.0, found.squares - n * calibration**2) / max(1, n - 1) / n),
         constants=constants,
-        calibrated=found.modelled + (constants - found.modelled) / calibration,
+        calibrated=modelled + (constants - modelled) / calibration,
         outcome_r2=found.r2,
         min_propensity=least,
         rows=n,

@@ -166,6 +166,26 @@ def test_diagnostics_by_hand_and_in_words():
     assert fine.words() == []
 
 
+@pytest.mark.parametrize("same", [0.1, 1 / 3, 1e6 + 0.1])
+def test_a_regression_explains_nothing_where_nothing_varies(same):
+    """The R2 of an action whose outcomes are all equal is not known, whatever is left by rounding; no word on it."""
+    X, action, y, _ = drawn(200)
+    log = read_log(X, action, reward=np.where(action == 1, same, y), propensity="randomised")
+    found = scores(log, model_outcome=LinearRegression()).diagnostics
+    assert np.isnan(found.outcome_r2).tolist() == [False, True, False]
+    assert not any("'1' (R2" in line for line in found.words())
+
+
+def test_diagnostics_have_treatment_costs():
+    """The values that a warning compares are those that an evaluation has."""
+    X, action, y, _ = drawn(400)
+    wrong = np.full((400, 3), [0.8, 0.1, 0.1])
+    found = scores(read_log(X, action, reward=y, propensity=wrong), "snips", treatment_cost={"1": 100.0})
+    assert found.diagnostics.constants == pytest.approx(found.table.mean(axis=0))
+    free = scores(read_log(X, action, reward=y, propensity=wrong), "snips").diagnostics
+    assert found.diagnostics.calibrated == pytest.approx(free.calibrated - [0.0, 100.0, 0.0])
+
+
 def test_a_small_trial_takes_means_and_a_large_one_boosting():
     """The mean of each action, without its own fold, is the regression of a small randomised trial."""
     X, action, y, _ = drawn()
