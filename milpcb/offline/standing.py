@@ -97,6 +97,7 @@ class StandIn:
     n : rows of the log
     counts : (K,) rows in which each action was done
     outcome : mean and standard deviation of the outcome, treatment cost included
+    spread : standard deviation of the outcome by itself, as milpcb.offline.inference has it
     reach : lengths of the ranges in which the score of an action lies, and the difference of two
     maximise : whether larger is better
     diagnostics : how far the scores can be trusted
@@ -110,6 +111,7 @@ class StandIn:
     n: int
     counts: Floats
     outcome: tuple[float, float]
+    spread: float
     reach: tuple[float, float]
     maximise: bool
     diagnostics: Diagnostics

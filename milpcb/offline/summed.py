@@ -95,6 +95,7 @@ def stand_in(
         n,
         found.counts,
         _outcome(moments, found.counts, charge),
+        _outcome(moments, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
         _reach(moments, found, charge, min_propensity, randomised=randomised),
         maximise,
         _diagnostics(

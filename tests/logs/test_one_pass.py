@@ -145,6 +145,13 @@ def test_claims_are_bernstein_s_for_all_rules_at_once(logs: Path, tmp_path: Path
     assert found.claims.most >= found.claims.gain.value
 
 
+def test_small_is_a_tenth_of_the_outcome_s_deviation(logs: Path, tmp_path: Path) -> None:
+    """As with rows in memory: what treatments cost makes no gain small."""
+    by = LoggedPolicyTree(method="ips", thresholds=4, treatment_cost={"call": 1000.0})
+    found, whole = learnt(logs, tmp_path / "out", by=by), log_files(logs).frame()
+    assert found.claims.small == pytest.approx(0.1 * whole["y"].std(ddof=0))
+
+
 def test_rows_kept_aside_have_ordinary_intervals(logs: Path, tmp_path: Path) -> None:
     """Value and gain over the best constant, with their ends, are those of an evaluation of the rows."""
     found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()

@@ -142,7 +142,7 @@ def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
     sign = 1.0 if found.maximise else -1.0
     looks = sign * (estimator.lower_bound_ - found.constants[best])  # no rule looks better than the bound of the search
     most = max(0.0, looks + quantile * spread + beyond * found.reach[1])
-    small = SMALL * found.outcome[1]
+    small = SMALL * found.spread
     state = State.TARGET if gain.lower > 0 else State.ALIKE if most <= small else State.EARLY
     return Claims(value, gain, most, small, log_size, state)
 
